@@ -1,0 +1,107 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The one error of this package, and where a value came from."""
+
+import enum
+
+#: Longest part of a value that a message repeats. Metadata values may be as
+#: long as 255 characters and a type's extra specs longer.
+MAX_SHOWN = 64
+
+
+class Origin(enum.IntEnum):
+    """Where a value was given, highest precedence first.
+
+    The order is that of :doc:`/user/precedence`: a volume's own metadata wins
+    over everything, what librbd does by itself comes last.
+    """
+
+    VOLUME_METADATA = 1
+    VOLUME_TYPE = 2
+    SOURCE_VOLUME = 3
+    BACKEND = 4
+    GLANCE_IMAGE = 5
+    CLUSTER = 6
+
+    @property
+    def label(self) -> str:
+        """The words that messages use for this origin."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Origin.VOLUME_METADATA: 'volume metadata',
+    Origin.VOLUME_TYPE: 'volume type',
+    Origin.SOURCE_VOLUME: 'source volume',
+    Origin.BACKEND: 'backend configuration',
+    Origin.GLANCE_IMAGE: 'Glance image',
+    Origin.CLUSTER: 'Ceph configuration',
+}
+
+
+def shown(value: object) -> str:
+    """Return a value as a message may repeat it.
+
+    Quoted, ASCII only (a value is a stranger's text and goes into logs) and
+    at most :data:`MAX_SHOWN` characters.
+    """
+    text = value if isinstance(value, str) else str(value)
+    if len(text) > MAX_SHOWN:
+        return f'{text[:MAX_SHOWN]!a}... ({len(text)} characters)'
+    return ascii(text)
+
+
+class OptionError(ValueError):
+    """A value that can't be had, with all that is needed to mend it.
+
+    :ivar key: the key (``rbd:stripe_unit``) or option at fault
+    :ivar value: the value as it was given
+    :ivar reason: what is wrong with it, a clause without a full stop
+    :ivar allowed: what would be accepted
+    :ivar origin: where the value was given, if that is known
+    """
+
+    def __init__(
+        self,
+        key: str,
+        value: object,
+        reason: str,
+        allowed: str,
+        origin: Origin | None = None,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.reason = reason
+        self.allowed = allowed
+        self.origin = origin
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        where = f' ({self.origin.label})' if self.origin else ''
+        return (
+            f'{self.key} = {shown(self.value)}{where}: {self.reason}; '
+            f'allowed: {self.allowed}'
+        )
+
+    def at(self, origin: Origin) -> 'OptionError':
+        """Return the same error, told where the value was given."""
+        return OptionError(
+            self.key, self.value, self.reason, self.allowed, origin
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        # ValueError would pickle the text only and fail to load again.
+        return (
+            OptionError,
+            (self.key, self.value, self.reason, self.allowed, self.origin),
+        )

@@ -1,0 +1,170 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Image features and what each needs, as data.
+
+Names are librbd's. Bits (``include/rbd/features.h``) are used only next to
+librbd.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+import dataclasses
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+Features = frozenset[str]
+
+LAYERING = 'layering'
+STRIPING = 'striping'
+EXCLUSIVE_LOCK = 'exclusive-lock'
+OBJECT_MAP = 'object-map'
+FAST_DIFF = 'fast-diff'
+DEEP_FLATTEN = 'deep-flatten'
+JOURNALING = 'journaling'
+DATA_POOL = 'data-pool'
+
+
+@dataclasses.dataclass(frozen=True)
+class ImageFeature:
+    """One feature of an RBD image.
+
+    :ivar bit: its bit in librbd's mask
+    :ivar requires: features without which librbd refuses or drops it
+    :ivar choosable: whether people may name it; the others follow from the
+        layout or the data pool
+    :ivar mutable: whether it can be turned on and off later
+    :ivar single_client: whether it supposes one writing client at a time
+    """
+
+    name: str
+    bit: int
+    requires: tuple[str, ...] = ()
+    choosable: bool = True
+    mutable: bool = False
+    single_client: bool = False
+
+
+FEATURES: dict[str, ImageFeature] = {
+    feature.name: feature
+    for feature in (
+        ImageFeature(LAYERING, 1 << 0),
+        ImageFeature(STRIPING, 1 << 1, choosable=False),
+        ImageFeature(EXCLUSIVE_LOCK, 1 << 2, (), True, True, True),
+        ImageFeature(OBJECT_MAP, 1 << 3, (EXCLUSIVE_LOCK,), True, True, True),
+        ImageFeature(FAST_DIFF, 1 << 4, (OBJECT_MAP,), True, True, True),
+        ImageFeature(DEEP_FLATTEN, 1 << 5),
+        ImageFeature(JOURNALING, 1 << 6, (EXCLUSIVE_LOCK,), True, True, True),
+        ImageFeature(DATA_POOL, 1 << 7, choosable=False),
+    )
+}
+
+CHOOSABLE: Features = frozenset(
+    f.name for f in FEATURES.values() if f.choosable
+)
+MUTABLE: Features = frozenset(f.name for f in FEATURES.values() if f.mutable)
+SINGLE_CLIENT: Features = frozenset(
+    f.name for f in FEATURES.values() if f.single_client
+)
+
+#: What ``rbd:object_map`` adds when true ...
+MAP_ON: Features = frozenset({EXCLUSIVE_LOCK, OBJECT_MAP, FAST_DIFF})
+#: ... and takes away when false. In librbd the two go on and off together.
+MAP_OFF: Features = frozenset({OBJECT_MAP, FAST_DIFF})
+
+#: ``cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT``.
+MAX_OBJECT_MAP_OBJECTS = 256_000_000
+
+_ALLOWED = 'a comma-separated list, without spaces, of ' + ', '.join(
+    f.name for f in FEATURES.values() if f.choosable
+)
+_TRUE = frozenset({'true', 't', 'yes', 'y', 'on', '1'})
+_FALSE = frozenset({'false', 'f', 'no', 'n', 'off', '0'})
+_IS = '<is> '
+
+
+def to_mask(features: Iterable[str]) -> int:
+    """Return librbd's mask for features."""
+    mask = 0
+    for name in features:
+        mask |= FEATURES[name].bit
+    return mask
+
+
+def from_mask(mask: int) -> Features:
+    """Return the known features of a mask; unknown bits are left out.
+
+    Bits that are unknown here (``operations``, ``migrating``,
+    ``non-primary``, ``dirty-cache``) are librbd's own state, never chosen.
+    """
+    return frozenset(f.name for f in FEATURES.values() if mask & f.bit)
+
+
+def joined(features: Collection[str]) -> str:
+    """Return features as sorted names, comma-separated."""
+    return ','.join(sorted(features))
+
+
+def parse_features(value: str) -> Features:
+    """Return the whole set of features that a list names.
+
+    ``fast-diff`` is added to ``object-map``, as librbd does.
+
+    :raises OptionError: for an unknown name, a missing prerequisite, or a
+        set without ``layering``, from which Cinder couldn't clone
+    """
+    names = value.split(',') if isinstance(value, str) else []
+    chosen = frozenset(names)
+    for name in names:
+        if name not in FEATURES:
+            raise _refused(value, f'{errors.shown(name)} is no image feature')
+        if not FEATURES[name].choosable:
+            raise _refused(
+                value, f'{name} follows from the layout or the data pool'
+            )
+    for name in sorted(chosen):
+        for needed in FEATURES[name].requires:
+            if needed not in chosen:
+                raise _refused(value, f'{name} requires {needed}')
+    if LAYERING not in chosen:
+        raise _refused(value, 'layering is missing, which clones require')
+    return chosen | {FAST_DIFF} if OBJECT_MAP in chosen else chosen
+
+
+def _refused(value: object, reason: str) -> errors.OptionError:
+    return errors.OptionError(keys.FEATURES, value, reason, _ALLOWED)
+
+
+def parse_object_map(value: str | bool) -> bool:
+    """Return whether an object map is asked for.
+
+    Takes the usual words and, as extra specs have it, ``<is> True``.
+
+    :raises OptionError: for anything else
+    """
+    text = str(value)
+    if text.startswith(_IS):
+        text = text[len(_IS) :]
+    # ASCII first: lower() maps a few letters of other scripts onto ours.
+    if text.isascii() and text.lower() in _TRUE:
+        return True
+    if text.isascii() and text.lower() in _FALSE:
+        return False
+    raise errors.OptionError(
+        keys.OBJECT_MAP, value, 'not a boolean', "true, false or '<is> True'"
+    )
+
+
+def with_object_map(features: Features, wanted: bool) -> Features:
+    """Return features with the object map added or taken away."""
+    return features | MAP_ON if wanted else features - MAP_OFF

@@ -1,0 +1,165 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The layout of an RBD image: object size, stripe unit, stripe count.
+
+The rules are librbd's own (``src/librbd/image/CreateRequest.cc``,
+``src/osdc/Striper.cc``); tests hold them against the real library.
+"""
+
+import dataclasses
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
+
+#: librbd takes orders from 12 to 25; 26 is the limit of journal objects.
+MIN_OBJECT_SIZE = 4 * sizes.KIB
+MAX_OBJECT_SIZE = 32 * sizes.MIB
+
+#: ceph/ceph#38655 (Pacific): "stripe unit must be at least 512 bytes".
+MIN_STRIPE_UNIT = 512
+
+#: librbd counts in 64 bits, the Python binding passes 63; nobody has more
+#: than a few hundred OSDs to stripe over. The backend's own limit is lower.
+MAX_STRIPE_COUNT = 2**31 - 1
+
+OBJECT_SIZE_ALLOWED = 'a power of two from 4 KiB to 32 MiB'
+STRIPE_UNIT_ALLOWED = (
+    'a power of two from 512 bytes to the object size, '
+    'together with rbd:stripe_count'
+)
+
+
+def is_power_of_two(number: int) -> bool:
+    """Return whether a number is 1, 2, 4, 8 and so on."""
+    return number > 0 and number & (number - 1) == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Striping:
+    """Stripe unit in bytes and stripe count, which travel as one."""
+
+    unit: int
+    count: int
+
+    @property
+    def width(self) -> int:
+        """Bytes of one whole stripe."""
+        return self.unit * self.count
+
+
+@dataclasses.dataclass(frozen=True)
+class ImageLayout:
+    """What librbd knows as order, stripe unit and stripe count.
+
+    :ivar object_size: bytes
+    :ivar striping: None where data fills one object after the other, which
+        librbd writes as unit = object size, count = 1
+    """
+
+    object_size: int
+    striping: Striping | None = None
+
+    @classmethod
+    def of(cls, object_size: int, unit: int, count: int) -> 'ImageLayout':
+        """Return the layout for librbd's three numbers."""
+        if count == 1 and unit == object_size:
+            return cls(object_size)
+        return cls(object_size, Striping(unit, count))
+
+    @property
+    def order(self) -> int:
+        """log2 of the object size, as librbd's calls want it."""
+        return self.object_size.bit_length() - 1
+
+    @property
+    def stripe_unit(self) -> int:
+        """Stripe unit in bytes; the object size where there's no striping."""
+        return self.striping.unit if self.striping else self.object_size
+
+    @property
+    def stripe_count(self) -> int:
+        """Stripe count; 1 where there's no striping."""
+        return self.striping.count if self.striping else 1
+
+    def object_count(self, size: int) -> int:
+        """Return how many objects an image of so many bytes has at most.
+
+        As ``Striper::get_num_objects``: the last period may be shorter than
+        the others, and then doesn't reach all of its objects.
+        """
+        unit, count = self.stripe_unit, self.stripe_count
+        period = count * self.object_size
+        periods, rest = divmod(size, period)
+        total = periods * count
+        if rest:
+            total += count if rest >= unit * count else -(-rest // unit)
+        return total
+
+    def __str__(self) -> str:
+        text = f'{sizes.format_size(self.object_size)} objects'
+        if self.striping:
+            unit = sizes.format_size(self.striping.unit)
+            text += f', {unit} x {self.striping.count}'
+        return text
+
+
+def parse_object_size(value: str | int) -> int:
+    """Return an object size in bytes.
+
+    :raises OptionError: unless it is a power of two, 4 KiB to 32 MiB
+    """
+    size = sizes.parse_size(keys.OBJECT_SIZE, value)
+    if not is_power_of_two(size):
+        raise errors.OptionError(
+            keys.OBJECT_SIZE, value, 'not a power of two', OBJECT_SIZE_ALLOWED
+        )
+    if not MIN_OBJECT_SIZE <= size <= MAX_OBJECT_SIZE:
+        raise errors.OptionError(
+            keys.OBJECT_SIZE, value, 'out of range', OBJECT_SIZE_ALLOWED
+        )
+    return size
+
+
+def parse_stripe_unit(value: str | int) -> int:
+    """Return a stripe unit in bytes.
+
+    :raises OptionError: unless it is a power of two, 512 bytes to 32 MiB.
+        Every factor of an object size (a power of two) is one itself.
+    """
+    unit = sizes.parse_size(keys.STRIPE_UNIT, value)
+    if not is_power_of_two(unit):
+        raise errors.OptionError(
+            keys.STRIPE_UNIT, value, 'not a power of two', STRIPE_UNIT_ALLOWED
+        )
+    if not MIN_STRIPE_UNIT <= unit <= MAX_OBJECT_SIZE:
+        raise errors.OptionError(
+            keys.STRIPE_UNIT, value, 'out of range', STRIPE_UNIT_ALLOWED
+        )
+    return unit
+
+
+def parse_stripe_count(value: str | int) -> int:
+    """Return a stripe count.
+
+    :raises OptionError: unless it is a whole number from 1
+    """
+    count = sizes.parse_count(keys.STRIPE_COUNT, value)
+    if count > MAX_STRIPE_COUNT:
+        raise errors.OptionError(
+            keys.STRIPE_COUNT,
+            value,
+            'out of range',
+            f'a whole number from 1 to {MAX_STRIPE_COUNT}',
+        )
+    return count

@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What an operator allows, and the rules that depend on a volume's size."""
+
+import dataclasses
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import sizes
+
+DEFAULT_MAX_STRIPE_COUNT = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """The limits of a backend.
+
+    :ivar max_stripe_count: the largest stripe count that may be asked for
+    :ivar require_whole_stripes: whether a volume's size must be a multiple of
+        stripe unit x stripe count (the rule of CERN's report; librbd itself
+        doesn't need it)
+    :ivar cache_modes: the modes that may be asked for
+    :ivar tenant_options: the keys that tenants may set, unless the volume's
+        type says otherwise
+    """
+
+    max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
+    require_whole_stripes: bool = True
+    cache_modes: tuple[cache_modes.CacheMode, ...] = (
+        cache_modes.SAFE_CACHE_MODES
+    )
+    tenant_options: frozenset[str] = frozenset()
+
+
+def check_tenant_keys(given: frozenset[str], allowed: frozenset[str]) -> None:
+    """Check that a tenant may set the keys that it has set.
+
+    :raises OptionError: naming the first key that it may not
+    """
+    for name in sorted(given - allowed):
+        raise errors.OptionError(
+            name,
+            'given',
+            'not for tenants to set on this volume type',
+            ', '.join(k for k in keys.VOLUME_KEYS if k in allowed)
+            or 'no rbd: key at all',
+            errors.Origin.VOLUME_METADATA,
+        )
+
+
+def check_stripe_count(
+    striping: layout.Striping, limits: Limits, origin: errors.Origin
+) -> None:
+    """Check a stripe count against the backend's limit.
+
+    :raises OptionError: where it is larger
+    """
+    if striping.count > limits.max_stripe_count:
+        raise errors.OptionError(
+            keys.STRIPE_COUNT,
+            striping.count,
+            'more than this backend allows',
+            f'1 to {limits.max_stripe_count}',
+            origin,
+        )
+
+
+def check_cache_mode(
+    mode: cache_modes.CacheMode, limits: Limits, origin: errors.Origin
+) -> None:
+    """Check a cache mode against the backend's list.
+
+    :raises OptionError: where it isn't listed
+    """
+    if mode not in limits.cache_modes:
+        raise errors.OptionError(
+            keys.CACHE_MODE,
+            mode.value,
+            'not allowed by this backend',
+            cache_modes.joined(limits.cache_modes),
+            origin,
+        )
+
+
+def check_unit(
+    image_layout: layout.ImageLayout, origin: errors.Origin | None = None
+) -> None:
+    """Check that the stripe unit is a factor of the object size.
+
+    :raises OptionError: where it isn't
+    """
+    unit = image_layout.stripe_unit
+    if unit > image_layout.object_size or image_layout.object_size % unit:
+        object_size = sizes.format_size(image_layout.object_size)
+        raise errors.OptionError(
+            keys.STRIPE_UNIT,
+            unit,
+            f'not a factor of the object size, {object_size}',
+            f'a power of two from 512 bytes to {object_size}',
+            origin,
+        )
+
+
+def check_whole_stripes(
+    image_layout: layout.ImageLayout,
+    size: int,
+    limits: Limits,
+    origin: errors.Origin | None = None,
+) -> None:
+    """Check that a volume's size is a multiple of the stripe width.
+
+    :param size: bytes
+    :raises OptionError: where it isn't and the backend requires it
+    """
+    striping = image_layout.striping
+    if not limits.require_whole_stripes or striping is None:
+        return
+    if size % striping.width:
+        raise errors.OptionError(
+            keys.STRIPE_COUNT,
+            striping.count,
+            f'{sizes.format_size(size)} is no multiple of '
+            f'{sizes.format_size(striping.unit)} x {striping.count}',
+            'a stripe_unit x stripe_count that divides the size, '
+            'such as powers of two',
+            origin,
+        )
+
+
+def check_object_map(
+    image_layout: layout.ImageLayout,
+    size: int,
+    image_features: features.Features,
+    origin: errors.Origin | None = None,
+) -> None:
+    """Check that an object map isn't too large for librbd.
+
+    :param size: bytes
+    :raises OptionError: for more than 256,000,000 objects with an object map
+    """
+    if features.OBJECT_MAP not in image_features:
+        return
+    count = image_layout.object_count(size)
+    if count > features.MAX_OBJECT_MAP_OBJECTS:
+        raise errors.OptionError(
+            keys.OBJECT_MAP,
+            'true',
+            f'{sizes.format_size(size)} in {image_layout} are {count:,} '
+            'objects',
+            f'up to {features.MAX_OBJECT_MAP_OBJECTS:,} objects: a larger '
+            f'{keys.OBJECT_SIZE}, or {keys.OBJECT_MAP} = false',
+            origin,
+        )

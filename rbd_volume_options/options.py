@@ -1,0 +1,197 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What one place says: metadata, extra specs or options, parsed once."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from typing import TypeVar
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+
+T = TypeVar('T')
+
+_POOL_ALLOWED = (
+    'the name of a pool: up to 128 letters, digits, dots, hyphens and '
+    'underscores'
+)
+_MAX_POOL_NAME = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class VolumeOptions:
+    """The options that one place gives; None where it says nothing.
+
+    :ivar object_size: bytes
+    :ivar striping: stripe unit and count
+    :ivar object_map: whether to have an object map
+    :ivar image_features: the whole set of features
+    :ivar cache_mode: cache mode of attachments
+    :ivar data_pool: pool for the data
+    :ivar tenant_options: the keys that tenants may set
+    """
+
+    object_size: int | None = None
+    striping: layout.Striping | None = None
+    object_map: bool | None = None
+    image_features: features.Features | None = None
+    cache_mode: cache_modes.CacheMode | None = None
+    data_pool: str | None = None
+    tenant_options: frozenset[str] | None = None
+
+
+def ours(items: Mapping[str, str]) -> dict[str, str]:
+    """Return the items whose key is ours."""
+    return {k: v for k, v in items.items() if k.startswith(keys.PREFIX)}
+
+
+def parse(
+    items: Mapping[str, str], scope: keys.Scope, origin: errors.Origin
+) -> VolumeOptions:
+    """Parse what one place says; keys of others are passed over.
+
+    :raises OptionError: for an unknown key, a key in the wrong place, a value
+        that is none, or values that contradict each other
+    """
+    given = ours(items)
+    try:
+        _check_keys(given, scope)
+        options = VolumeOptions(
+            object_size=_get(
+                given, keys.OBJECT_SIZE, layout.parse_object_size
+            ),
+            striping=_striping(given),
+            object_map=_get(given, keys.OBJECT_MAP, features.parse_object_map),
+            image_features=_get(given, keys.FEATURES, features.parse_features),
+            cache_mode=_get(
+                given, keys.CACHE_MODE, cache_modes.parse_cache_mode
+            ),
+            data_pool=_get(given, keys.DATA_POOL, parse_pool),
+            tenant_options=_get(
+                given, keys.TENANT_OPTIONS, parse_tenant_options
+            ),
+        )
+        check_contradictions(options)
+    except errors.OptionError as error:
+        raise error.at(origin) from None
+    return options
+
+
+def _check_keys(given: Mapping[str, str], scope: keys.Scope) -> None:
+    for name, value in given.items():
+        key = keys.KEYS.get(name)
+        if key is None:
+            # The key is a stranger's text too, and as long as it likes.
+            raise errors.OptionError(
+                errors.shown(name), value, 'unknown key', keys.names(scope)
+            )
+        if scope not in key.scopes:
+            raise errors.OptionError(
+                name,
+                value,
+                f'not a key of {scope.value}',
+                keys.names(scope),
+            )
+
+
+def _get(
+    given: Mapping[str, str], key: str, parser: Callable[[str], T]
+) -> T | None:
+    return parser(given[key]) if key in given else None
+
+
+def _striping(given: Mapping[str, str]) -> layout.Striping | None:
+    unit = given.get(keys.STRIPE_UNIT)
+    count = given.get(keys.STRIPE_COUNT)
+    if unit is None and count is None:
+        return None
+    if unit is None:
+        raise _alone(keys.STRIPE_COUNT, count, keys.STRIPE_UNIT)
+    if count is None:
+        raise _alone(keys.STRIPE_UNIT, unit, keys.STRIPE_COUNT)
+    return layout.Striping(
+        layout.parse_stripe_unit(unit), layout.parse_stripe_count(count)
+    )
+
+
+def _alone(key: str, value: object, missing: str) -> errors.OptionError:
+    return errors.OptionError(
+        key, value, f'given without {missing}', 'both of them, or neither'
+    )
+
+
+def parse_pool(value: str) -> str:
+    """Return a pool's name.
+
+    Stricter than Ceph: the name also goes onto a command line and into pool
+    specifications, where ``/``, ``@`` and spaces mean something else.
+
+    :raises OptionError: for anything else
+    """
+    if (
+        not 0 < len(value) <= _MAX_POOL_NAME
+        or not value.isascii()
+        or not all(c.isalnum() or c in '._-' for c in value)
+        or value.startswith('-')
+    ):
+        raise errors.OptionError(
+            keys.DATA_POOL, value, "not a pool's name", _POOL_ALLOWED
+        )
+    return value
+
+
+def parse_tenant_options(value: str) -> frozenset[str]:
+    """Return the keys that a list names; an empty one allows none.
+
+    :raises OptionError: for a word that is no key of volume metadata
+    """
+    names = frozenset(value.split(',')) if value else frozenset[str]()
+    for name in sorted(names):
+        if name not in keys.VOLUME_KEYS:
+            raise errors.OptionError(
+                keys.TENANT_OPTIONS,
+                value,
+                f'{errors.shown(name)} is no key that tenants can set',
+                'a comma-separated list, without spaces, of '
+                + ', '.join(keys.VOLUME_KEYS),
+            )
+    return names
+
+
+def check_contradictions(options: VolumeOptions) -> None:
+    """Check what one place says against itself.
+
+    :raises OptionError: where ``rbd:object_map`` contradicts ``rbd:features``
+    """
+    chosen, wanted = options.image_features, options.object_map
+    if chosen is None or wanted is None:
+        return
+    if wanted and features.OBJECT_MAP not in chosen:
+        raise errors.OptionError(
+            keys.OBJECT_MAP,
+            'true',
+            f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
+            f'{keys.FEATURES} with {features.OBJECT_MAP}, or only one of both',
+        )
+    if not wanted and features.OBJECT_MAP in chosen:
+        raise errors.OptionError(
+            keys.OBJECT_MAP,
+            'false',
+            f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
+            f'{keys.FEATURES} without {features.OBJECT_MAP}, '
+            'or only one of both',
+        )

@@ -1,0 +1,103 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How an RBD image is to be made: choices become numbers, rules checked."""
+
+import dataclasses
+
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import limits as limits_module
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+
+Origin = precedence.Origin
+
+#: A stripe count that an image has was allowed once; these are checked anew.
+_CONFIGURED = precedence.ASKED | {Origin.BACKEND}
+
+
+@dataclasses.dataclass(frozen=True)
+class ImageState:
+    """Layout, features and data pool of an image, or those it would get."""
+
+    layout: layout.ImageLayout
+    image_features: features.Features
+    data_pool: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ImagePlan:
+    """How an image is to be made; None: as the stock driver would."""
+
+    layout: layout.ImageLayout | None = None
+    image_features: features.Features | None = None
+    data_pool: str | None = None
+
+
+def level_of(origin: Origin, state: ImageState) -> precedence.Level:
+    """Return what an existing image says, as a level."""
+    return precedence.Level(
+        origin,
+        options.VolumeOptions(
+            object_size=state.layout.object_size,
+            striping=state.layout.striping,
+            image_features=state.image_features & features.CHOOSABLE,
+            data_pool=state.data_pool,
+        ),
+    )
+
+
+def plan_image(
+    resolved: precedence.Resolved,
+    base: ImageState,
+    size: int,
+    limits: limits_module.Limits,
+) -> ImagePlan:
+    """Return how an image is to be made.
+
+    :param base: the image that the stock driver would make
+    :param size: bytes
+    :raises OptionError: for whatever librbd or the backend would refuse
+    """
+    asked_layout = resolved.layout_choice
+    asked_features = resolved.features_choice
+    image_layout = resolved.layout_over(base.layout)
+    wanted = resolved.features_over(base.image_features)
+    if asked_layout:
+        _check_layout(resolved, image_layout, size, limits)
+    if asked := asked_features or asked_layout:
+        limits_module.check_object_map(
+            image_layout, size, wanted, asked.origin
+        )
+    return ImagePlan(
+        image_layout if asked_layout else None,
+        wanted if asked_features else None,
+        resolved.data_pool.value if resolved.data_pool else None,
+    )
+
+
+def _check_layout(
+    resolved: precedence.Resolved,
+    image_layout: layout.ImageLayout,
+    size: int,
+    limits: limits_module.Limits,
+) -> None:
+    choice = resolved.layout_choice
+    origin = choice.origin if choice else None
+    limits_module.check_unit(image_layout, origin)
+    striping = resolved.striping
+    if striping and striping.value and striping.origin in _CONFIGURED:
+        limits_module.check_stripe_count(
+            striping.value, limits, striping.origin
+        )
+    limits_module.check_whole_stripes(image_layout, size, limits, origin)

@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which value wins, key by key."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
+from typing import Generic
+from typing import TypeVar
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import options as options_module
+
+Origin = errors.Origin
+T = TypeVar('T')
+T_co = TypeVar('T_co', covariant=True)
+
+#: Who speaks for a volume itself, as against what it is made from or on.
+ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """What one place says, and which place it is."""
+
+    origin: Origin
+    options: options_module.VolumeOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice(Generic[T_co]):
+    """A value that won, and where it came from."""
+
+    value: T_co
+    origin: Origin
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolved:
+    """The value that won, for each key; None where nobody said anything.
+
+    ``striping`` is a choice of None where an existing image, which has no
+    striping, is the first that speaks of it.
+    """
+
+    object_size: Choice[int] | None = None
+    striping: Choice[layout.Striping | None] | None = None
+    object_map: Choice[bool] | None = None
+    image_features: Choice[features.Features] | None = None
+    cache_mode: Choice[cache_modes.CacheMode] | None = None
+    data_pool: Choice[str] | None = None
+
+    @property
+    def layout_choice(self) -> Choice[object] | None:
+        """The choice that a complaint about the layout should name."""
+        return self.striping or self.object_size
+
+    @property
+    def features_choice(self) -> Choice[object] | None:
+        """The choice that a complaint about features should name."""
+        return self.object_map or self.image_features
+
+    def layout_over(self, base: layout.ImageLayout) -> layout.ImageLayout:
+        """Return the layout asked for, with what nobody said from a base."""
+        object_size = (
+            self.object_size.value if self.object_size else base.object_size
+        )
+        striping = self.striping.value if self.striping else base.striping
+        if striping is None:
+            return layout.ImageLayout(object_size)
+        return layout.ImageLayout.of(
+            object_size, striping.unit, striping.count
+        )
+
+    def features_over(self, base: features.Features) -> features.Features:
+        """Return the features asked for, with the rest from a base."""
+        wanted = self.image_features.value if self.image_features else base
+        if self.object_map:
+            wanted = features.with_object_map(wanted, self.object_map.value)
+        return wanted
+
+
+def resolve(levels: Iterable[Level]) -> Resolved:
+    """Return the values that win among levels, key by key.
+
+    ``stripe_unit`` and ``stripe_count`` are one key here. A place that lists
+    all features has said everything about the object map as well, so that
+    ``rbd:object_map`` of a place below it counts no more.
+    """
+    ordered = sorted(levels, key=lambda level: level.origin)
+    chosen = _first(ordered, lambda o: o.image_features)
+    object_map = _first(ordered, lambda o: o.object_map)
+    if chosen and object_map and object_map.origin > chosen.origin:
+        object_map = None
+    return Resolved(
+        object_size=_first(ordered, lambda o: o.object_size),
+        striping=_first_striping(ordered),
+        object_map=object_map,
+        image_features=chosen,
+        cache_mode=_first(ordered, lambda o: o.cache_mode),
+        data_pool=_first(ordered, lambda o: o.data_pool),
+    )
+
+
+def _first(
+    levels: list[Level],
+    get: Callable[[options_module.VolumeOptions], T | None],
+) -> Choice[T] | None:
+    for level in levels:
+        value = get(level.options)
+        if value is not None:
+            return Choice(value, level.origin)
+    return None
+
+
+def _first_striping(
+    levels: list[Level],
+) -> Choice[layout.Striping | None] | None:
+    """As :func:`_first`; an image without striping says so by its layout.
+
+    A level that is an image (a source volume, a Glance image) always speaks
+    of striping, even where it has none; what people write does only where
+    they wrote it.
+    """
+    for level in levels:
+        if level.options.striping is not None:
+            return Choice(level.options.striping, level.origin)
+        if level.origin in (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE):
+            return Choice(None, level.origin)
+    return None

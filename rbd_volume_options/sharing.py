@@ -1,0 +1,78 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What multi-attach and replicated volume types rule out."""
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import precedence
+
+
+def check_shareable(
+    resolved: precedence.Resolved, multiattach: bool, replicated: bool
+) -> None:
+    """Check what is asked for against a multi-attach or replicated type.
+
+    :raises OptionError: where the type turns off what was asked for, or
+        turns on what a whole set of features leaves out
+    """
+    wanted = resolved.image_features
+    if multiattach:
+        _check_multiattach(resolved)
+    if replicated and wanted and wanted.origin in precedence.ASKED:
+        needed = {features.EXCLUSIVE_LOCK, features.JOURNALING}
+        for name in sorted(needed - wanted.value):
+            raise errors.OptionError(
+                keys.FEATURES,
+                features.joined(wanted.value),
+                f'a replicated volume type requires {name}',
+                f'features with {" and ".join(sorted(needed))}',
+                wanted.origin,
+            )
+
+
+def _check_multiattach(resolved: precedence.Resolved) -> None:
+    reason = 'a multi-attach volume type has several writing clients'
+    object_map, wanted = resolved.object_map, resolved.image_features
+    if (
+        object_map
+        and object_map.value
+        and object_map.origin in precedence.ASKED
+    ):
+        raise errors.OptionError(
+            keys.OBJECT_MAP, 'true', reason, 'false', object_map.origin
+        )
+    if wanted and wanted.origin in precedence.ASKED:
+        for name in sorted(wanted.value & features.SINGLE_CLIENT):
+            raise errors.OptionError(
+                keys.FEATURES,
+                features.joined(wanted.value),
+                f'{reason}, {name} supposes one',
+                'features without '
+                + ', '.join(sorted(features.SINGLE_CLIENT)),
+                wanted.origin,
+            )
+    mode = resolved.cache_mode
+    if (
+        mode
+        and mode.origin in precedence.ASKED
+        and mode.value is not cache_modes.CacheMode.NONE
+    ):
+        raise errors.OptionError(
+            keys.CACHE_MODE,
+            mode.value.value,
+            f'{reason}, and caches know nothing of each other',
+            'none',
+            mode.origin,
+        )

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Sizes in bytes, as people write them.
+
+Units are binary, as Ceph's own tools have them: ``64K``, ``64KiB`` and
+``65536`` are the same size. ``KB`` is refused, since it means 1,000 bytes to
+some and 1,024 to others.
+"""
+
+import re
+
+from rbd_volume_options import errors
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+_UNITS = {'': 1, 'K': KIB, 'M': MIB, 'G': GIB}
+# ASCII digits only: str.isdigit() and int() also take those of other scripts.
+# Nineteen digits are enough for 2^63, the largest size that Ceph knows.
+_SIZE = re.compile(r'([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?')
+_COUNT = re.compile(r'[1-9][0-9]{0,9}|0')
+
+SIZE_FORMAT = "a whole number of bytes, or with a unit, such as '64K' or '4M'"
+COUNT_FORMAT = 'a whole number from 1'
+
+
+def parse_size(key: str, value: str | int) -> int:
+    """Return a size in bytes.
+
+    :raises OptionError: for anything that is no size
+    """
+    match = _SIZE.fullmatch(_text(key, value, SIZE_FORMAT))
+    if not match:
+        raise errors.OptionError(key, value, 'not a size', SIZE_FORMAT)
+    unit = (match[2] or match[3] or '').upper()
+    return int(match[1]) * _UNITS[unit]
+
+
+def parse_count(key: str, value: str | int) -> int:
+    """Return a count.
+
+    :raises OptionError: for anything that is no whole number from 1
+    """
+    text = _text(key, value, COUNT_FORMAT)
+    if not _COUNT.fullmatch(text) or int(text) < 1:
+        raise errors.OptionError(key, value, 'not a count', COUNT_FORMAT)
+    return int(text)
+
+
+def _text(key: str, value: str | int, allowed: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise errors.OptionError(key, value, 'not a number', allowed)
+    return str(value)
+
+
+def format_size(size: int) -> str:
+    """Return a size as people read it: ``64 KiB``, ``4 MiB``, ``512 B``."""
+    for name, unit in (('GiB', GIB), ('MiB', MIB), ('KiB', KIB)):
+        if size >= unit and size % unit == 0:
+            return f'{size // unit} {name}'
+    return f'{size} B'
