@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line of tools/test."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import sys
+import time
+
+from testrun import environment
+from testrun import outcome
+from testrun import parts
+
+_EPILOG = """\
+Without a part, all parts run, in this order; a failing part doesn't stop
+the next. What follows `--` selects tests by regular expression:
+
+  tools/test unit -- test_layout
+
+KEEP=1 leaves the sandbox up after the cloud part.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    summaries = '\n'.join(
+        f'  {part.name:<12}{part.summary}' for part in parts.PARTS
+    )
+    parser = argparse.ArgumentParser(
+        prog='tools/test',
+        description='Install what tests need and run them.',
+        epilog=f'{_EPILOG}\nparts:\n{summaries}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'part',
+        nargs='*',
+        help=', '.join(part.name for part in parts.PARTS),
+    )
+    return parser
+
+
+def _selected(names: Sequence[str], filters: Sequence[str]) -> list[parts.Part]:
+    chosen = [
+        part
+        for part in parts.PARTS
+        if part.name in names or (not names and (part.selects or not filters))
+    ]
+    unknown = set(names) - {part.name for part in parts.PARTS}
+    if unknown:
+        known = ', '.join(part.name for part in parts.PARTS)
+        raise SystemExit(
+            f'tools/test: no part {", ".join(sorted(unknown))}; '
+            f'there are: {known}'
+        )
+    return chosen
+
+
+def _prepare(part: parts.Part, venv: environment.Venv) -> None:
+    with environment.alone():
+        environment.install_packages(part.profiles)
+        venv.prepare()
+        if part.ceph:
+            venv.link_bindings()
+
+
+def run_part(
+    part: parts.Part, venv: environment.Venv, filters: Sequence[str]
+) -> outcome.Outcome:
+    """Run one part; nothing run where something should have is a failure."""
+    print(f'=== {part.name}: {part.summary}', flush=True)
+    began = time.monotonic()
+    try:
+        _prepare(part, venv)
+        prepared = time.monotonic()
+        found = part.run(venv, filters)
+    except environment.CannotPrepare as error:
+        print(f'  FAILED: {error}')
+        prepared = time.monotonic()
+        found = outcome.FAILED
+    if not found.ran and not filters:
+        print('  FAILED: no test ran')
+        found += outcome.FAILED
+    ended = time.monotonic()
+    print(
+        f'=== {part.name}: {found}, {ended - prepared:.1f} s '
+        f'(and {prepared - began:.1f} s to prepare)',
+        flush=True,
+    )
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the named parts; the last line says how many tests did what."""
+    words = list(arguments)
+    filters: list[str] = []
+    if '--' in words:
+        split = words.index('--')
+        words, filters = words[:split], words[split + 1 :]
+    names = _parser().parse_args(words).part
+    venv = environment.Venv()
+    total = outcome.Outcome()
+    for part in _selected(names, filters):
+        total += run_part(part, venv, filters)
+    if not total.ran:
+        print('no test ran')
+    print(total, flush=True)
+    return 1 if total.failed or not total.ran else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Builds the sdist, and from the sdist the wheel, and unpacks the wheel."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from testrun import tree
+
+#: Names the folder of a build that a runner has already made.
+BUILT = 'RBD_VOLUME_OPTIONS_BUILT'
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """One build: both files, and the wheel as it lies when installed."""
+
+    sdist: pathlib.Path
+    wheel: pathlib.Path
+    installed: pathlib.Path
+
+
+def build(
+    target: pathlib.Path,
+    python: str = sys.executable,
+    root: pathlib.Path = tree.ROOT,
+) -> Built:
+    """Build the checkout with the tools of `python`'s environment.
+
+    No isolated build environment: it would download pbr and setuptools for
+    every run. The wheel is made from the sdist, as a distribution does it,
+    so that what the sdist lacks shows.
+    """
+    # pbr takes these for the version whatever git says.
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        source = pathlib.Path(scratch, 'source')
+        tree.export(source, root)
+        result = subprocess.run(
+            [python, '-m', 'build', '--no-isolation', '--outdir', str(target)]
+            + [str(source)],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    if result.returncode:
+        raise RuntimeError(f'the build failed:\n{result.stdout}')
+    return unpack(target)
+
+
+def unpack(target: pathlib.Path) -> Built:
+    """What an earlier build left in the folder, the wheel unpacked."""
+    (sdist,) = target.glob('*.tar.gz')
+    (wheel,) = target.glob('*.whl')
+    installed = target / 'installed'
+    if not installed.exists():
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(installed)
+    return Built(sdist, wheel, installed)

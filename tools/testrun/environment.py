@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Installs what tests need: Debian packages and one venv.
+
+Debian packages are those of bindep.txt; everything from PyPI goes into the
+venv, at the versions of constraints/. Nothing is reinstalled while the
+files that say what is needed stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+from testrun import tree
+
+RELEASE = '2026.2'
+_UV = 'uv==0.13.8'
+_BINDEP = 'bindep==2.14.0'
+_REQUIREMENTS = (
+    'requirements.txt',
+    'test-requirements.txt',
+    'doc/requirements.txt',
+)
+# PyPI has no builds of Ceph's Python bindings; these come with the Debian
+# packages python3-rados and python3-rbd and fit the system's Python.
+_BINDINGS = ('rados', 'rbd')
+_DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
+
+
+class CannotPrepare(Exception):
+    """Something tests need is missing and can't be installed."""
+
+
+def cache() -> pathlib.Path:
+    """Where the venvs live between runs."""
+    base = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+    folder = pathlib.Path(base) / 'rbd-volume-options'
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Venv:
+    """The venv of the tests, by the release of OpenStack it holds."""
+
+    def __init__(self, release: str = RELEASE) -> None:
+        self.path = cache() / f'test-{release}'
+        self.constraints = tree.ROOT / 'constraints' / f'{release}.txt'
+
+    def program(self, name: str) -> str:
+        """Path of a program of the venv."""
+        return str(self.path / 'bin' / name)
+
+    def environ(self) -> dict[str, str]:
+        """The environment that tests and checks run in."""
+        path = os.environ.get('PATH', os.defpath)
+        return {
+            **os.environ,
+            'VIRTUAL_ENV': str(self.path),
+            'PATH': f'{self.path / "bin"}{os.pathsep}{path}',
+            'PYTHONPATH': str(tree.ROOT / 'tools'),
+            'PYTHON': self.program('python'),
+        }
+
+    def prepare(self) -> None:
+        """Make the venv, or bring it up to date."""
+        wanted = self._wanted()
+        stamp = self.path / 'wanted.sha256'
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        print(f'installing what tests need into {self.path}', flush=True)
+        uv = str(_boot() / 'uv')
+        if not (self.path / 'bin' / 'python').exists():
+            _run([uv, 'venv', '--quiet', '--python', _python(), self.path])
+        install = [uv, 'pip', 'install', '--quiet', '--compile-bytecode']
+        install += ['--python', self.program('python')]
+        if self.constraints.exists():
+            install += ['--constraints', str(self.constraints)]
+        for name in _REQUIREMENTS:
+            install += ['--requirements', str(tree.ROOT / name)]
+        _run(install)
+        stamp.write_text(wanted)
+
+    def link_bindings(self) -> None:
+        """Make Ceph's Python bindings importable in the venv."""
+        (site,) = (self.path / 'lib').glob('python3*/site-packages')
+        for name in _BINDINGS:
+            found = list(_DIST_PACKAGES.glob(f'{name}.cpython-*.so'))
+            if not found:
+                raise CannotPrepare(
+                    f'no {name} in {_DIST_PACKAGES}: install python3-{name}'
+                )
+            for source in found:
+                link = site / source.name
+                if not link.is_symlink():
+                    link.symlink_to(source)
+
+    def _wanted(self) -> str:
+        digest = hashlib.sha256(_python().encode())
+        for path in (
+            self.constraints,
+            *(tree.ROOT / name for name in _REQUIREMENTS),
+        ):
+            if path.exists():
+                digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+
+def install_packages(profiles: Sequence[str]) -> None:
+    """Install the Debian packages of these profiles that are missing."""
+    bindep = tree.ROOT / 'bindep.txt'
+    if not bindep.exists():
+        return
+    result = subprocess.run(
+        [_boot() / 'bindep', '--brief', '--file', bindep, *profiles],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if result.returncode == 0:
+        return
+    missing = result.stdout.split()
+    if not missing:
+        raise CannotPrepare('bindep failed; see above')
+    _apt(missing)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Let one run at a time install; another waits."""
+    with (cache() / 'install.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _boot() -> pathlib.Path:
+    """The programs that install the rest: uv and bindep."""
+    venv = cache() / 'boot'
+    stamp = venv / 'holds'
+    holds = f'{_UV} {_BINDEP}'
+    if not stamp.exists() or stamp.read_text() != holds:
+        if not _has_ensurepip():
+            _apt(['python3-venv'])
+        _run([_python(), '-m', 'venv', '--clear', str(venv)])
+        pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
+        _run([*pip, 'install', '--disable-pip-version-check', _UV, _BINDEP])
+        stamp.write_text(holds)
+    return venv / 'bin'
+
+
+def _has_ensurepip() -> bool:
+    # Debian ships venv without ensurepip unless python3-venv is there.
+    return importlib.util.find_spec('ensurepip') is not None
+
+
+def _python() -> str:
+    """The system's Python, which Ceph's bindings were built for."""
+    debian = '/usr/bin/python3'
+    return debian if os.access(debian, os.X_OK) else sys.executable
+
+
+def _apt(packages: Sequence[str]) -> None:
+    if os.geteuid() != 0:
+        raise CannotPrepare(
+            'these packages are missing; install them as root: '
+            + ' '.join(['apt-get', 'install', *packages])
+        )
+    print(f'installing {" ".join(packages)}', flush=True)
+    environ = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'}
+    _run(['apt-get', 'update', '--quiet=2'], environ)
+    install = ['apt-get', 'install', '--yes', '--no-install-recommends']
+    _run([*install, '--quiet=2', *packages], environ)
+
+
+def _run(
+    command: Sequence[str | pathlib.Path],
+    environ: dict[str, str] | None = None,
+) -> None:
+    result = subprocess.run(
+        command,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if result.returncode:
+        shown = ' '.join(str(word) for word in command)
+        raise CannotPrepare(f'{shown} failed:\n{result.stdout}')

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Runs one folder of tests with stestr."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from testrun import environment
+from testrun import outcome
+from testrun import tree
+
+
+def run(
+    venv: environment.Venv,
+    folder: str,
+    filters: Sequence[str] = (),
+    workers: int = 1,
+    environ: dict[str, str] | None = None,
+) -> outcome.Outcome:
+    """Run the tests below a folder, one process per worker.
+
+    One worker means one process, so that what is expensive to start (a
+    Ceph cluster) is started once.
+    """
+    environ = {**venv.environ(), **(environ or {})}
+    command = [venv.program('stestr'), '--test-path', folder]
+    command += ['run', '--subunit', '--concurrency', str(workers), *filters]
+    with tempfile.TemporaryDirectory() as scratch:
+        counts = pathlib.Path(scratch, 'counts.json')
+        reader = [venv.program('python'), '-m', 'testrun.subunit_report']
+        stestr = subprocess.Popen(
+            command,
+            cwd=tree.ROOT,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        report = subprocess.run(
+            [*reader, str(counts)],
+            cwd=tree.ROOT,
+            env=environ,
+            stdin=stestr.stdout,
+        )
+        status = stestr.wait()
+        if report.returncode or not counts.exists():
+            print('  FAILED: the results could not be read')
+            return outcome.FAILED
+        found = outcome.Outcome(**json.loads(counts.read_text()))
+    if status and not found.failed:
+        # A module that can't be imported, say: stestr stops before any test.
+        print(f'  FAILED: stestr ended with status {status}')
+        found += outcome.FAILED
+    return found
