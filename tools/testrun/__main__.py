@@ -51,7 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _selected(names: Sequence[str], filters: Sequence[str]) -> list[parts.Part]:
+def _selected(
+    names: Sequence[str], filters: Sequence[str]
+) -> list[parts.Part]:
     chosen = [
         part
         for part in parts.PARTS
@@ -69,7 +71,7 @@ def _selected(names: Sequence[str], filters: Sequence[str]) -> list[parts.Part]:
 
 def _prepare(part: parts.Part, venv: environment.Venv) -> None:
     with environment.alone():
-        environment.install_packages(part.profiles)
+        environment.install_packages(part.profiles, venv)
         venv.prepare()
         if part.ceph:
             venv.link_bindings()

@@ -57,9 +57,9 @@ def build(
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, 'source')
         tree.export(source, root)
+        command = [python, '-m', 'build', '--no-isolation']
         result = subprocess.run(
-            [python, '-m', 'build', '--no-isolation', '--outdir', str(target)]
-            + [str(source)],
+            [*command, '--outdir', str(target), str(source)],
             env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

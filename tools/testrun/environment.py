@@ -33,8 +33,8 @@ import sys
 from testrun import tree
 
 RELEASE = '2026.2'
-_UV = 'uv==0.13.8'
-_BINDEP = 'bindep==2.14.0'
+# The programs that install the rest.
+_INSTALLERS = ('uv', 'bindep')
 _REQUIREMENTS = (
     'requirements.txt',
     'test-requirements.txt',
@@ -87,13 +87,12 @@ class Venv:
         if stamp.exists() and stamp.read_text() == wanted:
             return
         print(f'installing what tests need into {self.path}', flush=True)
-        uv = str(_boot() / 'uv')
+        uv = str(_boot(self.constraints) / 'uv')
         if not (self.path / 'bin' / 'python').exists():
             _run([uv, 'venv', '--quiet', '--python', _python(), self.path])
         install = [uv, 'pip', 'install', '--quiet', '--compile-bytecode']
         install += ['--python', self.program('python')]
-        if self.constraints.exists():
-            install += ['--constraints', str(self.constraints)]
+        install += ['--constraints', str(self.constraints)]
         for name in _REQUIREMENTS:
             install += ['--requirements', str(tree.ROOT / name)]
         _run(install)
@@ -119,18 +118,18 @@ class Venv:
             self.constraints,
             *(tree.ROOT / name for name in _REQUIREMENTS),
         ):
-            if path.exists():
-                digest.update(path.read_bytes())
+            digest.update(path.read_bytes())
         return digest.hexdigest()
 
 
-def install_packages(profiles: Sequence[str]) -> None:
+def install_packages(profiles: Sequence[str], venv: Venv) -> None:
     """Install the Debian packages of these profiles that are missing."""
     bindep = tree.ROOT / 'bindep.txt'
     if not bindep.exists():
         return
+    programs = _boot(venv.constraints)
     result = subprocess.run(
-        [_boot() / 'bindep', '--brief', '--file', bindep, *profiles],
+        [programs / 'bindep', '--brief', '--file', bindep, *profiles],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -150,18 +149,16 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _boot() -> pathlib.Path:
-    """The programs that install the rest: uv and bindep."""
+def _boot(constraints: pathlib.Path) -> pathlib.Path:
+    """Where the installers are; made with what Debian's Python brings."""
     venv = cache() / 'boot'
-    stamp = venv / 'holds'
-    holds = f'{_UV} {_BINDEP}'
-    if not stamp.exists() or stamp.read_text() != holds:
+    if not all((venv / 'bin' / name).exists() for name in _INSTALLERS):
         if not _has_ensurepip():
             _apt(['python3-venv'])
-        _run([_python(), '-m', 'venv', '--clear', str(venv)])
+        _run([_python(), '-m', 'venv', '--clear', venv])
         pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
-        _run([*pip, 'install', '--disable-pip-version-check', _UV, _BINDEP])
-        stamp.write_text(holds)
+        pip += ['--disable-pip-version-check', 'install']
+        _run([*pip, '--constraint', constraints, *_INSTALLERS])
     return venv / 'bin'
 
 

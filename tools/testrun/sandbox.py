@@ -37,7 +37,8 @@ def running() -> Iterator[dict[str, str]]:
     """
     was_up = _quiet('status') == 0
     try:
-        if subprocess.run([_SANDBOX, 'up'], stdin=subprocess.DEVNULL).returncode:
+        up = subprocess.run([_SANDBOX, 'up'], stdin=subprocess.DEVNULL)
+        if up.returncode:
             raise SandboxFailed('tools/sandbox up failed')
         yield _client_environ()
     finally:

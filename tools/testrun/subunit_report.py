@@ -18,6 +18,7 @@ Run with the venv's Python, which has subunit:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import json
 import pathlib
 import sys
@@ -42,7 +43,7 @@ class Report:
         self.durations: list[tuple[float, str]] = []
         self._shown = time.monotonic()
 
-    def test(self, test: dict[str, Any]) -> None:
+    def test(self, test: Mapping[str, Any]) -> None:
         """One finished test, as testtools' StreamToDict gives it."""
         status = test['status']
         if status == 'exists':
@@ -87,12 +88,12 @@ class Report:
         return sorted(self.durations, reverse=True)[:_SLOWEST]
 
 
-def _reason(test: dict[str, Any]) -> str:
+def _reason(test: Mapping[str, Any]) -> str:
     detail = test['details'].get('reason')
     return detail.as_text().strip() if detail else 'no reason given'
 
 
-def _details(test: dict[str, Any]) -> str:
+def _details(test: Mapping[str, Any]) -> str:
     shown = []
     for name, content in sorted(test['details'].items()):
         if content.content_type.type != 'text':
@@ -103,7 +104,7 @@ def _details(test: dict[str, Any]) -> str:
     return '\n'.join(shown)
 
 
-class _Text(testtools.StreamResult):  # type: ignore[misc]
+class _Text(testtools.StreamResult):
     """Passes on what isn't subunit: stestr's own complaints."""
 
     def status(self, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The distribution as it gets installed, as a fixture."""
+
+import atexit
+import functools
+import os
+import pathlib
+import shutil
+import tempfile
+
+import fixtures
+
+from testrun import distribution
+
+# Taken before any test: the tests' own temporary folder goes with the test,
+# and the build serves all of them.
+_OUTSIDE = tempfile.gettempdir()
+
+
+@functools.cache
+def _build() -> distribution.Built:
+    scratch = tempfile.mkdtemp(dir=_OUTSIDE)
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return distribution.build(pathlib.Path(scratch, 'dist'))
+
+
+class BuiltDistribution(fixtures.Fixture):
+    """The build that the runner made, or one made for this process."""
+
+    built: distribution.Built
+
+    def _setUp(self) -> None:
+        folder = os.environ.get(distribution.BUILT)
+        self.built = (
+            distribution.unpack(pathlib.Path(folder)) if folder else _build()
+        )

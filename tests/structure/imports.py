@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The arrows between packages: who may import what."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+import dataclasses
+import sys
+
+NEUTRAL = 'rbd_volume_options'
+
+#: Each package and the top-level packages of its own host service.
+HOSTS = {
+    'cinder_rbd_ext': {'cinder'},
+    'nova_rbd_cache': {'nova', 'os_vif'},
+    'horizon_volume_opts': {'horizon', 'openstack_dashboard', 'django'},
+    'glance_store_objmap': {'glance', 'glance_store'},
+}
+
+# The neutral package is used by services that log and translate in their
+# own ways, and by programs that do neither.
+_NOT_NEUTRAL = {'logging', 'gettext'}
+# Parts of the repository that no package is installed with.
+_NOT_INSTALLED = {'tests', 'onecloud', 'testrun'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    """One import of a top-level package, and its line."""
+
+    top: str
+    line: int
+
+
+def imports(source: str) -> Iterator[Import]:
+    """Every absolute import of a module, by a statement or by name.
+
+    Imports in functions and for type checking count: what may not be known
+    at run time may not be known to a type either.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name.split('.')[0], node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            # A relative import stays inside its own top-level package.
+            if node.level == 0 and node.module:
+                yield Import(node.module.split('.')[0], node.lineno)
+        elif isinstance(node, ast.Call) and (name := _called_for(node)):
+            yield Import(name.split('.')[0], node.lineno)
+
+
+def _called_for(node: ast.Call) -> str | None:
+    """The module that `import_module('a.b')` or `__import__('a')` names."""
+    function = node.func
+    called = (
+        function.attr
+        if isinstance(function, ast.Attribute)
+        else getattr(function, 'id', '')
+    )
+    if called not in ('import_module', 'import_object', '__import__'):
+        return None
+    first = node.args[0] if node.args else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return first.value
+    return None
+
+
+def violations(package: str, source: str) -> list[str]:
+    """What a module of the package imports and may not, with the reason."""
+    return [
+        f'line {found.line}: {package} imports {found.top}: {reason}'
+        for found in imports(source)
+        if (reason := _forbidden(package, found.top))
+    ]
+
+
+def _forbidden(package: str, top: str) -> str | None:
+    if top == package:
+        return None
+    if package == NEUTRAL:
+        if top in _NOT_NEUTRAL:
+            return 'it neither logs nor translates'
+        if top not in sys.stdlib_module_names:
+            return 'only the standard library'
+        return None
+    if top in HOSTS:
+        return f'packages share {NEUTRAL} only'
+    if top in _NOT_INSTALLED:
+        return 'not installed with the packages'
+    for owner, host in HOSTS.items():
+        if top in host and owner != package:
+            return f'the host service of {owner}'
+    return None

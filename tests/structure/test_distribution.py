@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wheel and the sdist hold what the tree holds, and it loads."""
+
+import configparser
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+from testrun import tree
+from tests.structure import built
+from tests.unit import base
+
+# Runs where neither the checkout nor an editable install is on the path, so
+# that a name that loads was found in the wheel.
+_LOAD = """
+import importlib.metadata, json, sys
+target, = sys.argv[1:]
+sys.path.insert(0, target)
+distribution = importlib.metadata.Distribution.at(
+    next(p for p in __import__('pathlib').Path(target).glob('*.dist-info')))
+result = {}
+for point in distribution.entry_points:
+    name = f'{point.group}: {point.name} = {point.value}'
+    try:
+        point.load()
+        result[name] = sys.modules[point.module].__file__
+    except Exception as error:
+        result[name] = f'{type(error).__name__}: {error}'
+print(json.dumps(result))
+"""
+
+
+class BuiltTestCase(base.TestCase):
+    timeout = 180
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.built = self.useFixture(built.BuiltDistribution()).built
+
+    def _in_packages(self) -> set[str]:
+        starts = tuple(f'{package}/' for package in tree.PACKAGES)
+        return {name for name in tree.files() if name.startswith(starts)}
+
+    def test_wheel_holds_every_file_of_the_packages(self) -> None:
+        with zipfile.ZipFile(self.built.wheel) as wheel:
+            held = {
+                name for name in wheel.namelist() if '.dist-info/' not in name
+            }
+        self.assertEqual(self._in_packages(), held)
+
+    def test_sdist_holds_every_file_of_the_tree(self) -> None:
+        with tarfile.open(self.built.sdist) as sdist:
+            held = {
+                member.name.partition('/')[2]
+                for member in sdist.getmembers()
+                if member.isfile()
+            }
+        # What only git reads is no part of a release.
+        left_out = {'.gitignore', '.mailmap', '.gitattributes'}
+        self.assertEqual(set(), set(tree.files()) - held - left_out)
+
+    def test_version_of_a_tree_without_tags(self) -> None:
+        self.assertIn('-0.1.0', self.built.wheel.name)
+
+    def test_entry_points_are_those_of_setup_cfg(self) -> None:
+        wanted = configparser.ConfigParser()
+        wanted.read(tree.ROOT / 'setup.cfg')
+        (info,) = self.built.installed.glob('*.dist-info')
+        # Names of entry points keep their case; ConfigParser lowers keys.
+        written = configparser.ConfigParser(delimiters='=')
+        written.optionxform = str  # type: ignore[assignment,method-assign]
+        written.read(info / 'entry_points.txt')
+        self.assertEqual(
+            {
+                group: sorted(
+                    line.replace(' ', '')
+                    for line in lines.splitlines()
+                    if line.strip()
+                )
+                for group, lines in wanted['entry_points'].items()
+            },
+            {
+                group: sorted(
+                    f'{name}={value}'.replace(' ', '')
+                    for name, value in written[group].items()
+                )
+                for group in written.sections()
+            },
+        )
+
+    def test_every_entry_point_loads_from_the_wheel(self) -> None:
+        environ = dict(os.environ)
+        environ.pop('PYTHONPATH', None)
+        shown = subprocess.run(
+            [sys.executable, '-c', _LOAD, str(self.built.installed)],
+            cwd=self.built.installed,
+            env=environ,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+        loaded = json.loads(shown.splitlines()[-1])
+        self.assertNotEqual({}, loaded)
+        elsewhere = {
+            name: where
+            for name, where in loaded.items()
+            if not where.startswith(str(self.built.installed))
+        }
+        self.assertEqual({}, elsewhere)

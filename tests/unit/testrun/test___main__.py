@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from collections.abc import Sequence
+
+import fixtures
+
+from testrun import __main__ as command
+from testrun import environment
+from testrun import outcome
+from testrun import parts
+from tests.unit import base
+
+
+class CommandTestCase(base.TestCase):
+    """The runner with parts of our own in place of the real ones."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.shown = self.useFixture(fixtures.StringStream('out')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.shown))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'testrun.__main__._prepare', lambda part, venv: None
+            )
+        )
+        self.ran: list[tuple[str, list[str]]] = []
+
+    def _part(self, name: str, found: outcome.Outcome, **how: bool) -> None:
+        def run(
+            venv: environment.Venv, filters: Sequence[str]
+        ) -> outcome.Outcome:
+            self.ran.append((name, list(filters)))
+            return found
+
+        part = parts.Part(name, 'a part of a test', run, **how)  # type: ignore[arg-type]
+        self.parts = (*getattr(self, 'parts', ()), part)
+        self.useFixture(
+            fixtures.MonkeyPatch('testrun.parts.PARTS', self.parts)
+        )
+
+    def _last_line(self) -> str:
+        self.shown.seek(0)
+        lines: list[str] = self.shown.read().splitlines()
+        return lines[-1]
+
+    def test_all_parts_run_even_after_a_failure(self) -> None:
+        self._part('one', outcome.FAILED)
+        self._part('two', outcome.Outcome(5, 0, 2))
+        self.assertEqual(1, command.main([]))
+        self.assertEqual([('one', []), ('two', [])], self.ran)
+        self.assertEqual('5 passed, 1 failed, 2 skipped', self._last_line())
+
+    def test_named_parts_only(self) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('two', outcome.PASSED)
+        self.assertEqual(0, command.main(['two']))
+        self.assertEqual([('two', [])], self.ran)
+        self.assertEqual('1 passed, 0 failed, 0 skipped', self._last_line())
+
+    def test_filters_reach_the_parts_that_select(self) -> None:
+        self._part('checks', outcome.PASSED, selects=False)
+        self._part('tests', outcome.PASSED)
+        command.main(['--', 'layout', '--other'])
+        self.assertEqual([('tests', ['layout', '--other'])], self.ran)
+
+    def test_a_part_that_ran_nothing_has_failed(self) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('empty', outcome.Outcome(skipped=4))
+        self.assertEqual(1, command.main([]))
+        self.assertEqual('1 passed, 1 failed, 4 skipped', self._last_line())
+
+    def test_a_filter_that_selects_nothing_anywhere_fails(self) -> None:
+        self._part('one', outcome.Outcome())
+        self.assertEqual(1, command.main(['--', 'nothing']))
+        self.assertEqual('0 passed, 0 failed, 0 skipped', self._last_line())
+
+    def test_what_cannot_be_installed_is_a_failure(self) -> None:
+        def refuse(part: parts.Part, venv: environment.Venv) -> None:
+            raise environment.CannotPrepare('no network')
+
+        self.useFixture(
+            fixtures.MonkeyPatch('testrun.__main__._prepare', refuse)
+        )
+        self._part('one', outcome.PASSED)
+        self.assertEqual(1, command.main([]))
+        self.assertEqual([], self.ran)
+        self.assertEqual('0 passed, 1 failed, 0 skipped', self._last_line())
+
+    def test_an_unknown_part_is_named(self) -> None:
+        self._part('one', outcome.PASSED)
+        error = self.assertRaises(SystemExit, command.main, ['onne'])
+        self.assertIn('no part onne; there are: one', str(error))

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import io
+from typing import Any
+from typing import cast
+
+import fixtures
+import subunit
+import testtools
+
+from testrun import subunit_report
+from tests.unit import base
+
+
+def _sample(name: str) -> testtools.TestCase:
+    """A test to report on; in a function, so that no runner finds it."""
+
+    class Sample(testtools.TestCase):
+        def test_good(self) -> None:
+            pass
+
+        def test_bad(self) -> None:
+            self.fail('a reason to read')
+
+        def test_left_out(self) -> None:
+            self.skipTest('not today')
+
+    return Sample(name)
+
+
+class ReportTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.shown = self.useFixture(fixtures.StringStream('out')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.shown))
+
+    def _output(self) -> str:
+        self.shown.seek(0)
+        return str(self.shown.read())
+
+    def _stream(self, *names: str) -> io.BytesIO:
+        stream = io.BytesIO()
+        result = testtools.ExtendedToStreamDecorator(
+            subunit.StreamResultToBytes(stream)
+        )
+        result.startTestRun()
+        for name in names:
+            _sample(name).run(cast(Any, result))
+        result.stopTestRun()
+        stream.seek(0)
+        return stream
+
+    def test_counts_how_tests_ended(self) -> None:
+        report = subunit_report.read(
+            self._stream('test_good', 'test_bad', 'test_left_out')
+        )
+        self.assertEqual(
+            {'passed': 1, 'failed': 1, 'skipped': 1}, report.counts()
+        )
+
+    def test_shows_a_failure_and_why(self) -> None:
+        subunit_report.read(self._stream('test_bad', 'test_left_out'))
+        output = self._output()
+        self.assertIn('FAILED', output)
+        self.assertIn('a reason to read', output)
+        self.assertIn('not today', output)
+
+    def test_a_test_whose_worker_died_has_failed(self) -> None:
+        stream = io.BytesIO()
+        subunit.StreamResultToBytes(stream).status('a.test', 'inprogress')
+        stream.seek(0)
+        report = subunit_report.read(stream)
+        self.assertEqual(1, report.failed)
+
+    def test_a_test_that_is_only_listed_has_not_run(self) -> None:
+        stream = io.BytesIO()
+        subunit.StreamResultToBytes(stream).status('a.test', 'exists')
+        stream.seek(0)
+        report = subunit_report.read(stream)
+        self.assertEqual(
+            {'passed': 0, 'failed': 0, 'skipped': 0}, report.counts()
+        )
+
+    def test_passes_on_what_is_no_subunit(self) -> None:
+        subunit_report.read(io.BytesIO(b'No module named nothing\n'))
+        self.assertIn('No module named nothing', self._output())
