@@ -1,0 +1,53 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The cache mode of an attachment."""
+
+from typing import Any
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import request
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+
+# What else stands in a volume's metadata was settled when it was made, and is
+# no reason to keep it from its server.
+_RELEVANT = (keys.CACHE_MODE, keys.TENANT_OPTIONS)
+
+
+def _relevant(items: dict[str, str]) -> dict[str, str]:
+    return {
+        k: v
+        for k, v in items.items()
+        if k in _RELEVANT or not k.startswith(keys.PREFIX)
+    }
+
+
+def cache_mode(
+    volume: Any, settings: backend.BackendSettings
+) -> cache_modes.CacheMode | None:
+    """Return the mode to attach a volume with; None to leave it to the host.
+
+    A multi-attach volume is always attached with ``none``: the caches of two
+    hosts know nothing of each other.
+
+    :raises OptionError: for a mode that is none, or not allowed
+    """
+    asked = request.read(
+        _relevant(request.metadata_of(volume)),
+        _relevant(request.specs_of(volume.volume_type)),
+        settings,
+    )
+    choice = asked.resolve().cache_mode
+    if volume.multiattach:
+        return cache_modes.CacheMode.NONE
+    return choice.value if choice else None

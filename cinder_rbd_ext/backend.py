@@ -1,0 +1,179 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A backend's section of cinder.conf, parsed once."""
+
+import dataclasses
+from typing import Any
+
+from oslo_utils import units
+
+from cinder_rbd_ext import config_types
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+
+#: Option of cinder.conf for a key, where there is one.
+OPTION_OF_KEY = {
+    keys.OBJECT_SIZE: 'rbd_volume_object_size',
+    keys.STRIPE_UNIT: 'rbd_volume_stripe_unit',
+    keys.STRIPE_COUNT: 'rbd_volume_stripe_count',
+    keys.OBJECT_MAP: 'rbd_volume_object_map',
+    keys.FEATURES: 'rbd_volume_features',
+    keys.CACHE_MODE: 'rbd_volume_cache_mode',
+    keys.DATA_POOL: 'rbd_volume_data_pool',
+    keys.TENANT_OPTIONS: 'rbd_tenant_options',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendSettings:
+    """What an operator set for a backend.
+
+    :ivar options: defaults for volumes on the backend
+    :ivar limits: what may be asked for
+    :ivar chunk_size: object size in bytes of what the stock driver creates
+    """
+
+    options: options.VolumeOptions
+    limits: limits.Limits
+    chunk_size: int
+
+    @property
+    def level(self) -> precedence.Level:
+        """The options as one of the levels that precedence is about."""
+        return precedence.Level(errors.Origin.BACKEND, self.options)
+
+    @classmethod
+    def read(cls, configuration: Any) -> 'BackendSettings':
+        """Read the settings from Cinder's configuration of a backend.
+
+        :raises OptionError: for values that contradict each other, or a
+            ``rbd_store_chunk_size`` that is no power of two; its key is the
+            option's name
+        """
+        given = {
+            key: str(value)
+            for key, option in OPTION_OF_KEY.items()
+            if (value := configuration.safe_get(option)) is not None
+        }
+        tenant_options = given.pop(keys.TENANT_OPTIONS, '')
+        data_pool = given.pop(keys.DATA_POOL, None)
+        try:
+            parsed = options.parse(
+                given, keys.Scope.VOLUME, errors.Origin.BACKEND
+            )
+            bounds = _read_limits(configuration, tenant_options)
+            _check(parsed, bounds)
+        except errors.OptionError as error:
+            raise _by_option(error) from None
+        return cls(
+            options=dataclasses.replace(parsed, data_pool=data_pool),
+            limits=bounds,
+            chunk_size=_chunk_size(configuration.rbd_store_chunk_size),
+        )
+
+
+def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
+    return limits.Limits(
+        max_stripe_count=configuration.safe_get('rbd_max_stripe_count'),
+        require_whole_stripes=configuration.safe_get(
+            'rbd_require_whole_stripes'
+        ),
+        cache_modes=config_types.parse_cache_modes(
+            configuration.safe_get('rbd_allowed_cache_modes')
+        ),
+        tenant_options=options.parse_tenant_options(tenant_options),
+    )
+
+
+def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
+    origin = errors.Origin.BACKEND
+    if parsed.striping:
+        limits.check_stripe_count(parsed.striping, bounds, origin)
+        if parsed.object_size:
+            limits.check_unit(
+                layout.ImageLayout(parsed.object_size, parsed.striping),
+                origin,
+            )
+    if parsed.cache_mode:
+        limits.check_cache_mode(parsed.cache_mode, bounds, origin)
+
+
+def _by_option(error: errors.OptionError) -> errors.OptionError:
+    """Return an error in the words of cinder.conf."""
+
+    def in_words(text: str) -> str:
+        for key, option in OPTION_OF_KEY.items():
+            text = text.replace(key, option)
+        return text
+
+    return errors.OptionError(
+        in_words(error.key),
+        error.value,
+        in_words(error.reason),
+        in_words(error.allowed),
+        errors.Origin.BACKEND,
+    )
+
+
+def _chunk_size(mebibytes: int) -> int:
+    """Return the stock driver's object size in bytes.
+
+    Stock takes the logarithm and drops what is behind the comma, so that
+    6 MiB become 4 MiB without a word; we say so.
+    """
+    size = int(mebibytes) * units.Mi
+    if not layout.is_power_of_two(size) or size > layout.MAX_OBJECT_SIZE:
+        raise errors.OptionError(
+            'rbd_store_chunk_size',
+            mebibytes,
+            'not an object size that librbd knows',
+            '1, 2, 4, 8, 16 or 32 (mebibytes)',
+            errors.Origin.BACKEND,
+        )
+    return size
+
+
+def capabilities(settings: BackendSettings) -> dict[str, Any]:
+    """Return what the backend reports to the scheduler about itself.
+
+    ``rbd_volume_options`` is what an operator matches in extra specs
+    (``capabilities:rbd_volume_options='<is> True'``); the rest tells clients
+    what a type on this backend offers. Plain values only: the scheduler's
+    filters read them and RPC carries them.
+    """
+    given, bounds = settings.options, settings.limits
+    striping = given.striping
+    report = {
+        'rbd_volume_options': True,
+        'rbd_allowed_cache_modes': [m.value for m in bounds.cache_modes],
+        'rbd_tenant_options': sorted(bounds.tenant_options),
+        'rbd_max_stripe_count': bounds.max_stripe_count,
+        'rbd_require_whole_stripes': bounds.require_whole_stripes,
+        'rbd_volume_object_size': given.object_size or settings.chunk_size,
+        'rbd_volume_stripe_unit': striping.unit if striping else None,
+        'rbd_volume_stripe_count': striping.count if striping else None,
+        'rbd_volume_object_map': given.object_map,
+        'rbd_volume_cache_mode': (
+            given.cache_mode.value if given.cache_mode else None
+        ),
+        'rbd_volume_data_pool': given.data_pool,
+        'rbd_volume_features': None,
+    }
+    if given.image_features is not None:
+        report['rbd_volume_features'] = features.joined(given.image_features)
+    return report

@@ -1,0 +1,136 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is asked of an RBD image that exists: retype, extend, manage."""
+
+import dataclasses
+from typing import Any
+
+from cinder_rbd_ext import request as request_module
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import limits
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What makes an existing image the one that is asked for.
+
+    :ivar enable: features to enable
+    :ivar disable: features to disable
+    :ivar obstacle: why it can't be done in place; None where it can
+    """
+
+    enable: features.Features = frozenset()
+    disable: features.Features = frozenset()
+    obstacle: errors.OptionError | None = None
+
+
+def needed(
+    asked: request_module.Request, state: plan.ImageState, size: int
+) -> Change:
+    """Return what it takes to give an image what its volume asks for.
+
+    Only what metadata and type ask for counts: defaults are for volumes that
+    are made, not for those that are there.
+
+    :param size: bytes
+    :raises OptionError: where what is asked for can't be had at all
+    """
+    resolved = asked.resolve(backend_too=False)
+    obstacle = _mismatch(resolved, state)
+    if obstacle:
+        return Change(obstacle=obstacle)
+    if asked.multiattach:
+        # The stock driver turns the single-client features off itself.
+        return Change()
+    wanted = resolved.features_over(state.image_features & features.CHOOSABLE)
+    enable = wanted - state.image_features
+    disable = (state.image_features & features.CHOOSABLE) - wanted
+    fixed = (enable | disable) - features.MUTABLE
+    # deep-flatten can be given up but not had back.
+    fixed -= disable & {features.DEEP_FLATTEN}
+    if fixed:
+        return Change(obstacle=_feature_mismatch(resolved, state))
+    limits.check_object_map(
+        state.layout,
+        size,
+        wanted,
+        resolved.features_choice.origin if resolved.features_choice else None,
+    )
+    return Change(enable, disable)
+
+
+def contradiction(
+    asked: request_module.Request, state: plan.ImageState
+) -> errors.OptionError | None:
+    """Return what an image that is taken over has against what is asked."""
+    resolved = asked.resolve(backend_too=False)
+    found = _mismatch(resolved, state)
+    if found:
+        return found
+    has = state.image_features & features.CHOOSABLE
+    if not asked.multiattach and resolved.features_over(has) != has:
+        return _feature_mismatch(resolved, state)
+    return None
+
+
+def _mismatch(
+    resolved: precedence.Resolved, state: plan.ImageState
+) -> errors.OptionError | None:
+    """Return the first key of layout or data pool that an image differs in."""
+    size, striping = resolved.object_size, resolved.striping
+    there = state.layout
+    if resolved.layout_over(there) != there:
+        if size and size.value != there.object_size:
+            return _differs(keys.OBJECT_SIZE, size, str(there.object_size))
+        if striping and striping.value:
+            shown = precedence.Choice(striping.value.unit, striping.origin)
+            return _differs(
+                keys.STRIPE_UNIT,
+                shown,
+                f'{there.stripe_unit} with {keys.STRIPE_COUNT} = '
+                f'{there.stripe_count}',
+            )
+    pool = resolved.data_pool
+    if pool and pool.value != state.data_pool:
+        return _differs(keys.DATA_POOL, pool, state.data_pool or 'none')
+    return None
+
+
+def _feature_mismatch(
+    resolved: precedence.Resolved, state: plan.ImageState
+) -> errors.OptionError:
+    has = features.joined(state.image_features & features.CHOOSABLE)
+    choice = resolved.object_map
+    if choice:
+        shown = precedence.Choice(str(choice.value).lower(), choice.origin)
+        return _differs(keys.OBJECT_MAP, shown, f'features {has}')
+    wanted = resolved.image_features
+    value = features.joined(wanted.value) if wanted else ''
+    origin = wanted.origin if wanted else errors.Origin.VOLUME_TYPE
+    return _differs(keys.FEATURES, precedence.Choice(value, origin), has)
+
+
+def _differs(
+    key: str, choice: precedence.Choice[Any], has: str
+) -> errors.OptionError:
+    return errors.OptionError(
+        key,
+        choice.value,
+        'not what the image has, which is settled when it is made',
+        has,
+        choice.origin,
+    )

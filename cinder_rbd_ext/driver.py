@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Cinder's RBD driver, with layout and features of each volume's own.
+
+Each method calls the stock driver's. Why each is overridden is written in
+the documentation, :doc:`/contributor/overridden`.
+"""
+
+import contextlib
+import functools
+import json
+from typing import Any
+
+from cinder import exception
+from cinder import interface
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+from oslo_utils import units
+
+from cinder_rbd_ext import attachment
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import changes
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import image_making
+from cinder_rbd_ext import images
+from cinder_rbd_ext import opts
+from cinder_rbd_ext import pool_stats
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import limits
+
+LOG = logging.getLogger(__name__)
+
+Update = dict[str, Any]
+
+
+@interface.volumedriver
+class RBDExtDriver(image_making.ImageMakingDriver):
+    """RBD driver whose volumes choose layout, features and cache mode."""
+
+    @classmethod
+    def get_driver_options(cls) -> list[Any]:
+        """Return the options of the stock driver and ours."""
+        return [*super().get_driver_options(), *opts.BACKEND_OPTS]
+
+    def check_for_setup_error(self) -> None:
+        """Refuse to start on options that can't be had."""
+        data_pool = self.settings.options.data_pool
+        super().check_for_setup_error()
+        if data_pool:
+            try:
+                self._check_pool(data_pool, errors.Origin.BACKEND)
+            except errors.OptionError as error:
+                raise exceptions.InvalidBackendOptions(
+                    backend=self._backend_name, reason=str(error)
+                ) from error
+
+    def initialize_connection(self, volume: Any, connector: Any) -> Any:
+        """Return how to attach a volume, its cache mode included.
+
+        An empty connector is Cinder reading the volume itself (upload to an
+        image): no QEMU, no cache mode.
+        """
+        connection = super().initialize_connection(volume, connector)
+        if not connector:
+            return connection
+        try:
+            mode = attachment.cache_mode(volume, self.settings)
+        except errors.OptionError as error:
+            # A class of Cinder's: this one travels to the API by RPC.
+            raise exception.InvalidInput(reason=str(error)) from error
+        if mode is not None:
+            connection['data']['cache_mode'] = mode.value
+        return connection
+
+    def extend_volume(self, volume: Any, new_size: Any) -> None:
+        """Extend a volume, unless its layout or object map forbids it."""
+        size = int(new_size) * units.Gi
+        with self._refusing(volume):
+            state = self._state_of(volume.name)
+            limits.check_whole_stripes(
+                state.layout, size, self.settings.limits
+            )
+            limits.check_object_map(state.layout, size, state.image_features)
+        super().extend_volume(volume, new_size)
+
+    def retype(
+        self, context: Any, volume: Any, new_type: Any, diff: Any, host: Any
+    ) -> Any:
+        """Give a volume's image what its new type asks for, in place.
+
+        What can't be had in place (a layout, a data pool) is left to a
+        migration, which Cinder does where the caller allows it.
+        """
+        change = self._change(volume, new_type)
+        if change.obstacle:
+            LOG.info(
+                'Retype of volume %(id)s needs a migration: %(why)s',
+                {'id': volume.id, 'why': change.obstacle},
+            )
+            return False, None
+        result = super().retype(context, volume, new_type, diff, host)
+        # Anew: stock has turned features on or off for the new type.
+        self._apply(volume, self._change(volume, new_type))
+        return result
+
+    def _change(self, volume: Any, new_type: Any) -> changes.Change:
+        with self._refusing(volume):
+            return changes.needed(
+                request.of_volume(volume, new_type, self.settings),
+                self._state_of(volume.name),
+                volume.size * units.Gi,
+            )
+
+    def _apply(self, volume: Any, change: changes.Change) -> None:
+        with rbd.RBDVolumeProxy(self, volume.name) as image:
+            images.disable(image, change.disable)
+            if images.enable(image, change.enable) & features.MAP_OFF:
+                self._rebuild_object_maps(image, volume.name)
+            state = self.rbd.state_of(image)
+        record.made(volume.id, state)
+
+    def _rebuild_object_maps(self, image: Any, name: str) -> None:
+        def at(snapshot: str) -> Any:
+            return rbd.RBDVolumeProxy(self, name, snapshot=snapshot)
+
+        images.rebuild_object_maps(image, at)
+
+    def _disable_multiattach(self, volume: Any) -> Update:
+        """Give back the features that multi-attach took, with valid maps.
+
+        Stock enables the object map and leaves it invalid, which makes it
+        worse than none: a deletion still looks for each object.
+        """
+        saved = json.loads(volume.provider_location or '{}')
+        wanted = features.from_mask(saved.get('saved_features', 0))
+        with rbd.RBDVolumeProxy(self, volume.name) as image:
+            images.enable(image, wanted & features.SINGLE_CLIENT)
+            self._rebuild_object_maps(image, volume.name)
+        return {'provider_location': None}
+
+    def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
+        """Take over an RBD image, unless it isn't what is asked for."""
+        name = existing_ref['source-name']
+        try:
+            found = changes.contradiction(
+                request.of_volume(volume, volume.volume_type, self.settings),
+                self._state_of(name),
+            )
+            if found:
+                raise found
+        except errors.OptionError as error:
+            raise exception.ManageExistingVolumeTypeMismatch(
+                reason=str(error)
+            ) from error
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._undo_rename, volume.name, name)
+            update = super().manage_existing(volume, existing_ref)
+            record.made(volume.id, self._state_of(volume.name))
+            undo.pop_all()
+        return update
+
+    def _undo_rename(self, name: str, original: str) -> None:
+        with rbd.RADOSClient(self) as client:
+            try:
+                self.RBDProxy().rename(client.ioctx, name, original)
+            except self.rbd.ImageNotFound:
+                LOG.debug('%s was not renamed to %s', original, name)
+
+    def update_migrated_volume(
+        self,
+        ctxt: Any,
+        volume: Any,
+        new_volume: Any,
+        original_volume_status: str,
+    ) -> Any:
+        """Take over a migration's image, and what was recorded of it."""
+        state = self._state_of(new_volume.name)
+        update = super().update_migrated_volume(
+            ctxt, volume, new_volume, original_volume_status
+        )
+        record.made(volume.id, state)
+        return update
+
+    def _update_volume_stats(self) -> None:
+        super()._update_volume_stats()
+        self._stats.update(backend.capabilities(self.settings))
+
+    def _get_pool_stats(self) -> Any:
+        """Return free and total capacity of the pool that fills up."""
+        pool = self.settings.options.data_pool
+        stock = functools.partial(super()._get_pool_stats)
+        if pool:
+            view = pool_stats.looking_at(self, pool)
+            stock = functools.partial(
+                super(RBDExtDriver, view)._get_pool_stats
+            )
+        return stock()

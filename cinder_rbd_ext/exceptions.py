@@ -1,0 +1,34 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Exceptions that Cinder's volume service sees."""
+
+from cinder import exception
+from cinder.i18n import _
+
+
+class VolumeOptionRefused(exception.MetadataUpdateFailure):
+    """An ``rbd:`` option can't be had.
+
+    A ``MetadataUpdateFailure`` since Cinder sends a volume whose creation
+    failed with one of those to no other backend
+    (``OnFailureRescheduleTask.no_reschedule_types``). Another backend could
+    be none of ours, and would ignore the option without a word.
+    """
+
+    message = _('RBD volume option refused: %(reason)s')
+
+
+class InvalidBackendOptions(exception.InvalidConfigurationValue):
+    """A backend's section of cinder.conf can't be used."""
+
+    message = _('Backend %(backend)s: %(reason)s')

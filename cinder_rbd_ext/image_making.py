@@ -1,0 +1,346 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The ways in which the RBD driver makes images, layout and features kept."""
+
+from collections.abc import Iterator
+import contextlib
+import functools
+from typing import Any
+
+from cinder import utils
+from cinder.volume.drivers import rbd
+from oslo_concurrency import processutils
+from oslo_log import log as logging
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import creation as creation_module
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import images
+from cinder_rbd_ext import librbd
+from cinder_rbd_ext import opts
+from cinder_rbd_ext import rbd_import
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext import sources
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+LOG = logging.getLogger(__name__)
+
+Update = dict[str, Any]
+
+# A volume made from another takes all that it isn't given from that one, so
+# that what stock would make doesn't come into it.
+_FROM_SOURCE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
+
+
+class ImageMakingDriver(rbd.RBDDriver):
+    """The stock driver, making each image as its volume asks."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.configuration.append_config_values(opts.BACKEND_OPTS)
+        self._creations = creation_module.Creations()
+        # The narrow waist: all that makes an image goes through these two.
+        module: Any = self.rbd
+        executor: Any = self._execute
+        self._run = executor
+        self.rbd = librbd.Librbd(module, self._creations, self._pool_name)
+        self._execute = self._execute_keeping_layout
+
+    @functools.cached_property
+    def settings(self) -> backend.BackendSettings:
+        """The backend's section of cinder.conf."""
+        try:
+            return backend.BackendSettings.read(self.configuration)
+        except errors.OptionError as error:
+            raise exceptions.InvalidBackendOptions(
+                backend=self._backend_name, reason=str(error)
+            ) from error
+
+    def create_volume(self, volume: Any) -> Update:
+        """Create a volume, plain or encrypted."""
+        with self._creating(volume) as creation:
+            update: Update = super().create_volume(volume) or {}
+            if not creation.set_up:
+                # Stock skips this for encrypted volumes.
+                update.update(self._setup_volume(volume))
+        return update
+
+    def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
+        """Clone a snapshot of a volume."""
+        with self._creating(volume, snapshot.volume):
+            return super().create_volume_from_snapshot(volume, snapshot)
+
+    def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
+        """Clone a volume, or copy it where clones are switched off."""
+        with self._creating(volume, src_vref) as creation:
+            creation.undo.callback(
+                self._undo_clone_snapshot, src_vref.name, volume.name
+            )
+            update = super().create_cloned_volume(volume, src_vref)
+            if not creation.set_up:
+                # Stock skips this for full copies.
+                update = self._setup_volume(volume)
+        return update
+
+    def clone_image(self, context: Any, volume: Any, *args: Any) -> Any:
+        """Clone the RBD image behind a Glance image, if there is one."""
+        with self._creating(volume):
+            return super().clone_image(context, volume, *args)
+
+    def copy_image_to_volume(
+        self,
+        context: Any,
+        volume: Any,
+        image_service: Any,
+        image_id: str,
+        disable_sparse: bool = False,
+    ) -> None:
+        """Fill a volume from a Glance image.
+
+        :param disable_sparse: Cinder's way of saying that the volume keeps
+            its RBD image (re-image); otherwise that is made anew
+        """
+        with self._creating_unless(disable_sparse, volume):
+            super().copy_image_to_volume(
+                context,
+                volume,
+                image_service,
+                image_id,
+                disable_sparse=disable_sparse,
+            )
+
+    def copy_image_to_encrypted_volume(
+        self,
+        context: Any,
+        volume: Any,
+        image_service: Any,
+        image_id: str,
+        disable_sparse: bool = False,
+    ) -> None:
+        """As :meth:`copy_image_to_volume`, encrypting on the way."""
+        with self._creating_unless(disable_sparse, volume):
+            super().copy_image_to_encrypted_volume(
+                context,
+                volume,
+                image_service,
+                image_id,
+                disable_sparse=disable_sparse,
+            )
+
+    def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
+        """Copy a volume to another backend's pool, as its image is.
+
+        A copy that stands is left alone when the source can't be deleted
+        afterwards: it may be the only whole one.
+        """
+        planner = functools.partial(sources.plan_migrated, volume, host)
+        creation = creation_module.Creation(volume.name, planner)
+        with self._creations.hold(creation), _naming_failure(creation):
+            moved = super().migrate_volume(context, volume, host)
+        if creation.state:
+            record.made(volume.id, creation.state)
+        return moved
+
+    def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
+        """See to QoS, replication and multi-attach; remember a failure.
+
+        The methods that call this report any failure as one of replication.
+        """
+        creation = self._creations.get(volume.name)
+        if creation is None:
+            return super()._setup_volume(volume, volume_type)  # type: ignore[no-any-return]
+        with creation.noting():
+            update: Update = super()._setup_volume(volume, volume_type)
+        creation.set_up = True
+        return update
+
+    # How an image is made
+
+    @contextlib.contextmanager
+    def _creating(
+        self, volume: Any, source: Any = None
+    ) -> Iterator[creation_module.Creation]:
+        """Hold the creation of a volume's image; undo it on failure.
+
+        :param source: the volume that it is made from
+        :raises VolumeOptionRefused: for options that can't be had
+        """
+        with self._refusing(volume, to_tenant=True):
+            creation = self._new_creation(volume, source)
+            with self._creations.hold(creation), _naming_failure(creation):
+                try:
+                    yield creation
+                    if creation.made:
+                        self._finish(volume)
+                except Exception as error:
+                    creation.failure = creation.failure or error
+                    creation.fail()
+                    raise
+                creation.undo.pop_all()
+
+    def _creating_unless(
+        self, kept: bool, volume: Any
+    ) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if kept else self._creating(volume)
+
+    def _new_creation(
+        self, volume: Any, source: Any
+    ) -> creation_module.Creation:
+        asked = request.of_volume(volume, volume.volume_type, self.settings)
+        levels = []
+        if source is not None:
+            state = self._state_of(source.name)
+            levels.append(
+                sources.level_of(source, state, self.settings.chunk_size)
+            )
+        resolved = asked.resolve(*levels)
+        if resolved.data_pool:
+            self._check_pool(
+                resolved.data_pool.value, resolved.data_pool.origin
+            )
+        creation = creation_module.Creation(
+            volume.name,
+            functools.partial(
+                sources.plan_made, asked, levels, volume, self.settings
+            ),
+            functools.partial(self._undo_image, volume.name),
+        )
+        creation.needs_default_striping = bool(
+            resolved.object_size and not resolved.striping
+        )
+        if source is not None:
+            # Checked before stock takes its first snapshot of the source.
+            creation.plan(_FROM_SOURCE)
+        return creation
+
+    def _finish(self, volume: Any) -> None:
+        """Free a new image of what it inherited; record what it is."""
+        with rbd.RBDVolumeProxy(self, volume.name) as image:
+            images.drop_cache_override(image)
+            state = self.rbd.state_of(image)
+        record.made(volume.id, state)
+
+    @contextlib.contextmanager
+    def _refusing(
+        self, volume: Any, to_tenant: bool = False
+    ) -> Iterator[None]:
+        """Turn an option's error into one of Cinder's, and tell people.
+
+        :param to_tenant: whether the volume is about to end in ``error``,
+            so that its tenant looks for the reason
+        """
+        try:
+            yield
+        except errors.OptionError as error:
+            LOG.error(
+                'Volume %(id)s on backend %(backend)s: %(error)s',
+                {
+                    'id': volume.id,
+                    'backend': self._backend_name,
+                    'error': error,
+                },
+            )
+            if to_tenant:
+                record.refused(volume.id, str(error))
+            raise exceptions.VolumeOptionRefused(reason=str(error)) from error
+
+    def _execute_keeping_layout(self, *command: Any, **kwargs: Any) -> Any:
+        """Run a command; an import, as the volume it is for asks."""
+        creation = rbd_import.creation_of(command, self._creations)
+        if creation is None:
+            return self._run(*command, **kwargs)
+        with creation.noting():
+            how = creation.plan(self._imported(command, creation))
+            there_before = self._exists(creation.name)
+            try:
+                result = self._run(*rbd_import.rewrite(command, how), **kwargs)
+            except processutils.ProcessExecutionError:
+                if not there_before:
+                    creation.was_made()
+                raise
+        creation.succeeded()
+        return result
+
+    def _imported(
+        self, command: Any, creation: creation_module.Creation
+    ) -> plan.ImageState:
+        """Return what ``rbd import`` makes by itself."""
+        striping = None
+        with rbd.RADOSClient(self) as client:
+            if creation.needs_default_striping:
+                striping = self.rbd.default_striping(client.ioctx)
+            mask = client.features
+        order = rbd_import.order_of(command)
+        return plan.ImageState(
+            layout.ImageLayout(1 << order, striping),
+            features.from_mask(mask),
+        )
+
+    # What is in the pool
+
+    def _state_of(self, name: str) -> plan.ImageState:
+        with rbd.RBDVolumeProxy(self, name, read_only=True) as image:
+            state: plan.ImageState = self.rbd.state_of(image)
+        return state
+
+    def _exists(self, name: str) -> bool:
+        try:
+            with rbd.RBDVolumeProxy(self, name, read_only=True):
+                return True
+        except self.rbd.ImageNotFound:
+            return False
+
+    def _pool_name(self, pool_id: int) -> str:
+        with rbd.RADOSClient(self) as client:
+            return str(client.cluster.pool_reverse_lookup(pool_id))
+
+    def _check_pool(self, name: str, origin: errors.Origin) -> None:
+        with rbd.RADOSClient(self) as client:
+            if client.cluster.pool_exists(name):
+                return
+        raise errors.OptionError(
+            keys.DATA_POOL,
+            name,
+            'no such pool',
+            'a pool of the Ceph cluster',
+            origin,
+        )
+
+    def _undo_image(self, name: str) -> None:
+        with rbd.RADOSClient(self) as client:
+            utils.tpool_wrap(self.rbd).discard(client.ioctx, name)
+
+    def _undo_clone_snapshot(self, source: str, clone: str) -> None:
+        snapshot = f'{clone}.clone_snap'
+        with rbd.RBDVolumeProxy(self, source) as image:
+            if all(s['name'] != snapshot for s in image.list_snaps()):
+                return
+            if image.is_protected_snap(snapshot):
+                image.unprotect_snap(snapshot)
+            image.remove_snap(snapshot)
+
+
+@contextlib.contextmanager
+def _naming_failure(creation: creation_module.Creation) -> Iterator[None]:
+    """Raise what went wrong first, not what stock makes of it."""
+    try:
+        yield
+    except Exception as error:
+        if creation.failure is not None and creation.failure is not error:
+            raise creation.failure from error
+        raise

@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What an RBD image is, and what is done to one that exists.
+
+Functions on an open librbd image, or what behaves like one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log as logging
+
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+LOG = logging.getLogger(__name__)
+
+#: Image metadata that beats QEMU's cache mode, and that clones inherit.
+CACHE_OVERRIDE = 'conf_rbd_cache'
+
+
+def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
+    """Return an image's layout, features and data pool.
+
+    :param pool_name: gives a pool's name for its id
+    """
+    object_size = image.stat()['obj_size']
+    mask = image.features()
+    data_pool = None
+    if features.DATA_POOL in features.from_mask(mask):
+        data_pool = pool_name(image.data_pool_id())
+    return plan.ImageState(
+        layout.ImageLayout.of(
+            object_size, image.stripe_unit(), image.stripe_count()
+        ),
+        features.from_mask(mask),
+        data_pool,
+    )
+
+
+def drop_cache_override(image: Any) -> bool:
+    """Remove what an image inherited that would beat its cache mode.
+
+    :returns: whether there was something to remove
+    """
+    inherited = CACHE_OVERRIDE in dict(image.metadata_list())
+    if inherited:
+        image.metadata_remove(CACHE_OVERRIDE)
+        LOG.info(
+            'Removed %s, which was inherited, from %s',
+            CACHE_OVERRIDE,
+            image.get_name(),
+        )
+    return inherited
+
+
+def enable(image: Any, wanted: features.Features) -> features.Features:
+    """Enable those of some features that an image lacks.
+
+    In one call, prerequisites included: librbd refuses to enable a bit that
+    is there already, and to be asked for none at all.
+
+    :returns: the features that were enabled
+    """
+    missing = wanted - features.from_mask(image.features())
+    if missing:
+        image.update_features(features.to_mask(missing), True)
+    return missing
+
+
+def disable(image: Any, unwanted: features.Features) -> features.Features:
+    """Disable those of some features that an image has.
+
+    :returns: the features that were disabled
+    """
+    present = unwanted & features.from_mask(image.features())
+    if present:
+        image.update_features(features.to_mask(present), False)
+    return present
+
+
+def rebuild_object_maps(
+    image: Any, open_snapshot: Callable[[str], Any]
+) -> int:
+    """Make the object maps of an image and of its snapshots valid.
+
+    After the feature is enabled the maps say nothing yet, and everything
+    that reads them falls back to looking at each object; librbd rebuilds
+    the head's and each snapshot's on its own.
+
+    :param open_snapshot: a context manager that opens the image at a snapshot
+    :returns: how many maps were rebuilt
+    """
+    if features.OBJECT_MAP not in features.from_mask(image.features()):
+        return 0
+    rebuilt = 0
+    if image.flags():
+        image.rebuild_object_map()
+        rebuilt += 1
+    for snapshot in list(image.list_snaps()):
+        with open_snapshot(snapshot['name']) as at_snapshot:
+            if at_snapshot.flags():
+                at_snapshot.rebuild_object_map()
+                rebuilt += 1
+    return rebuilt

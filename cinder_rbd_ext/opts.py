@@ -1,0 +1,157 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The driver's options, given in a backend's section of cinder.conf.
+
+Or in ``[backend_defaults]``, for all backends.
+"""
+
+from typing import Any
+
+from oslo_config import cfg
+
+from cinder_rbd_ext import config_types
+from rbd_volume_options import cache_modes
+from rbd_volume_options import limits
+
+#: Cinder's section for what all backends share
+#: (``cinder.volume.configuration.SHARED_CONF_GROUP``, not imported so that
+#: the options can be listed where Cinder isn't installed).
+SHARED_GROUP = 'backend_defaults'
+
+_UNSET = 'Unset: as the stock driver does.'
+
+BACKEND_OPTS: list[cfg.Opt] = [
+    cfg.Opt(
+        'rbd_volume_object_size',
+        type=config_types.OBJECT_SIZE,
+        sample_default='4M',
+        help=(
+            'Size of the RADOS objects of volumes for which neither their own '
+            'metadata nor their type names rbd:object_size. A power of two '
+            "from 4 KiB to 32 MiB, in bytes or with a unit ('64K', '4M'). "
+            'Unset: rbd_store_chunk_size.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_stripe_unit',
+        type=config_types.STRIPE_UNIT,
+        sample_default='64K',
+        help=(
+            'Stripe unit of volumes for which nothing nearer names one. A '
+            'factor of the object size, at least 512 bytes, given together '
+            'with rbd_volume_stripe_count. Unset: rbd_default_stripe_unit of '
+            'ceph.conf or of the pool.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_stripe_count',
+        type=config_types.STRIPE_COUNT,
+        sample_default='8',
+        help=(
+            'Stripe count of volumes for which nothing nearer names one, '
+            'given together with rbd_volume_stripe_unit.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_object_map',
+        type=config_types.OBJECT_MAP,
+        sample_default='true',
+        help=(
+            'Whether volumes get an object map where nothing nearer says: '
+            'true adds exclusive-lock, object-map and fast-diff, false takes '
+            f'object-map and fast-diff away. {_UNSET}'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_features',
+        type=config_types.FEATURES,
+        sample_default='layering,exclusive-lock,object-map,fast-diff',
+        help=(
+            'The whole set of image features of volumes for which nothing '
+            "nearer names one, in librbd's names. Unset: rbd_default_features "
+            'of ceph.conf.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_cache_mode',
+        type=config_types.CACHE_MODE,
+        sample_default='writeback',
+        help=(
+            'Cache mode of attachments of volumes for which nothing nearer '
+            'names one. Must be listed in rbd_allowed_cache_modes. Unset: '
+            'the compute host decides ([libvirt] disk_cachemodes).'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_allowed_cache_modes',
+        type=config_types.CACHE_MODES,
+        default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
+        help=(
+            'Cache modes that may be asked for. unsafe, which drops the '
+            "guest's flushes, is offered only where it is listed here."
+        ),
+    ),
+    cfg.Opt(
+        'rbd_tenant_options',
+        type=config_types.KEYS,
+        default='',
+        help=(
+            'Keys that tenants may set in the metadata of volumes whose type '
+            'has no rbd:tenant_options of its own, such as '
+            'rbd:stripe_unit,rbd:stripe_count. Empty: none.'
+        ),
+    ),
+    cfg.IntOpt(
+        'rbd_max_stripe_count',
+        default=limits.DEFAULT_MAX_STRIPE_COUNT,
+        min=1,
+        help=(
+            'Largest stripe count that volume metadata, a type or '
+            'rbd_volume_stripe_count may name. librbd has no limit; a read '
+            'as large as a stripe touches this many objects.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'rbd_require_whole_stripes',
+        default=True,
+        help=(
+            'Refuse a striped volume whose size is no multiple of '
+            'stripe_unit x stripe_count, when it is created and when it is '
+            "extended. librbd doesn't need it."
+        ),
+    ),
+    cfg.Opt(
+        'rbd_volume_data_pool',
+        type=config_types.POOL,
+        help=(
+            'Pool for the data of volumes whose type names no rbd:data_pool, '
+            'such as an erasure-coded one; header and object map stay in '
+            "rbd_pool. The backend's capacity is then that of this pool. "
+            'Unset: the data is in rbd_pool too.'
+        ),
+    ),
+]
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options for oslo-config-generator."""
+    return [(SHARED_GROUP, BACKEND_OPTS)]
+
+
+def register_opts(conf: Any, group: str = SHARED_GROUP) -> None:
+    """Register the options in a section, as tests and tools want them.
+
+    The driver leaves this to Cinder's own configuration object, which also
+    looks in the shared section.
+    """
+    conf.register_opts(BACKEND_OPTS, group=group)

@@ -1,0 +1,146 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is asked for a volume, from Cinder's objects."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from cinder_rbd_ext import backend
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import sharing
+
+_REPLICATED = 'replication_enabled'
+_MULTIATTACH = 'multiattach'
+_TRUE = '<is> True'
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The volume's metadata and its type's extra specs, parsed.
+
+    :ivar levels: what both say, with the backend's defaults
+    :ivar multiattach: whether the type is a multi-attach one
+    :ivar replicated: whether the type is a replicated one
+    """
+
+    levels: tuple[precedence.Level, ...]
+    multiattach: bool
+    replicated: bool
+
+    def resolve(
+        self, *more: precedence.Level, backend_too: bool = True
+    ) -> precedence.Resolved:
+        """Return the values that win, with further levels taken in.
+
+        :param backend_too: False to leave the backend's defaults out, as for
+            what is asked of a volume that exists already
+        :raises OptionError: where the values contradict the type
+        """
+        levels = [
+            level
+            for level in (*self.levels, *more)
+            if backend_too or level.origin is not errors.Origin.BACKEND
+        ]
+        resolved = precedence.resolve(levels)
+        sharing.check_shareable(resolved, self.multiattach, self.replicated)
+        return resolved
+
+
+def of_volume(
+    volume: Any, volume_type: Any, settings: backend.BackendSettings
+) -> Request:
+    """Return what is asked for a volume.
+
+    :param volume: Cinder's volume object
+    :param volume_type: its type, or the one it is about to get; may be None
+    :raises OptionError: for what can't be asked, or not by a tenant
+    """
+    return read(metadata_of(volume), specs_of(volume_type), settings)
+
+
+def read(
+    metadata: Mapping[str, str],
+    specs: Mapping[str, str],
+    settings: backend.BackendSettings,
+) -> Request:
+    """Return what metadata and extra specs ask for.
+
+    :raises OptionError: for what can't be asked, or not by a tenant
+    """
+    type_options = options.parse(
+        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+    )
+    volume_options = options.parse(
+        metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+    )
+    allowed = type_options.tenant_options
+    limits.check_tenant_keys(
+        frozenset(options.ours(metadata)),
+        settings.limits.tenant_options if allowed is None else allowed,
+    )
+    levels = (
+        precedence.Level(errors.Origin.VOLUME_METADATA, volume_options),
+        precedence.Level(errors.Origin.VOLUME_TYPE, type_options),
+        settings.level,
+    )
+    for level in levels:
+        mode = level.options.cache_mode
+        if mode:
+            limits.check_cache_mode(mode, settings.limits, level.origin)
+    return Request(
+        levels,
+        multiattach=specs.get(_MULTIATTACH) == _TRUE,
+        replicated=specs.get(_REPLICATED) == _TRUE,
+    )
+
+
+def metadata_of(volume: Any) -> dict[str, str]:
+    """Return a volume's metadata; none for an object without it."""
+    return dict(volume.metadata or {})
+
+
+def specs_of(volume_type: Any) -> dict[str, str]:
+    """Return a type's extra specs; none for no type."""
+    if volume_type is None:
+        return {}
+    return dict(volume_type.extra_specs or {})
+
+
+def source_level(state: plan.ImageState) -> precedence.Level:
+    """Return the level of a volume or snapshot that a volume is made from."""
+    return plan.level_of(errors.Origin.SOURCE_VOLUME, state)
+
+
+def glance_level(state: plan.ImageState, chunk_size: int) -> precedence.Level:
+    """Return the level of a Glance image's RBD image that is cloned.
+
+    Its layout only. Its features are those of the day on which somebody
+    uploaded it; stock takes the Ceph configuration's here, and so do we.
+    Without striping stock makes objects of at least the chunk size.
+    """
+    image_layout = state.layout
+    object_size = image_layout.object_size
+    if image_layout.striping is None:
+        object_size = max(object_size, chunk_size)
+    return precedence.Level(
+        errors.Origin.GLANCE_IMAGE,
+        options.VolumeOptions(
+            object_size=object_size, striping=image_layout.striping
+        ),
+    )
