@@ -122,14 +122,12 @@ class Venv:
         return digest.hexdigest()
 
 
-def install_packages(profiles: Sequence[str], venv: Venv) -> None:
-    """Install the Debian packages of these profiles that are missing."""
+def install_packages(venv: Venv) -> None:
+    """Install those Debian packages for tests that are missing."""
     bindep = tree.ROOT / 'bindep.txt'
-    if not bindep.exists():
-        return
     programs = _boot(venv.constraints)
     result = subprocess.run(
-        [programs / 'bindep', '--brief', '--file', bindep, *profiles],
+        [programs / 'bindep', '--brief', '--file', bindep, 'test'],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -38,8 +38,6 @@ class Part:
     name: str
     summary: str
     run: Callable[[environment.Venv, Sequence[str]], outcome.Outcome]
-    #: Profiles of bindep.txt whose packages the part needs.
-    profiles: tuple[str, ...] = ('test',)
     #: The part imports rados and rbd.
     ceph: bool = False
     #: The part runs tests, which a regular expression can select.
@@ -121,14 +119,12 @@ PARTS = (
         'functional',
         'tests on a Ceph cluster of their own',
         _functional,
-        profiles=('test', 'ceph'),
         ceph=True,
     ),
     Part(
         'cloud',
         'tests on the sandbox',
         _cloud,
-        profiles=('test', 'ceph'),
         ceph=True,
     ),
 )

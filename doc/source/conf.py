@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Sphinx configuration of the documentation."""
+
+project = 'RBD volume options'
+copyright = 'RBD volume options contributors'
+
+extensions = [
+    'openstackdocstheme',
+    'oslo_config.sphinxconfiggen',
+    'oslo_config.sphinxext',
+]
+
+# The suite has no repository at opendev.org that the theme could link to.
+openstackdocs_use_storyboard = False
+openstackdocs_auto_name = False
+openstackdocs_auto_version = False
+openstackdocs_pdf_link = False
+
+html_theme = 'openstackdocs'
+html_static_path = ['_static']
+pygments_style = 'native'
+# The theme's footer needs one; 'doc/source' lies below the root.
+html_theme_options = {'show_other_versions': False}
+
+config_generator_config_file = [
+    (
+        '../../etc/oslo-config-generator/cinder_rbd_ext.conf',
+        '_static/cinder_rbd_ext',
+    ),
+]
