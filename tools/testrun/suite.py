@@ -19,6 +19,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
+from typing import IO
 
 from testrun import environment
 from testrun import outcome
@@ -31,11 +32,13 @@ def run(
     filters: Sequence[str] = (),
     workers: int = 1,
     environ: dict[str, str] | None = None,
+    show: IO[str] | None = None,
 ) -> outcome.Outcome:
     """Run the tests below a folder, one process per worker.
 
     One worker means one process, so that what is expensive to start (a
-    Ceph cluster) is started once.
+    Ceph cluster) is started once. What there is to see goes to standard
+    output, or to the file `show`.
     """
     environ = {**venv.environ(), **(environ or {})}
     command = [venv.program('stestr'), '--test-path', folder]
@@ -55,14 +58,15 @@ def run(
             cwd=tree.ROOT,
             env=environ,
             stdin=stestr.stdout,
+            stdout=show,
         )
         status = stestr.wait()
         if report.returncode or not counts.exists():
-            print('  FAILED: the results could not be read')
+            print('  FAILED: the results could not be read', file=show)
             return outcome.FAILED
         found = outcome.Outcome(**json.loads(counts.read_text()))
     if status and not found.failed:
         # A module that can't be imported, say: stestr stops before any test.
-        print(f'  FAILED: stestr ended with status {status}')
+        print(f'  FAILED: stestr ended with status {status}', file=show)
         found += outcome.FAILED
     return found

@@ -42,7 +42,7 @@ class CommandTestCase(base.TestCase):
             self.ran.append((name, list(filters)))
             return found
 
-        part = parts.Part(name, 'a part of a test', run, **how)  # type: ignore[arg-type]
+        part = parts.Part(name, 'a part of a test', run, **how)
         self.parts = (*getattr(self, 'parts', ()), part)
         self.useFixture(
             fixtures.MonkeyPatch('testrun.parts.PARTS', self.parts)

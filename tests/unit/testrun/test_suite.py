@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import os
+import pathlib
+import shutil
+import sys
+
+import fixtures
+
+from testrun import environment
+from testrun import outcome
+from testrun import suite
+from tests.unit import base
+
+_TESTS = """\
+import testtools
+
+class SampleTestCase(testtools.TestCase):
+    def test_good(self):
+        pass
+
+    def test_bad(self):
+        self.fail('a reason')
+
+    def test_left_out(self):
+        self.skipTest('not today')
+"""
+
+
+class _ThisVenv(environment.Venv):
+    """The venv that the tests themselves run in."""
+
+    def program(self, name: str) -> str:
+        folder = pathlib.Path(sys.executable).parent
+        return shutil.which(name, path=str(folder)) or name
+
+
+class SuiteTestCase(base.TestCase):
+    """Real stestr on a small tree of its own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (self.root / '.stestr.conf').write_text('[DEFAULT]\ntop_dir=.\n')
+        (self.root / 'sample').mkdir()
+        (self.root / 'sample' / '__init__.py').touch()
+        tools = str(pathlib.Path(suite.__file__).parent.parent)
+        self.environ = {'PYTHONPATH': tools, 'PATH': os.environ['PATH']}
+        self.useFixture(fixtures.MonkeyPatch('testrun.tree.ROOT', self.root))
+
+    def _run(self, text: str, *filters: str) -> outcome.Outcome:
+        (self.root / 'sample' / 'test_it.py').write_text(text)
+        with (self.root / 'shown').open('w') as show:
+            return suite.run(
+                _ThisVenv(), 'sample', filters, environ=self.environ, show=show
+            )
+
+    def test_counts(self) -> None:
+        self.assertEqual(outcome.Outcome(1, 1, 1), self._run(_TESTS))
+
+    def test_selects(self) -> None:
+        self.assertEqual(
+            outcome.PASSED, self._run(_TESTS, 'SampleTestCase.test_good')
+        )
+
+    def test_a_module_that_cannot_be_imported_is_a_failure(self) -> None:
+        found = self._run('import no_such_module_anywhere')
+        self.assertEqual(1, found.failed)
+        self.assertEqual(0, found.passed)
+
+    def test_no_tests_are_no_passed_tests(self) -> None:
+        self.assertEqual(0, self._run('').passed)
