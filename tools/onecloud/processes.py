@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Processes and listeners of this machine, read from /proc.
+
+What we start carries MARK in its environment, which children inherit, so
+that it is found again whatever became of its parents. Nothing else is
+ever signalled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import time
+
+MARK = 'ONECLOUD_RUN'
+_LISTEN = '0A'
+_PROC = pathlib.Path('/proc')
+
+
+@dataclasses.dataclass(frozen=True)
+class Listener:
+    """A process that listens on a TCP port."""
+
+    port: int
+    pid: int | None
+    command: str
+
+
+def _pids() -> Iterator[int]:
+    for entry in _PROC.iterdir():
+        if entry.name.isdigit():
+            yield int(entry.name)
+
+
+def command_of(pid: int) -> str:
+    """Return the command line of a process, shortened."""
+    with contextlib.suppress(OSError):
+        raw = (_PROC / str(pid) / 'cmdline').read_bytes()
+        return raw.replace(b'\0', b' ').decode(errors='replace')[:80].strip()
+    return '?'
+
+
+def is_ours(pid: int, run: pathlib.Path) -> bool:
+    """Say whether a process was started by the sandbox in this folder."""
+    wanted = f'{MARK}={run}'.encode()
+    with contextlib.suppress(OSError):
+        environ = (_PROC / str(pid) / 'environ').read_bytes()
+        return wanted in environ.split(b'\0')
+    return False
+
+
+def ours(run: pathlib.Path) -> list[int]:
+    """Return the sandbox's processes, zombies left out."""
+    return [pid for pid in _pids() if is_ours(pid, run)]
+
+
+def memory_mib(pids: Iterable[int]) -> int:
+    """Return what these processes hold, shared pages split fairly."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            rollup = (_PROC / str(pid) / 'smaps_rollup').read_text()
+            for line in rollup.splitlines():
+                if line.startswith('Pss:'):
+                    total += int(line.split()[1])
+    return total // 1024
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all its descendants."""
+    children: dict[int, list[int]] = {}
+    for other in _pids():
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            stat = (_PROC / str(other) / 'stat').read_text()
+            # The name in brackets may hold anything; fields follow it.
+            parent = int(stat.rpartition(')')[2].split()[1])
+            children.setdefault(parent, []).append(other)
+    found = [pid]
+    for known in found:
+        found.extend(children.get(known, ()))
+    return found
+
+
+def end(run: pathlib.Path, grace: float = 3) -> int:
+    """End every process of the sandbox; return how many there were."""
+    found = ours(run)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in ours(run):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        deadline = time.monotonic() + grace
+        while ours(run) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    return len(found)
+
+
+def _listening_inodes() -> dict[str, int]:
+    inodes = {}
+    for table in ('tcp', 'tcp6'):
+        with contextlib.suppress(OSError):
+            lines = (_PROC / 'net' / table).read_text().splitlines()[1:]
+            for fields in map(str.split, lines):
+                if fields[3] == _LISTEN:
+                    inodes[fields[9]] = int(fields[1].rpartition(':')[2], 16)
+    return inodes
+
+
+def listeners(ports: Iterable[int]) -> list[Listener]:
+    """Return who listens on these ports, on any address."""
+    wanted = set(ports)
+    inodes = {
+        inode: port
+        for inode, port in _listening_inodes().items()
+        if port in wanted
+    }
+    found: dict[int, Listener] = {}
+    if inodes:
+        for pid in _pids():
+            for inode in _sockets(pid) & inodes.keys():
+                port = inodes[inode]
+                found.setdefault(port, Listener(port, pid, command_of(pid)))
+    for port in inodes.values():
+        # A process in another namespace shows its socket, not itself.
+        found.setdefault(port, Listener(port, None, '?'))
+    return list(found.values())
+
+
+def _sockets(pid: int) -> set[str]:
+    inodes = set()
+    with contextlib.suppress(OSError):
+        for entry in (_PROC / str(pid) / 'fd').iterdir():
+            with contextlib.suppress(OSError):
+                target = os.readlink(entry)
+                if target.startswith('socket:['):
+                    inodes.add(target[8:-1])
+    return inodes
+
+
+def ports_of(pids: Iterable[int]) -> list[int]:
+    """Return the TCP ports that these processes listen on."""
+    inodes = _listening_inodes()
+    found: set[int] = set()
+    for pid in pids:
+        found.update(inodes[inode] for inode in _sockets(pid) & inodes.keys())
+    return sorted(found)

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What `up` shows while it works: each step and how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import sys
+import threading
+import time
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Somewhere to show steps; several can be under way."""
+
+    def step(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Show a step for as long as the context lasts."""
+
+
+class Lines:
+    """A line for each step that ended: for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Print the step when it has ended."""
+        start = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self._print(name, start, 'FAILED')
+            raise
+        self._print(name, start, 'ok')
+
+    def _print(self, name: str, start: float, how: str) -> None:
+        with self._lock:
+            took = time.monotonic() - start
+            print(f'{how:6} {name:30} {took:6.1f} s', flush=True)
+
+
+class Live:
+    """Spinners, for a terminal."""
+
+    def __init__(self) -> None:
+        # Only here: other commands run without the bootstrap venv.
+        from rich import progress
+
+        self._bars = progress.Progress(
+            progress.SpinnerColumn(finished_text='[green]\N{CHECK MARK}'),
+            progress.TextColumn('{task.description:30}'),
+            progress.TimeElapsedColumn(),
+        )
+
+    def __enter__(self) -> Live:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    @contextlib.contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Spin until the step has ended."""
+        bar = self._bars.add_task(name, total=1)
+        try:
+            yield
+        except BaseException:
+            self._bars.update(bar, description=f'[red]{name} FAILED')
+            raise
+        self._bars.update(bar, completed=1)
+
+
+@contextlib.contextmanager
+def shown() -> Iterator[Progress]:
+    """Show progress in the way that fits standard output."""
+    if sys.stdout.isatty():
+        with Live() as live:
+            yield live
+    else:
+        yield Lines()

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Run tasks that depend on each other, as many at a time as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import concurrent.futures
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """Something to do once the tasks that it needs are done."""
+
+    name: str
+    action: Callable[[], None]
+    needs: frozenset[str]
+
+
+def run(tasks: Sequence[Task]) -> None:
+    """Run all tasks; after a failure start no more, and raise it.
+
+    :raises ValueError: if a task needs one that is not there, or tasks
+        need each other in a circle
+    """
+    waiting = {task.name: task for task in tasks}
+    for task in tasks:
+        if unknown := task.needs - waiting.keys():
+            raise ValueError(f'{task.name} needs unknown {sorted(unknown)}')
+    done: set[str] = set()
+    # Threads only wait for processes, so more of them than cores is right.
+    with concurrent.futures.ThreadPoolExecutor(len(tasks) or 1) as pool:
+        running: dict[concurrent.futures.Future[None], str] = {}
+        while waiting or running:
+            for task in [t for t in waiting.values() if t.needs <= done]:
+                running[pool.submit(task.action)] = task.name
+                del waiting[task.name]
+            if not running:
+                raise ValueError(f'tasks in a circle: {sorted(waiting)}')
+            ended, _ = concurrent.futures.wait(
+                running, return_when=concurrent.futures.FIRST_COMPLETED
+            )
+            for future in ended:
+                name = running.pop(future)
+                if future.exception():
+                    waiting.clear()
+                future.result()
+                done.add(name)

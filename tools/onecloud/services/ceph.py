@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ceph: the cluster of :mod:`onecloud.ceph` under the supervisor."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import ClassVar
+
+from onecloud.ceph import Caps
+from onecloud.ceph import CephCluster
+from onecloud.service import Program
+from onecloud.service import Service
+
+_POOLS = (
+    'volumes',
+    'volumes2',
+    'volumes-data',
+    'images',
+    'backups',
+    'vms',
+)
+
+
+def _caps(*pools: str, read_only: tuple[str, ...] = ()) -> Caps:
+    profiles = [f'profile rbd pool={pool}' for pool in pools]
+    manager = ', '.join(profiles)
+    profiles += [f'profile rbd-read-only pool={pool}' for pool in read_only]
+    return {'mon': 'profile rbd', 'osd': ', '.join(profiles), 'mgr': manager}
+
+
+_USERS = {
+    'client.cinder': _caps(
+        'volumes', 'volumes2', 'volumes-data', 'images', 'vms'
+    ),
+    'client.cinder-backup': _caps('backups'),
+    'client.glance': _caps('images', read_only=('volumes', 'volumes2')),
+}
+
+
+class Ceph(Service):
+    """Monitor, manager and one OSD."""
+
+    name: ClassVar[str] = 'ceph'
+    ports: ClassVar[tuple[int, ...]] = (3300, 6789)
+
+    @property
+    def cluster(self) -> CephCluster:
+        """The cluster, for whoever wants to talk to it."""
+        return CephCluster(
+            self.state.run / 'ceph',
+            ports=(self.ports[0], self.ports[1]),
+            pools=_POOLS,
+            users=_USERS,
+        )
+
+    @property
+    def etc(self) -> pathlib.Path:
+        """The folder that stands for /etc/ceph."""
+        return self.cluster.etc
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the daemons."""
+        return tuple(
+            Program(f'ceph-{name}', tuple(command))
+            for name, command in self.cluster.daemons().items()
+        )
+
+    def initialise(self) -> None:
+        """Make keys and format the stores."""
+        self.cluster.prepare()
+
+    def start(self) -> None:
+        """Start the daemons; the monitor hears of its OSD before it."""
+        self.cloud.supervisor.start('ceph-mon')
+        self.state.once('ceph-osd', self.cluster.register_osd)
+        for name in ('ceph-mgr', 'ceph-osd'):
+            self.cloud.supervisor.start(name)
+        self.state.once('ceph-pools', self.cluster.create_pools)
+
+    def wait(self) -> None:
+        """Wait for all placement groups."""
+        self.cluster.wait_ready()

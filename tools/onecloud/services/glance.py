@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Glance: images, in Ceph (stock store) and in files."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import ClassVar
+
+from onecloud.service import CatalogEntry
+from onecloud.service import Program
+from onecloud.service import Service
+
+
+class Glance(Service):
+    """The image service."""
+
+    name: ClassVar[str] = 'glance'
+    ports: ClassVar[tuple[int, ...]] = (9292,)
+    health: ClassVar[str | None] = '/versions'
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+    requires: ClassVar[tuple[str, ...]] = ('ceph', 'memcached')
+    distributions: ClassVar[tuple[str, ...]] = (
+        'glance',
+        'glance_store[cinder]',
+    )
+    database: ClassVar[str | None] = 'glance'
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = (
+        CatalogEntry('glance', 'image', 'http://127.0.0.1:9292'),
+    )
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """Its configuration file."""
+        return self.etc / 'glance-api.conf'
+
+    def render(self) -> None:
+        """Write its configuration."""
+        for name in ('file', 'tasks', 'staging', 'lock'):
+            (self.data / name).mkdir(parents=True, exist_ok=True)
+        ceph_conf = self.cloud.service('ceph').etc / 'ceph.conf'
+        self.cloud.render(
+            'glance-api.conf', self.conf, data=self.data, ceph_conf=ceph_conf
+        )
+        self.cloud.render_uwsgi(self, 'glance.wsgi.api', chunked=True)
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the API."""
+        environ = {'OS_GLANCE_CONFIG_DIR': str(self.etc)}
+        return (self.cloud.uwsgi(self, environ, (self.conf,)),)
+
+    def initialise(self) -> None:
+        """Make its schema."""
+        self.state.once('glance-schema', self._sync)
+
+    def _sync(self) -> None:
+        manage = self.cloud.venv.program('glance-manage')
+        conf = ('--config-file', str(self.conf))
+        self.cloud.execute('glance-manage', manage, *conf, 'db_sync')
