@@ -71,7 +71,7 @@ def _selected(
 
 def _prepare(part: parts.Part, venv: environment.Venv) -> None:
     with environment.alone():
-        environment.install_packages(venv)
+        environment.install_packages()
         venv.prepare()
         if part.ceph:
             venv.link_bindings()

@@ -24,17 +24,16 @@ from collections.abc import Sequence
 import contextlib
 import fcntl
 import hashlib
-import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
 
+from onecloud import errors
+from onecloud import packages
 from testrun import tree
 
 RELEASE = '2026.2'
-# The programs that install the rest.
-_INSTALLERS = ('uv', 'bindep')
 _REQUIREMENTS = (
     'requirements.txt',
     'test-requirements.txt',
@@ -87,7 +86,7 @@ class Venv:
         if stamp.exists() and stamp.read_text() == wanted:
             return
         print(f'installing what tests need into {self.path}', flush=True)
-        uv = str(_boot(self.constraints) / 'uv')
+        uv = _uv(self.constraints)
         if not (self.path / 'bin' / 'python').exists():
             _run([uv, 'venv', '--quiet', '--python', _python(), self.path])
         install = [uv, 'pip', 'install', '--quiet', '--compile-bytecode']
@@ -122,21 +121,16 @@ class Venv:
         return digest.hexdigest()
 
 
-def install_packages(venv: Venv) -> None:
+def install_packages() -> None:
     """Install those Debian packages for tests that are missing."""
-    bindep = tree.ROOT / 'bindep.txt'
-    programs = _boot(venv.constraints)
-    result = subprocess.run(
-        [programs / 'bindep', '--brief', '--file', bindep, 'test'],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    if result.returncode == 0:
-        return
-    missing = result.stdout.split()
+    missing = packages.missing('test')
     if not missing:
-        raise CannotPrepare('bindep failed; see above')
-    _apt(missing)
+        return
+    print(f'installing {" ".join(missing)}', flush=True)
+    try:
+        packages.install(missing, cache() / 'apt.log')
+    except errors.SandboxError as error:
+        raise CannotPrepare(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -147,22 +141,16 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _boot(constraints: pathlib.Path) -> pathlib.Path:
-    """Where the installers are; made with what Debian's Python brings."""
+def _uv(constraints: pathlib.Path) -> str:
+    """Path of uv, which installs the rest."""
     venv = cache() / 'boot'
-    if not all((venv / 'bin' / name).exists() for name in _INSTALLERS):
-        if not _has_ensurepip():
-            _apt(['python3-venv'])
+    uv = venv / 'bin' / 'uv'
+    if not uv.exists():
         _run([_python(), '-m', 'venv', '--clear', venv])
         pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
         pip += ['--disable-pip-version-check', 'install']
-        _run([*pip, '--constraint', constraints, *_INSTALLERS])
-    return venv / 'bin'
-
-
-def _has_ensurepip() -> bool:
-    # Debian ships venv without ensurepip unless python3-venv is there.
-    return importlib.util.find_spec('ensurepip') is not None
+        _run([*pip, '--constraint', constraints, 'uv'])
+    return str(uv)
 
 
 def _python() -> str:
@@ -171,26 +159,9 @@ def _python() -> str:
     return debian if os.access(debian, os.X_OK) else sys.executable
 
 
-def _apt(packages: Sequence[str]) -> None:
-    if os.geteuid() != 0:
-        raise CannotPrepare(
-            'these packages are missing; install them as root: '
-            + ' '.join(['apt-get', 'install', *packages])
-        )
-    print(f'installing {" ".join(packages)}', flush=True)
-    environ = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'}
-    _run(['apt-get', 'update', '--quiet=2'], environ)
-    install = ['apt-get', 'install', '--yes', '--no-install-recommends']
-    _run([*install, '--quiet=2', *packages], environ)
-
-
-def _run(
-    command: Sequence[str | pathlib.Path],
-    environ: dict[str, str] | None = None,
-) -> None:
+def _run(command: Sequence[str | pathlib.Path]) -> None:
     result = subprocess.run(
         command,
-        env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
