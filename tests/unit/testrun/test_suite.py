@@ -80,3 +80,8 @@ class SuiteTestCase(base.TestCase):
 
     def test_no_tests_are_no_passed_tests(self) -> None:
         self.assertEqual(0, self._run('').passed)
+
+    def test_a_filter_for_tests_elsewhere_is_no_failure(self) -> None:
+        self.assertEqual(
+            outcome.Outcome(), self._run(_TESTS, 'no_such_test_anywhere')
+        )
