@@ -1,0 +1,96 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the tests of this package ask about an error."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rbd_volume_options import errors
+from tests.unit import base
+
+#: Strings that look like numbers somewhere, for keys that take a number.
+NO_NUMBERS = {
+    'empty': '',
+    'a_space': ' ',
+    'negative': '-1',
+    'signed': '+1',
+    'exponent': '1e3',
+    'fraction': '1.5',
+    'fraction_of_zero': '1.0',
+    'hexadecimal': '0x40',
+    'octal': '0o100',
+    'leading_zero': '064',
+    'underscore': '1_000',
+    'thousands': '65,536',
+    'space_before': ' 64',
+    'space_after': '64 ',
+    'newline_after': '64\n',
+    'nul_after': '64\0',
+    'two_numbers': '64 64',
+    'no_number': 'big',
+    'infinity': 'inf',
+    'not_a_number': 'nan',
+    'arabic_indic_digits': '\u0666\u0664',
+    'fullwidth_digits': '\uff16\uff14',
+    'devanagari_digits': '\u096c\u096a',
+    'mathematical_bold_digits': '\U0001d7d4\U0001d7d2',
+    'superscript': '6\u2074',
+    'roman_numeral': '\u216b',
+    'ideograph': '\u516b',
+    'minus_of_typesetters': '\u22121',
+    'zero_width_space': '6\u200b4',
+    'right_to_left_mark': '\u200f64',
+    'three_hundred_digits': '1' * 300,
+    'three_hundred_zeros': '1' + '0' * 300,
+}
+
+
+class RefusalTestCase(base.TestCase):
+    """Checks every part of an error at once."""
+
+    def assertRefused(
+        self,
+        call: Callable[[], Any],
+        key: str,
+        value: object,
+        reason: str,
+        allowed: str | None = None,
+        origin: errors.Origin | None = None,
+    ) -> errors.OptionError:
+        """Check that a call is refused, for this value and this reason.
+
+        :param allowed: None for any
+        """
+        error: errors.OptionError = self.assertRaises(errors.OptionError, call)
+        self.assertEqual(key, error.key)
+        self.assertEqual(value, error.value)
+        self.assertEqual(reason, error.reason)
+        self.assertEqual(origin, error.origin)
+        if allowed is not None:
+            self.assertEqual(allowed, error.allowed)
+        self.assertMessageIsWhole(error)
+        return error
+
+    def assertMessageIsWhole(self, error: errors.OptionError) -> None:
+        """Check that the text carries all and can go into a log."""
+        text = str(error)
+        where = f' ({error.origin.label})' if error.origin else ''
+        self.assertEqual(
+            f'{error.key} = {errors.shown(error.value)}{where}: '
+            f'{error.reason}; allowed: {error.allowed}',
+            text,
+        )
+        self.assertNotEqual('', error.allowed)
+        self.assertTrue(text.isascii() and text.isprintable(), repr(text))
+        # A value is cut, so a message is no longer than its own words.
+        self.assertLess(len(text), 1000)

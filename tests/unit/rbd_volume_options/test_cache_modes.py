@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import ddt
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+from tests.unit.rbd_volume_options import refusals
+
+CacheMode = cache_modes.CacheMode
+
+
+@ddt.ddt
+class CacheModeTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['none', 'none', False, True],
+        ['writethrough', 'writethrough', True, True],
+        ['writeback', 'writeback', True, True],
+        ['directsync', 'directsync', False, True],
+        ['unsafe', 'unsafe', True, False],
+    )
+    def test_mode(self, word: str, cached: bool, safe: bool) -> None:
+        mode = cache_modes.parse_cache_mode(word)
+        self.assertEqual(word, mode.value)
+        self.assertIs(cached, mode.uses_rbd_cache)
+        self.assertIs(safe, mode in cache_modes.SAFE_CACHE_MODES)
+
+    def test_there_are_no_others(self) -> None:
+        self.assertEqual(5, len(CacheMode))
+
+    @ddt.named_data(
+        ['empty', ''],
+        ['capitals', 'WriteBack'],
+        ['name_of_the_member', 'WRITEBACK'],
+        ['space_after', 'writeback '],
+        ['newline_after', 'none\n'],
+        ['libvirt_default', 'default'],
+        ['librbd_policy', 'writearound'],
+        ['boolean', 'true'],
+        ['fullwidth', '\uff4eone'],
+        ['none_of_python', None],
+        ['long', 'none' * 100],
+    )
+    def test_is_no_mode(self, value: str) -> None:
+        self.assertRefused(
+            lambda: cache_modes.parse_cache_mode(value),
+            keys.CACHE_MODE,
+            value,
+            'not a cache mode',
+            'none, writethrough, writeback, directsync',
+        )
+
+    def test_joined_is_in_one_order(self) -> None:
+        self.assertEqual(
+            'none, writeback, unsafe',
+            cache_modes.joined(
+                {CacheMode.UNSAFE, CacheMode.WRITEBACK, CacheMode.NONE}
+            ),
+        )
+
+    def test_joined_of_none_is_not_the_mode_none(self) -> None:
+        self.assertEqual('none at all', cache_modes.joined(()))

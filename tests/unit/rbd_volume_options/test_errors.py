@@ -1,0 +1,153 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from collections.abc import Callable
+import copy
+import pickle
+import random
+
+import ddt
+
+from rbd_volume_options import errors
+from tests.unit.rbd_volume_options import refusals
+
+Origin = errors.Origin
+
+
+@ddt.ddt
+class OriginTestCase(refusals.RefusalTestCase):
+    def test_highest_precedence_first(self) -> None:
+        self.assertEqual(
+            [
+                'volume metadata',
+                'volume type',
+                'source volume',
+                'backend configuration',
+                'Glance image',
+                'Ceph configuration',
+            ],
+            [origin.label for origin in sorted(Origin)],
+        )
+
+    @ddt.data(*Origin)
+    def test_none_is_false(self, origin: Origin) -> None:
+        # Messages leave an origin out with `if origin`.
+        self.assertTrue(origin)
+
+
+@ddt.ddt
+class ShownTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['plain', '64K', "'64K'"],
+        ['empty', '', "''"],
+        ['quote', "it's", '"it\'s"'],
+        ['newline', 'a\nERROR b', r"'a\nERROR b'"],
+        ['carriage_return', 'a\rb', r"'a\rb'"],
+        ['escape_sequence', '\x1b[2J', r"'\x1b[2J'"],
+        ['nul', 'a\0b', r"'a\x00b'"],
+        ['line_separator', 'a\u2028b', r"'a\u2028b'"],
+        ['fullwidth', '\uff16', r"'\uff16'"],
+        ['right_to_left_override', '\u202e', r"'\u202e'"],
+        ['lone_surrogate', '\ud800', r"'\ud800'"],
+        ['a_number', 65536, "'65536'"],
+        ['none', None, "'None'"],
+        ['just_short_enough', 'x' * 64, f"'{'x' * 64}'"],
+        ['too_long', 'x' * 65, f"'{'x' * 64}'... (65 characters)"],
+        ['much_too_long', '1' * 300, f"'{'1' * 64}'... (300 characters)"],
+    )
+    def test_shown(self, value: object, expected: str) -> None:
+        self.assertEqual(expected, errors.shown(value))
+
+    def test_any_text_is_one_printable_ascii_line(self) -> None:
+        draw = random.Random(1)
+        for _ in range(500):
+            text = ''.join(
+                chr(draw.randrange(draw.choice((0x80, 0x3000, 0x110000))))
+                for _ in range(draw.randrange(100))
+            )
+            shown = errors.shown(text)
+            self.assertTrue(shown.isascii() and shown.isprintable(), shown)
+            # Each character takes ten at most (\U0010ffff).
+            self.assertLess(len(shown), 10 * errors.MAX_SHOWN + 40)
+
+
+@ddt.ddt
+class OptionErrorTestCase(refusals.RefusalTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.error = errors.OptionError(
+            'rbd:stripe_count',
+            '0',
+            'not a count',
+            'a whole number from 1',
+            Origin.VOLUME_TYPE,
+        )
+
+    def _parts(self, error: errors.OptionError) -> tuple[object, ...]:
+        return (
+            error.key,
+            error.value,
+            error.reason,
+            error.allowed,
+            error.origin,
+            str(error),
+        )
+
+    def test_text(self) -> None:
+        self.assertEqual(
+            "rbd:stripe_count = '0' (volume type): not a count; "
+            'allowed: a whole number from 1',
+            str(self.error),
+        )
+
+    def test_text_where_the_origin_is_not_known(self) -> None:
+        error = errors.OptionError('rbd:stripe_count', 0, 'wrong', 'right')
+        self.assertIsNone(error.origin)
+        self.assertEqual(
+            "rbd:stripe_count = '0': wrong; allowed: right", str(error)
+        )
+
+    def test_is_a_value_error(self) -> None:
+        # oslo.config takes a ValueError of a type for a bad option value.
+        self.assertIsInstance(self.error, ValueError)
+
+    @ddt.data(*Origin)
+    def test_at_tells_the_origin_and_keeps_the_rest(
+        self, origin: Origin
+    ) -> None:
+        moved = self.error.at(origin)
+        self.assertEqual(origin, moved.origin)
+        self.assertIn(f'({origin.label})', str(moved))
+        self.assertEqual(self._parts(self.error)[:4], self._parts(moved)[:4])
+        self.assertEqual(Origin.VOLUME_TYPE, self.error.origin)
+
+    @ddt.data(*range(pickle.HIGHEST_PROTOCOL + 1))
+    def test_pickles(self, protocol: int) -> None:
+        loaded = pickle.loads(  # noqa: S301 - made one line above
+            pickle.dumps(self.error, protocol)
+        )
+        self.assertIs(errors.OptionError, type(loaded))
+        self.assertEqual(self._parts(self.error), self._parts(loaded))
+        self.assertIsInstance(loaded.origin, Origin)
+
+    def test_pickles_without_an_origin(self) -> None:
+        error = errors.OptionError('rbd:object_map', 'maybe', 'no', 'yes')
+        loaded = pickle.loads(  # noqa: S301 - made on the same line
+            pickle.dumps(error)
+        )
+        self.assertEqual(self._parts(error), self._parts(loaded))
+
+    @ddt.data(copy.copy, copy.deepcopy)
+    def test_copies(
+        self, how: Callable[[errors.OptionError], errors.OptionError]
+    ) -> None:
+        self.assertEqual(self._parts(self.error), self._parts(how(self.error)))

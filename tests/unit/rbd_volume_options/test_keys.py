@@ -1,0 +1,74 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import ddt
+
+from rbd_volume_options import keys
+from tests.unit import base
+
+_VOLUME = keys.Scope.VOLUME
+_TYPE = keys.Scope.TYPE
+
+
+@ddt.ddt
+class KeysTestCase(base.TestCase):
+    @ddt.named_data(
+        ['object_size', 'rbd:object_size', {_VOLUME, _TYPE}, True],
+        ['stripe_unit', 'rbd:stripe_unit', {_VOLUME, _TYPE}, True],
+        ['stripe_count', 'rbd:stripe_count', {_VOLUME, _TYPE}, True],
+        ['object_map', 'rbd:object_map', {_VOLUME, _TYPE}, True],
+        ['features', 'rbd:features', {_VOLUME, _TYPE}, True],
+        ['cache_mode', 'rbd:cache_mode', {_VOLUME, _TYPE}, False],
+        ['data_pool', 'rbd:data_pool', {_TYPE}, True],
+        ['tenant_options', 'rbd:tenant_options', {_TYPE}, False],
+    )
+    def test_key(
+        self, name: str, scopes: set[keys.Scope], fixed: bool
+    ) -> None:
+        key = keys.KEYS[name]
+        self.assertEqual(name, key.name)
+        self.assertEqual(scopes, key.scopes)
+        self.assertIs(fixed, key.fixed)
+        self.assertNotEqual('', key.summary)
+
+    def test_there_are_no_others(self) -> None:
+        self.assertEqual(
+            {
+                'rbd:object_size',
+                'rbd:stripe_unit',
+                'rbd:stripe_count',
+                'rbd:object_map',
+                'rbd:features',
+                'rbd:cache_mode',
+                'rbd:data_pool',
+                'rbd:tenant_options',
+            },
+            set(keys.KEYS),
+        )
+
+    def test_all_begin_with_the_prefix(self) -> None:
+        # The scheduler passes over scoped extra specs only.
+        self.assertEqual('rbd:', keys.PREFIX)
+        for name in keys.KEYS:
+            self.assertTrue(name.startswith(keys.PREFIX), name)
+
+    def test_names_for_a_message(self) -> None:
+        in_a_volume = (
+            'rbd:object_size, rbd:stripe_unit, rbd:stripe_count, '
+            'rbd:object_map, rbd:features, rbd:cache_mode'
+        )
+        self.assertEqual(in_a_volume, keys.names(_VOLUME))
+        self.assertEqual(in_a_volume, ', '.join(keys.VOLUME_KEYS))
+        self.assertEqual(
+            f'{in_a_volume}, rbd:data_pool, rbd:tenant_options',
+            keys.names(_TYPE),
+        )

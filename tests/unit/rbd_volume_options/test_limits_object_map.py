@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import ddt
+
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from tests.unit.rbd_volume_options import refusals
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+TIB = 1024 * GIB
+
+_MAP = frozenset({'layering', 'exclusive-lock', 'object-map', 'fast-diff'})
+
+
+@ddt.ddt
+class ObjectMapTestCase(refusals.RefusalTestCase):
+    """librbd: at most 256,000,000 objects with an object map."""
+
+    @ddt.named_data(
+        ['measured_960_gib_in_4_kib', 4 * KIB, None, 960 * GIB],
+        ['exactly_the_limit', 4 * KIB, None, 256_000_000 * 4 * KIB],
+        ['976_gib_in_4_kib', 4 * KIB, None, 976 * GIB],
+        ['976_tib_in_4_mib', 4 * MIB, None, 976 * TIB],
+        ['7_pib_in_32_mib', 32 * MIB, None, 7 * 1024 * TIB],
+        [
+            # The rest of a set of 8 reaches as many objects as it has units.
+            'exactly_the_limit_by_units',
+            4 * KIB,
+            (512, 15),
+            (256_000_000 // 15) * 15 * 4 * KIB + (256_000_000 % 15) * 512,
+        ],
+    )
+    def test_small_enough(
+        self, object_size: int, striping: tuple[int, int] | None, size: int
+    ) -> None:
+        self._check(object_size, striping, size)
+
+    @ddt.named_data(
+        [
+            '2_tib_in_4_kib',
+            4 * KIB,
+            None,
+            2 * TIB,
+            '2048 GiB in 4 KiB objects are 536,870,912 objects',
+        ],
+        [
+            'one_byte_too_many',
+            4 * KIB,
+            None,
+            256_000_000 * 4 * KIB + 1,
+            '1048576000001 B in 4 KiB objects are 256,000,001 objects',
+        ],
+        [
+            '977_gib_in_4_kib',
+            4 * KIB,
+            None,
+            977 * GIB,
+            '977 GiB in 4 KiB objects are 256,114,688 objects',
+        ],
+        [
+            '977_tib_in_4_mib',
+            4 * MIB,
+            None,
+            977 * TIB,
+            '1000448 GiB in 4 MiB objects are 256,114,688 objects',
+        ],
+        [
+            'one_unit_too_many',
+            4 * KIB,
+            (512, 15),
+            (256_000_000 // 15) * 15 * 4 * KIB + (256_000_000 % 15) * 512 + 1,
+            '1048575964161 B in 4 KiB objects, 512 B x 15 are '
+            '256,000,001 objects',
+        ],
+    )
+    def test_too_large(
+        self,
+        object_size: int,
+        striping: tuple[int, int] | None,
+        size: int,
+        reason: str,
+    ) -> None:
+        self.assertRefused(
+            lambda: self._check(object_size, striping, size),
+            'rbd:object_map',
+            'true',
+            reason,
+            'up to 256,000,000 objects: a larger rbd:object_size, '
+            'or rbd:object_map = false',
+            errors.Origin.VOLUME_METADATA,
+        )
+
+    def test_any_size_without_the_map(self) -> None:
+        without = features.with_object_map(_MAP, False)
+        self._check(4 * KIB, None, 8 * 1024 * TIB, without)
+
+    def _check(
+        self,
+        object_size: int,
+        striping: tuple[int, int] | None,
+        size: int,
+        image_features: frozenset[str] = _MAP,
+    ) -> None:
+        limits.check_object_map(
+            layout.ImageLayout(
+                object_size, layout.Striping(*striping) if striping else None
+            ),
+            size,
+            image_features,
+            errors.Origin.VOLUME_METADATA,
+        )

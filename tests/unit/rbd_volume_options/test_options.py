@@ -1,0 +1,306 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import random
+
+import ddt
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from tests.unit.rbd_volume_options import refusals
+
+KIB = 1024
+MIB = 1024 * KIB
+
+Origin = errors.Origin
+_VOLUME = keys.Scope.VOLUME
+_TYPE = keys.Scope.TYPE
+
+# One good value for every key, and what it is read as.
+_GOOD: dict[str, tuple[str, dict[str, object]]] = {
+    'rbd:object_size': ('8M', {'object_size': 8 * MIB}),
+    'rbd:object_map': ('<is> True', {'object_map': True}),
+    'rbd:features': (
+        'layering,exclusive-lock',
+        {'image_features': frozenset({'layering', 'exclusive-lock'})},
+    ),
+    'rbd:cache_mode': (
+        'writeback',
+        {'cache_mode': cache_modes.CacheMode.WRITEBACK},
+    ),
+    'rbd:data_pool': ('ec-data', {'data_pool': 'ec-data'}),
+    'rbd:tenant_options': (
+        'rbd:cache_mode',
+        {'tenant_options': frozenset({'rbd:cache_mode'})},
+    ),
+}
+
+# Of each key, values that are none, with the reason that must be given.
+_BAD = [
+    ['size_three_mib', 'rbd:object_size', '3M', 'not a power of two'],
+    ['size_zero', 'rbd:object_size', '0', 'not a power of two'],
+    ['size_negative', 'rbd:object_size', '-1', 'not a size'],
+    ['size_exponent', 'rbd:object_size', '1e3', 'not a size'],
+    ['size_300_digits', 'rbd:object_size', '9' * 300, 'not a size'],
+    ['size_arabic_indic', 'rbd:object_size', '\u0664M', 'not a size'],
+    ['size_fullwidth', 'rbd:object_size', '\uff14M', 'not a size'],
+    ['size_newline', 'rbd:object_size', '4M\nERROR', 'not a size'],
+    ['object_map_two', 'rbd:object_map', '2', 'not a boolean'],
+    ['object_map_newline', 'rbd:object_map', 'true\n', 'not a boolean'],
+    [
+        'features_space',
+        'rbd:features',
+        'layering, deep-flatten',
+        "' deep-flatten' is no image feature",
+    ],
+    ['features_empty', 'rbd:features', '', "'' is no image feature"],
+    [
+        'features_prerequisite',
+        'rbd:features',
+        'layering,object-map',
+        'object-map requires exclusive-lock',
+    ],
+    ['cache_mode_unknown', 'rbd:cache_mode', 'fast', 'not a cache mode'],
+    ['cache_mode_newline', 'rbd:cache_mode', 'none\n', 'not a cache mode'],
+    ['data_pool_empty', 'rbd:data_pool', '', "not a pool's name"],
+    [
+        'tenant_options_space',
+        'rbd:tenant_options',
+        'rbd:features, rbd:cache_mode',
+        "' rbd:cache_mode' is no key that tenants can set",
+    ],
+]
+
+
+def _parse(
+    items: dict[str, str],
+    scope: keys.Scope = _TYPE,
+    origin: Origin = Origin.VOLUME_TYPE,
+) -> options.VolumeOptions:
+    return options.parse(items, scope, origin)
+
+
+@ddt.ddt
+class ParseTestCase(refusals.RefusalTestCase):
+    def test_nothing_said(self) -> None:
+        self.assertEqual(options.VolumeOptions(), _parse({}))
+
+    @ddt.named_data(
+        ['others_metadata', {'readonly': 'False', 'size': '4M'}],
+        ['other_scopes', {'capabilities:x': '<is> True', 'hw:rbd:x': '1'}],
+        ['no_prefix', {'object_size': '3M', 'rbd': 'x', 'rbd_x': 'y'}],
+        ['other_case', {'RBD:object_size': '3M'}],
+        ['space_before_the_prefix', {' rbd:object_size': '3M'}],
+    )
+    def test_keys_of_others_are_passed_over(
+        self, items: dict[str, str]
+    ) -> None:
+        self.assertEqual({}, options.ours(items))
+        self.assertEqual(options.VolumeOptions(), _parse(items))
+
+    @ddt.named_data(*[[key, key, *how] for key, how in _GOOD.items()])
+    def test_each_key_alone(
+        self, key: str, value: str, parsed: dict[str, object]
+    ) -> None:
+        expected = options.VolumeOptions(**parsed)  # type: ignore[arg-type]
+        self.assertEqual(expected, _parse({key: value, 'other': 'x'}))
+
+    def test_unit_and_count(self) -> None:
+        self.assertEqual(
+            options.VolumeOptions(striping=layout.Striping(64 * KIB, 8)),
+            _parse({'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}),
+        )
+
+    def test_every_key_has_a_case_above(self) -> None:
+        pair = {'rbd:stripe_unit', 'rbd:stripe_count'}
+        self.assertEqual(set(keys.KEYS), set(_GOOD) | pair)
+
+    def test_the_unit_is_not_held_against_the_object_size_yet(self) -> None:
+        # The object size may come from another place.
+        self.assertEqual(
+            layout.Striping(8 * MIB, 2),
+            _parse(
+                {
+                    'rbd:object_size': '4M',
+                    'rbd:stripe_unit': '8M',
+                    'rbd:stripe_count': '2',
+                }
+            ).striping,
+        )
+
+    @ddt.named_data(*_BAD)
+    def test_bad_value(self, key: str, value: str, reason: str) -> None:
+        self.assertRefused(
+            lambda: _parse({key: value}),
+            key,
+            value,
+            reason,
+            origin=Origin.VOLUME_TYPE,
+        )
+
+    @ddt.named_data(
+        ['volume', _VOLUME, Origin.VOLUME_METADATA],
+        ['type', _TYPE, Origin.VOLUME_TYPE],
+        ['backend', _TYPE, Origin.BACKEND],
+    )
+    def test_origin_is_told(self, scope: keys.Scope, origin: Origin) -> None:
+        self.assertRefused(
+            lambda: _parse({'rbd:object_size': '3M'}, scope, origin),
+            'rbd:object_size',
+            '3M',
+            'not a power of two',
+            'a power of two from 4 KiB to 32 MiB',
+            origin,
+        )
+
+    def test_error_hides_nothing_behind_it(self) -> None:
+        error = self.assertRaises(
+            errors.OptionError, _parse, {'rbd:object_size': '3M'}
+        )
+        # Without a cause, a logged traceback names the value's place once.
+        self.assertIsNone(error.__cause__)
+        self.assertTrue(error.__suppress_context__)
+
+
+@ddt.ddt
+class ContradictionTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['map_and_true', 'layering,exclusive-lock,object-map', 'true'],
+        ['no_map_and_false', 'layering,exclusive-lock', 'false'],
+    )
+    def test_none(self, listed: str, object_map: str) -> None:
+        _parse({'rbd:features': listed, 'rbd:object_map': object_map})
+
+    @ddt.named_data(
+        [
+            'no_map_and_true',
+            'layering',
+            '<is> True',
+            'true',
+            'contradicts rbd:features = layering',
+            'rbd:features with object-map, or only one of both',
+        ],
+        [
+            'map_and_false',
+            'layering,exclusive-lock,object-map',
+            'no',
+            'false',
+            'contradicts rbd:features = '
+            'exclusive-lock,fast-diff,layering,object-map',
+            'rbd:features without object-map, or only one of both',
+        ],
+    )
+    def test_contradiction(
+        self,
+        listed: str,
+        object_map: str,
+        value: str,
+        reason: str,
+        allowed: str,
+    ) -> None:
+        self.assertRefused(
+            lambda: _parse(
+                {'rbd:features': listed, 'rbd:object_map': object_map}
+            ),
+            'rbd:object_map',
+            value,
+            reason,
+            allowed,
+            Origin.VOLUME_TYPE,
+        )
+
+
+@ddt.ddt
+class PoolTestCase(refusals.RefusalTestCase):
+    @ddt.data('p', 'volumes-data', 'a.b_c-1', '.rgw', '1', 'x' * 128)
+    def test_pool(self, name: str) -> None:
+        self.assertEqual(name, options.parse_pool(name))
+
+    @ddt.named_data(
+        ['empty', ''],
+        ['long', 'x' * 129],
+        ['option', '-p'],
+        ['space', 'a b'],
+        ['newline', 'a\n'],
+        ['snapshot', 'a@b'],
+        ['namespace', 'a/b'],
+        ['other_letters', 'd\xe4ta'],
+        ['other_digits', '\u0661'],
+        ['shell', 'a;b'],
+    )
+    def test_no_pool(self, name: str) -> None:
+        self.assertRefused(
+            lambda: options.parse_pool(name),
+            'rbd:data_pool',
+            name,
+            "not a pool's name",
+            'the name of a pool: up to 128 letters, digits, dots, hyphens '
+            'and underscores',
+        )
+
+
+@ddt.ddt
+class TenantOptionsTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['none', '', []],
+        ['one', 'rbd:cache_mode', ['rbd:cache_mode']],
+        ['all', ','.join(keys.VOLUME_KEYS), keys.VOLUME_KEYS],
+    )
+    def test_keys(self, value: str, expected: list[str]) -> None:
+        self.assertEqual(set(expected), options.parse_tenant_options(value))
+
+    @ddt.named_data(
+        ['a_key_of_types', 'rbd:data_pool', 'rbd:data_pool'],
+        ['itself', 'rbd:tenant_options', 'rbd:tenant_options'],
+        ['comma_at_the_end', 'rbd:features,', ''],
+        ['no_prefix', 'features', 'features'],
+        ['unknown', 'rbd:turbo', 'rbd:turbo'],
+    )
+    def test_refused(self, value: str, word: str) -> None:
+        self.assertRefused(
+            lambda: options.parse_tenant_options(value),
+            'rbd:tenant_options',
+            value,
+            f'{word!r} is no key that tenants can set',
+            'a comma-separated list, without spaces, of '
+            + ', '.join(keys.VOLUME_KEYS),
+        )
+
+
+class RandomTextTestCase(refusals.RefusalTestCase):
+    def test_anything_is_parsed_or_refused_in_one_line(self) -> None:
+        draw = random.Random(5)
+        words = ['4', '64', 'K', 'M', 'iB', '0', '-', 'e', ',', ' ', '<is> ']
+        words += ['true', 'layering', 'exclusive-lock', 'object-map', 'none']
+        words += ['\n', '\r', '\0', '\x1b', '\u2028', '\u202e', '\uff14']
+        words += ['\u0664', '\ud800', '{}', '%s', "'", '"', '\\', 'rbd:']
+        refused = 0
+        for _ in range(3000):
+            items = {
+                self._text(draw, [*keys.KEYS, *words], 2): self._text(
+                    draw, words, 6
+                )
+                for _ in range(2)
+            }
+            try:
+                _parse(items)
+            except errors.OptionError as error:
+                refused += 1
+                self.assertMessageIsWhole(error)
+                self.assertEqual(Origin.VOLUME_TYPE, error.origin)
+        self.assertGreater(refused, 300)
+
+    def _text(self, draw: random.Random, words: list[str], most: int) -> str:
+        return ''.join(draw.choices(words, k=draw.randrange(1, most)))

@@ -1,0 +1,303 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from tests.unit.rbd_volume_options import refusals
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+TIB = 1024 * GIB
+
+Origin = errors.Origin
+ImageLayout = layout.ImageLayout
+Striping = layout.Striping
+
+_DEFAULT = frozenset(
+    {'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten'}
+)
+_NO_MAP = frozenset({'layering', 'exclusive-lock', 'deep-flatten'})
+_LEAST = frozenset({'layering'})
+
+#: What stock makes on an ordinary backend ...
+_STOCK = plan.ImageState(ImageLayout(4 * MIB), _DEFAULT)
+#: ... and where ceph.conf has rbd_default_stripe_unit and _count.
+_STRIPED = plan.ImageState(ImageLayout(4 * MIB, Striping(64 * KIB, 8)), _LEAST)
+
+_BY_METADATA = Origin.VOLUME_METADATA
+_BY_TYPE = Origin.VOLUME_TYPE
+
+
+def _said(origin: Origin, **said: Any) -> precedence.Level:
+    return precedence.Level(origin, options.VolumeOptions(**said))
+
+
+def _plan(
+    *levels: precedence.Level,
+    base: plan.ImageState = _STOCK,
+    size: int = GIB,
+    how: limits.Limits | None = None,
+) -> plan.ImagePlan:
+    return plan.plan_image(
+        precedence.resolve(levels), base, size, how or limits.Limits()
+    )
+
+
+@ddt.ddt
+class LevelOfTestCase(refusals.RefusalTestCase):
+    def test_what_an_image_says(self) -> None:
+        state = plan.ImageState(
+            ImageLayout(8 * MIB, Striping(64 * KIB, 16)),
+            _DEFAULT | {'striping', 'data-pool'},
+            'ec-data',
+        )
+        self.assertEqual(
+            _said(
+                Origin.SOURCE_VOLUME,
+                object_size=8 * MIB,
+                striping=Striping(64 * KIB, 16),
+                # Those that follow from the layout or the pool aren't asked.
+                image_features=_DEFAULT,
+                data_pool='ec-data',
+            ),
+            plan.level_of(Origin.SOURCE_VOLUME, state),
+        )
+
+    def test_a_plain_image(self) -> None:
+        self.assertEqual(
+            _said(
+                Origin.GLANCE_IMAGE,
+                object_size=4 * MIB,
+                image_features=_LEAST,
+            ),
+            plan.level_of(
+                Origin.GLANCE_IMAGE,
+                plan.ImageState(ImageLayout(4 * MIB), _LEAST),
+            ),
+        )
+
+    @ddt.named_data(
+        ['plain', ImageLayout(8 * MIB), _LEAST, None],
+        ['striped', ImageLayout(8 * MIB, Striping(512, 3)), _DEFAULT, 'data'],
+    )
+    def test_a_clone_is_as_its_source(
+        self,
+        image_layout: ImageLayout,
+        image_features: frozenset[str],
+        data_pool: str | None,
+    ) -> None:
+        state = plan.ImageState(image_layout, image_features, data_pool)
+        self.assertEqual(
+            plan.ImagePlan(image_layout, image_features, data_pool),
+            _plan(
+                plan.level_of(Origin.SOURCE_VOLUME, state),
+                base=_STRIPED,
+                # An image that was allowed once isn't held against limits.
+                size=3 * GIB,
+            ),
+        )
+
+
+@ddt.ddt
+class PlanTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['nothing', []],
+        ['silent_levels', [_said(_BY_METADATA), _said(Origin.BACKEND)]],
+        [
+            'cache_mode_only',
+            [_said(_BY_TYPE, cache_mode=cache_modes.CacheMode.WRITEBACK)],
+        ],
+    )
+    def test_nothing_asked_is_what_stock_makes(
+        self, levels: list[precedence.Level]
+    ) -> None:
+        # Even where rules of ours would refuse it.
+        huge = plan.ImageState(
+            ImageLayout(4 * KIB, Striping(512, 3)), _DEFAULT
+        )
+        for base in (_STOCK, _STRIPED, huge):
+            self.assertEqual(
+                plan.ImagePlan(),
+                _plan(*levels, base=base, size=8 * 1024 * TIB + 512),
+            )
+
+    @ddt.named_data(
+        [
+            'object_size',
+            {'object_size': 8 * MIB},
+            plan.ImagePlan(ImageLayout(8 * MIB)),
+        ],
+        [
+            'striping',
+            {'striping': Striping(64 * KIB, 16)},
+            plan.ImagePlan(ImageLayout(4 * MIB, Striping(64 * KIB, 16))),
+        ],
+        [
+            'both',
+            {'object_size': 32 * MIB, 'striping': Striping(32 * MIB, 4)},
+            plan.ImagePlan(ImageLayout(32 * MIB, Striping(32 * MIB, 4))),
+        ],
+        [
+            'striping_that_is_none',
+            {'striping': Striping(4 * MIB, 1)},
+            plan.ImagePlan(ImageLayout(4 * MIB)),
+        ],
+        [
+            'no_map',
+            {'object_map': False},
+            plan.ImagePlan(image_features=_NO_MAP),
+        ],
+        ['map', {'object_map': True}, plan.ImagePlan(image_features=_DEFAULT)],
+        [
+            'features',
+            {'image_features': _LEAST},
+            plan.ImagePlan(image_features=_LEAST),
+        ],
+        [
+            'data_pool',
+            {'data_pool': 'ec-data'},
+            plan.ImagePlan(data_pool='ec-data'),
+        ],
+    )
+    def test_only_what_is_asked(
+        self, said: dict[str, Any], expected: plan.ImagePlan
+    ) -> None:
+        for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
+            self.assertEqual(expected, _plan(_said(origin, **said)))
+
+    def test_an_object_size_keeps_the_default_striping(self) -> None:
+        self.assertEqual(
+            plan.ImagePlan(ImageLayout(8 * MIB, Striping(64 * KIB, 8))),
+            _plan(_said(_BY_TYPE, object_size=8 * MIB), base=_STRIPED),
+        )
+
+    def test_as_a_tenant_writes_it(self) -> None:
+        items = {
+            'rbd:stripe_unit': '64K',
+            'rbd:stripe_count': '8',
+            'rbd:object_map': 'true',
+        }
+        said = options.parse(items, keys.Scope.VOLUME, Origin.VOLUME_METADATA)
+        base = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        self.assertEqual(
+            plan.ImagePlan(
+                ImageLayout(4 * MIB, Striping(64 * KIB, 8)),
+                frozenset(
+                    {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
+                ),
+            ),
+            _plan(
+                precedence.Level(_BY_METADATA, said), base=base, size=8 * GIB
+            ),
+        )
+
+
+@ddt.ddt
+class RefusedTestCase(refusals.RefusalTestCase):
+    """Each rule, with the place that gave the value that it names."""
+
+    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
+    def test_unit_over_object_size(self, origin: Origin) -> None:
+        self.assertRefused(
+            lambda: _plan(_said(origin, striping=Striping(8 * MIB, 2))),
+            'rbd:stripe_unit',
+            8 * MIB,
+            'not a factor of the object size, 4 MiB',
+            'a power of two from 512 bytes to 4 MiB',
+            origin,
+        )
+
+    @ddt.named_data(
+        ['type', _BY_TYPE],
+        ['source', Origin.SOURCE_VOLUME],
+        ['backend', Origin.BACKEND],
+    )
+    def test_object_size_under_the_unit_of_another_level(
+        self, of_unit: Origin
+    ) -> None:
+        self.assertRefused(
+            lambda: _plan(
+                _said(_BY_METADATA, object_size=4 * KIB),
+                _said(of_unit, striping=Striping(64 * KIB, 8)),
+            ),
+            'rbd:stripe_unit',
+            64 * KIB,
+            'not a factor of the object size, 4 KiB',
+            origin=of_unit,
+        )
+
+    def test_object_size_under_the_default_unit(self) -> None:
+        self.assertRefused(
+            lambda: _plan(
+                _said(_BY_METADATA, object_size=4 * KIB), base=_STRIPED
+            ),
+            'rbd:stripe_unit',
+            64 * KIB,
+            'not a factor of the object size, 4 KiB',
+            origin=Origin.CLUSTER,
+        )
+
+    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
+    def test_stripe_count_over_the_limit(self, origin: Origin) -> None:
+        self.assertRefused(
+            lambda: _plan(_said(origin, striping=Striping(64 * KIB, 128))),
+            'rbd:stripe_count',
+            128,
+            'more than this backend allows',
+            '1 to 64',
+            origin,
+        )
+
+    @ddt.data(Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE, Origin.CLUSTER)
+    def test_a_stripe_count_that_an_image_has(self, origin: Origin) -> None:
+        striping = Striping(64 * KIB, 128)
+        self.assertEqual(
+            ImageLayout(4 * MIB, striping),
+            _plan(_said(origin, striping=striping)).layout,
+        )
+
+    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
+    def test_stripes_that_are_not_whole(self, origin: Origin) -> None:
+        level = _said(origin, striping=Striping(64 * KIB, 3))
+        self.assertRefused(
+            lambda: _plan(level),
+            'rbd:stripe_count',
+            3,
+            '1 GiB is no multiple of 64 KiB x 3',
+            origin=origin,
+        )
+        allowed = limits.Limits(require_whole_stripes=False)
+        self.assertEqual(
+            ImageLayout(4 * MIB, Striping(64 * KIB, 3)),
+            _plan(level, how=allowed).layout,
+        )
+
+    def test_default_stripes_that_are_not_whole(self) -> None:
+        base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)
+        self.assertRefused(
+            lambda: _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base),
+            'rbd:stripe_count',
+            3,
+            '1 GiB is no multiple of 512 B x 3',
+            origin=Origin.CLUSTER,
+        )

@@ -1,0 +1,344 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import itertools
+import random
+from typing import Any
+
+import ddt
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+from tests.unit import base
+
+KIB = 1024
+MIB = 1024 * KIB
+
+CacheMode = cache_modes.CacheMode
+Choice = precedence.Choice
+Origin = errors.Origin
+VolumeOptions = options.VolumeOptions
+
+_WITH_MAP = frozenset(
+    {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
+)
+
+# Of each key, a value that each level says: another one, where there are
+# as many.
+_SAID: dict[str, Callable[[Origin], object]] = {
+    'object_size': lambda origin: 4096 << origin,
+    'striping': lambda origin: layout.Striping(4096, int(origin)),
+    'object_map': lambda origin: origin % 2 == 0,
+    'image_features': lambda origin: frozenset({'layering', f'{origin}'}),
+    'cache_mode': lambda origin: list(CacheMode)[origin % 5],
+    'data_pool': lambda origin: f'pool-{int(origin)}',
+}
+
+# They speak of striping whether or not they have any; see StripingTestCase.
+_IMAGES = (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE)
+
+
+def _level(origin: Origin, **said: Any) -> precedence.Level:
+    return precedence.Level(origin, VolumeOptions(**said))
+
+
+def _subsets() -> Iterable[tuple[Origin, ...]]:
+    for length in range(len(Origin) + 1):
+        yield from itertools.combinations(Origin, length)
+
+
+@ddt.ddt
+class EachKeyTestCase(base.TestCase):
+    """Of any levels that say something, the highest one wins."""
+
+    @ddt.data(*_SAID)
+    def test_highest_that_says_something(self, key: str) -> None:
+        draw = random.Random(6)
+        for speakers in _subsets():
+            silent = set(Origin) - set(speakers)
+            if key == 'striping':
+                silent -= set(_IMAGES)
+            levels = [_level(o, **{key: _SAID[key](o)}) for o in speakers]
+            levels += [_level(o) for o in silent]
+            # Nobody need give levels in order.
+            draw.shuffle(levels)
+            expected = None
+            if speakers:
+                first = min(speakers)
+                expected = Choice(_SAID[key](first), first)
+            self.assertEqual(
+                expected,
+                getattr(precedence.resolve(levels), key),
+                f'{speakers}',
+            )
+
+    @ddt.data(*_SAID)
+    def test_says_nothing_about_the_other_keys(self, key: str) -> None:
+        origin = Origin.VOLUME_METADATA
+        value = _SAID[key](origin)
+        expected: dict[str, Any] = {key: Choice(value, origin)}
+        self.assertEqual(
+            precedence.Resolved(**expected),
+            precedence.resolve([_level(origin, **{key: value})]),
+        )
+
+    def test_nothing_said(self) -> None:
+        self.assertEqual(precedence.Resolved(), precedence.resolve([]))
+        self.assertEqual(
+            precedence.Resolved(),
+            precedence.resolve(
+                [_level(o) for o in Origin if o not in _IMAGES]
+            ),
+        )
+
+    def test_key_by_key(self) -> None:
+        resolved = precedence.resolve(
+            [
+                _level(Origin.VOLUME_METADATA, object_size=8 * MIB),
+                _level(Origin.VOLUME_TYPE, cache_mode=CacheMode.WRITEBACK),
+                _level(
+                    Origin.BACKEND,
+                    object_size=4 * MIB,
+                    striping=layout.Striping(64 * KIB, 8),
+                    object_map=True,
+                ),
+                _level(Origin.CLUSTER, data_pool='data', object_map=False),
+            ]
+        )
+        self.assertEqual(
+            precedence.Resolved(
+                object_size=Choice(8 * MIB, Origin.VOLUME_METADATA),
+                striping=Choice(layout.Striping(64 * KIB, 8), Origin.BACKEND),
+                object_map=Choice(True, Origin.BACKEND),
+                cache_mode=Choice(CacheMode.WRITEBACK, Origin.VOLUME_TYPE),
+                data_pool=Choice('data', Origin.CLUSTER),
+            ),
+            resolved,
+        )
+
+    def test_false_and_the_mode_none_say_something(self) -> None:
+        resolved = precedence.resolve(
+            [
+                _level(
+                    Origin.VOLUME_METADATA,
+                    object_map=False,
+                    cache_mode=CacheMode.NONE,
+                ),
+                _level(
+                    Origin.VOLUME_TYPE,
+                    object_map=True,
+                    cache_mode=CacheMode.WRITEBACK,
+                ),
+            ]
+        )
+        self.assertEqual(
+            Choice(False, Origin.VOLUME_METADATA), resolved.object_map
+        )
+        self.assertEqual(
+            Choice(CacheMode.NONE, Origin.VOLUME_METADATA),
+            resolved.cache_mode,
+        )
+
+
+@ddt.ddt
+class StripingTestCase(base.TestCase):
+    """Unit and count travel as one."""
+
+    def test_never_mixed_from_two_levels(self) -> None:
+        resolved = precedence.resolve(
+            [
+                _level(
+                    Origin.VOLUME_TYPE, striping=layout.Striping(64 * KIB, 8)
+                ),
+                _level(Origin.BACKEND, striping=layout.Striping(4 * KIB, 128)),
+            ]
+        )
+        self.assertEqual(
+            Choice(layout.Striping(64 * KIB, 8), Origin.VOLUME_TYPE),
+            resolved.striping,
+        )
+
+    @ddt.data(*_IMAGES)
+    def test_an_image_without_striping_says_so(self, image: Origin) -> None:
+        below = _level(Origin.CLUSTER, striping=layout.Striping(64 * KIB, 8))
+        resolved = precedence.resolve([below, _level(image)])
+        self.assertEqual(Choice(None, image), resolved.striping)
+        self.assertEqual(
+            layout.ImageLayout(4 * MIB),
+            resolved.layout_over(
+                layout.ImageLayout(4 * MIB, layout.Striping(4096, 2))
+            ),
+        )
+
+    @ddt.data(Origin.VOLUME_METADATA, Origin.VOLUME_TYPE)
+    def test_what_is_asked_beats_an_image(self, asked: Origin) -> None:
+        striping = layout.Striping(64 * KIB, 8)
+        self.assertEqual(
+            Choice(striping, asked),
+            precedence.resolve(
+                [
+                    _level(Origin.SOURCE_VOLUME),
+                    _level(asked, striping=striping),
+                ]
+            ).striping,
+        )
+
+    def test_the_backend_stands_between_the_two_kinds_of_image(self) -> None:
+        backend = _level(Origin.BACKEND, striping=layout.Striping(4096, 2))
+        for image, first in zip(
+            _IMAGES, (Origin.SOURCE_VOLUME, Origin.BACKEND), strict=True
+        ):
+            choice = precedence.resolve([backend, _level(image)]).striping
+            self.assertEqual(first, choice and choice.origin)
+
+
+@ddt.ddt
+class FeaturesTestCase(base.TestCase):
+    """Whoever lists all features has spoken about the object map too."""
+
+    def test_above_below_or_beside_a_list(self) -> None:
+        listed = frozenset({'layering', 'exclusive-lock'})
+        for at, of_map in itertools.product(Origin, Origin):
+            levels = [_level(of_map, object_map=True)]
+            if at is of_map:
+                levels = [_level(at, object_map=True, image_features=listed)]
+            else:
+                levels.append(_level(at, image_features=listed))
+            resolved = precedence.resolve(levels)
+            self.assertEqual(Choice(listed, at), resolved.image_features)
+            counts = of_map <= at
+            self.assertEqual(
+                Choice(True, of_map) if counts else None,
+                resolved.object_map,
+                f'{at!r}, {of_map!r}',
+            )
+            self.assertEqual(
+                listed | {'object-map', 'fast-diff'} if counts else listed,
+                resolved.features_over(frozenset()),
+            )
+
+    def test_a_list_between_two_says_of_the_map(self) -> None:
+        resolved = precedence.resolve(
+            [
+                _level(Origin.VOLUME_METADATA, object_map=False),
+                _level(
+                    Origin.VOLUME_TYPE,
+                    image_features=_WITH_MAP,
+                ),
+                _level(Origin.BACKEND, object_map=True),
+            ]
+        )
+        self.assertEqual(
+            Choice(False, Origin.VOLUME_METADATA), resolved.object_map
+        )
+        self.assertEqual(
+            {'layering', 'exclusive-lock'},
+            resolved.features_over(frozenset({'journaling'})),
+        )
+
+    @ddt.named_data(
+        ['nothing', None, {'layering', 'journaling', 'exclusive-lock'}],
+        [
+            'map',
+            True,
+            {*_WITH_MAP, 'journaling'},
+        ],
+        ['no_map', False, {'layering', 'journaling', 'exclusive-lock'}],
+    )
+    def test_over_a_base(
+        self, object_map: bool | None, expected: set[str]
+    ) -> None:
+        resolved = precedence.resolve(
+            [_level(Origin.VOLUME_TYPE, object_map=object_map)]
+        )
+        self.assertEqual(
+            expected,
+            resolved.features_over(
+                frozenset({'layering', 'journaling', 'exclusive-lock'})
+            ),
+        )
+
+
+@ddt.ddt
+class LayoutOverTestCase(base.TestCase):
+    @ddt.named_data(
+        ['nothing', {}, 4 * MIB, 64 * KIB, 8],
+        ['object_size', {'object_size': 8 * MIB}, 8 * MIB, 64 * KIB, 8],
+        [
+            'striping',
+            {'striping': layout.Striping(4096, 2)},
+            4 * MIB,
+            4096,
+            2,
+        ],
+        [
+            'both',
+            {'object_size': 4096, 'striping': layout.Striping(512, 3)},
+            4096,
+            512,
+            3,
+        ],
+        [
+            'striping_that_is_none',
+            {'striping': layout.Striping(4 * MIB, 1)},
+            4 * MIB,
+            4 * MIB,
+            1,
+        ],
+    )
+    def test_layout_over_a_striped_base(
+        self, said: dict[str, Any], object_size: int, unit: int, count: int
+    ) -> None:
+        resolved = precedence.resolve([_level(Origin.VOLUME_TYPE, **said)])
+        self.assertEqual(
+            layout.ImageLayout.of(object_size, unit, count),
+            resolved.layout_over(
+                layout.ImageLayout(4 * MIB, layout.Striping(64 * KIB, 8))
+            ),
+        )
+
+
+class NamedChoiceTestCase(base.TestCase):
+    """What a complaint names."""
+
+    def test_striping_before_object_size(self) -> None:
+        size = _level(Origin.VOLUME_METADATA, object_size=4096)
+        striping = _level(
+            Origin.BACKEND, striping=layout.Striping(64 * KIB, 8)
+        )
+        for levels, origin in (
+            ([], None),
+            ([size], Origin.VOLUME_METADATA),
+            ([striping], Origin.BACKEND),
+            ([size, striping], Origin.BACKEND),
+        ):
+            choice = precedence.resolve(levels).layout_choice
+            self.assertEqual(origin, choice and choice.origin)
+
+    def test_object_map_before_features(self) -> None:
+        wanted = _level(Origin.VOLUME_METADATA, object_map=True)
+        listed = _level(
+            Origin.VOLUME_TYPE, image_features=frozenset({'layering'})
+        )
+        for levels, origin in (
+            ([], None),
+            ([wanted], Origin.VOLUME_METADATA),
+            ([listed], Origin.VOLUME_TYPE),
+            ([listed, wanted], Origin.VOLUME_METADATA),
+        ):
+            choice = precedence.resolve(levels).features_choice
+            self.assertEqual(origin, choice and choice.origin)
