@@ -141,7 +141,7 @@ class Cloud:
             f'{service.name}-api',
             (self.venv.program('uwsgi'), '--ini', str(ini)),
             environ,
-            inputs=(*inputs, ini),
+            inputs=(*inputs, ini, self.venv.stamp),
             loads_suite=loads_suite,
         )
 

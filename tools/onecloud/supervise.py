@@ -18,6 +18,7 @@ Only its daemon comes from PyPI; we talk to it with the standard library.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -184,11 +185,24 @@ class Supervisor:
 
     def _reload(self) -> None:
         ((added, changed, removed),) = self._call('reloadConfig')
-        for name in (*changed, *removed):
-            self._call('stopProcessGroup', name)
+        gone = (*changed, *removed)
+        for name in gone:
+            self._call('stopProcessGroup', name, False)
+        self._wait_stopped(gone)
+        for name in gone:
             self._call('removeProcessGroup', name)
         for name in (*added, *changed):
             self._call('addProcessGroup', name)
+
+    def _wait_stopped(self, names: Iterable[str], grace: float = 20) -> None:
+        deadline = time.monotonic() + grace
+        waited = set(names)
+        while time.monotonic() < deadline and any(
+            info['pid']
+            for name, info in self.processes().items()
+            if name in waited
+        ):
+            time.sleep(0.1)
 
     def processes(self) -> dict[str, dict[str, Any]]:
         """Return what supervisord knows about each program."""
@@ -222,9 +236,5 @@ class Supervisor:
         """Stop all programs at the same time, then supervisord."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             self._call('stopAllProcesses', False)
-            deadline = time.monotonic() + grace
-            while time.monotonic() < deadline and any(
-                info['pid'] for info in self.processes().values()
-            ):
-                time.sleep(0.1)
+            self._wait_stopped(self.processes(), grace)
             self._call('shutdown')

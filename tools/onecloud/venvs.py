@@ -61,6 +61,11 @@ class Venv:
             'UV_NO_PROGRESS': '1',
         }
 
+    @property
+    def stamp(self) -> pathlib.Path:
+        """A file that changes whenever PyPI's distributions do."""
+        return self.path / 'installed.sha256'
+
     def program(self, name: str) -> str:
         """Return the path of a program in it."""
         return str(self.path / 'bin' / name)

@@ -27,7 +27,7 @@ from onecloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
-_POOLS = {'sandbox@rbd#rbd', 'sandbox@rbd2#rbd2', 'sandbox@fake#fake'}
+_BACKENDS = {'sandbox@rbd', 'sandbox@rbd2', 'sandbox@fake'}
 # Volume types by name: their extra specs.
 _TYPES = {
     'rbd': {'volume_backend_name': 'rbd'},
@@ -56,7 +56,12 @@ class Cinder(Service):
     initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = ('ceph', 'rabbitmq', 'memcached')
     introduce_after: ClassVar[tuple[str, ...]] = ('keystone',)
-    distributions: ClassVar[tuple[str, ...]] = ('cinder', 'os-brick')
+    # fixtures: cinder.tests, which holds the fake driver, imports it.
+    distributions: ClassVar[tuple[str, ...]] = (
+        'cinder',
+        'os-brick',
+        'fixtures',
+    )
     database: ClassVar[str | None] = 'cinder'
     catalog: ClassVar[tuple[CatalogEntry, ...]] = (
         CatalogEntry('cinder', 'volumev3', _URL),
@@ -101,7 +106,7 @@ class Cinder(Service):
                 Program(
                     f'cinder-{name}',
                     command,
-                    inputs=(self.conf,),
+                    inputs=(self.conf, self.cloud.venv.stamp),
                     loads_suite=True,
                 )
             )
@@ -119,7 +124,7 @@ class Cinder(Service):
     def introduce(self) -> None:
         """Make the volume types; wait until each back end takes work."""
         self.state.once('cinder-types', self._make_types)
-        self._wait_pools()
+        self._wait_backends()
 
     def _make_types(self) -> None:
         api = self.cloud.api
@@ -136,14 +141,14 @@ class Cinder(Service):
                 path = f'/types/{made["id"]}/encryption'
                 api.cinder('POST', path, {'encryption': _LUKS})
 
-    def _wait_pools(self) -> None:
+    def _wait_backends(self) -> None:
         """Wait until the scheduler knows all back ends.
 
         A service that listens, or whose record says up, may still be
         connecting to its back end.
         """
-        deadline = time.monotonic() + 120
-        while missing := _POOLS - self._pools():
+        deadline = time.monotonic() + 60
+        while missing := _BACKENDS - self._backends():
             for program in self.programs():
                 self.cloud.supervisor.check(program.name)
             if time.monotonic() > deadline:
@@ -153,6 +158,7 @@ class Cinder(Service):
                 )
             time.sleep(0.3)
 
-    def _pools(self) -> set[str]:
+    def _backends(self) -> set[str]:
         answer = self.cloud.api.cinder('GET', '/scheduler-stats/get_pools')
-        return {pool['name'] for pool in answer['pools']}
+        # Named host@backend#pool.
+        return {pool['name'].partition('#')[0] for pool in answer['pools']}
