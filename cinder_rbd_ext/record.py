@@ -18,7 +18,7 @@ database API with a context of its own.
 """
 
 from cinder import context
-from cinder import db
+from cinder.db import api as db
 from cinder import exception
 from oslo_log import log as logging
 

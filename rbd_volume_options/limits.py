@@ -14,7 +14,7 @@
 
 import dataclasses
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options import cache_modes as modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -39,8 +39,8 @@ class Limits:
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
     require_whole_stripes: bool = True
-    cache_modes: tuple[cache_modes.CacheMode, ...] = (
-        cache_modes.SAFE_CACHE_MODES
+    cache_modes: tuple[modes.CacheMode, ...] = (
+        modes.SAFE_CACHE_MODES
     )
     tenant_options: frozenset[str] = frozenset()
 
@@ -79,7 +79,7 @@ def check_stripe_count(
 
 
 def check_cache_mode(
-    mode: cache_modes.CacheMode, limits: Limits, origin: errors.Origin
+    mode: modes.CacheMode, limits: Limits, origin: errors.Origin
 ) -> None:
     """Check a cache mode against the backend's list.
 
@@ -90,7 +90,7 @@ def check_cache_mode(
             keys.CACHE_MODE,
             mode.value,
             'not allowed by this backend',
-            cache_modes.joined(limits.cache_modes),
+            modes.joined(limits.cache_modes),
             origin,
         )
 

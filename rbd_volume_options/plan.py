@@ -15,7 +15,7 @@
 import dataclasses
 
 from rbd_volume_options import features
-from rbd_volume_options import layout
+from rbd_volume_options import layout as layouts
 from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options
 from rbd_volume_options import precedence
@@ -30,7 +30,7 @@ _CONFIGURED = precedence.ASKED | {Origin.BACKEND}
 class ImageState:
     """Layout, features and data pool of an image, or those it would get."""
 
-    layout: layout.ImageLayout
+    layout: layouts.ImageLayout
     image_features: features.Features
     data_pool: str | None = None
 
@@ -39,7 +39,7 @@ class ImageState:
 class ImagePlan:
     """How an image is to be made; None: as the stock driver would."""
 
-    layout: layout.ImageLayout | None = None
+    layout: layouts.ImageLayout | None = None
     image_features: features.Features | None = None
     data_pool: str | None = None
 
@@ -75,9 +75,9 @@ def plan_image(
     wanted = resolved.features_over(base.image_features)
     if asked_layout:
         _check_layout(resolved, image_layout, size, limits)
-    if asked := asked_features or asked_layout:
+    if asked_features or asked_layout:
         limits_module.check_object_map(
-            image_layout, size, wanted, asked.origin
+            image_layout, size, wanted, _origin_of(asked_features)
         )
     return ImagePlan(
         image_layout if asked_layout else None,
@@ -88,16 +88,20 @@ def plan_image(
 
 def _check_layout(
     resolved: precedence.Resolved,
-    image_layout: layout.ImageLayout,
+    image_layout: layouts.ImageLayout,
     size: int,
     limits: limits_module.Limits,
 ) -> None:
-    choice = resolved.layout_choice
-    origin = choice.origin if choice else None
-    limits_module.check_unit(image_layout, origin)
     striping = resolved.striping
+    origin = _origin_of(striping)
+    limits_module.check_unit(image_layout, origin)
     if striping and striping.value and striping.origin in _CONFIGURED:
         limits_module.check_stripe_count(
             striping.value, limits, striping.origin
         )
     limits_module.check_whole_stripes(image_layout, size, limits, origin)
+
+
+def _origin_of(choice: precedence.Choice[object] | None) -> Origin:
+    """Return who gave a value; where nobody did, it is the base image's."""
+    return choice.origin if choice else Origin.CLUSTER

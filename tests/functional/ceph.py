@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The Ceph cluster that functional tests share."""
+
+import atexit
+import functools
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+from typing import Any
+
+import rados
+import rbd
+
+_TOOLS = pathlib.Path(__file__).resolve().parents[2] / 'tools'
+if str(_TOOLS) not in sys.path:
+    sys.path.insert(0, str(_TOOLS))
+
+from onecloud import ceph  # noqa: E402 - tools/ is no package of ours
+
+POOLS = ('volumes', 'volumes2', 'volumes-data', 'images')
+
+#: An existing cluster to test on; its pools must be those of POOLS.
+CONF_VARIABLE = 'RBD_TEST_CEPH_CONF'
+
+
+class SharedCluster:
+    """A cluster, one connection to it, and what tests ask of its images."""
+
+    def __init__(self, conf: str) -> None:
+        self.conf = conf
+        self.rados = rados.Rados(conffile=conf, rados_id='admin')
+        self.rados.connect()
+        self.fsid: str = self.rados.get_fsid()
+        self._ioctx: dict[str, Any] = {}
+
+    def ioctx(self, pool: str = 'volumes') -> Any:
+        """Return the connection's context for a pool."""
+        if pool not in self._ioctx:
+            self._ioctx[pool] = self.rados.open_ioctx(pool)
+        return self._ioctx[pool]
+
+    def image(self, name: str, pool: str = 'volumes', **kwargs: Any) -> Any:
+        """Open an image."""
+        return rbd.Image(self.ioctx(pool), name, **kwargs)
+
+    def names(self, pool: str = 'volumes') -> list[str]:
+        """Return the images of a pool."""
+        return sorted(rbd.RBD().list(self.ioctx(pool)))
+
+    def empty(self) -> None:
+        """Remove all images, clones before what they were made from."""
+        for _ in range(10):
+            left = [
+                (pool, name) for pool in POOLS for name in self.names(pool)
+            ]
+            if not left:
+                return
+            for pool, name in left:
+                self._remove(pool, name)
+        raise AssertionError(f'images that cannot be removed: {left}')
+
+    def _remove(self, pool: str, name: str) -> None:
+        try:
+            with self.image(name, pool) as image:
+                for snapshot in list(image.list_snaps()):
+                    if image.is_protected_snap(snapshot['name']):
+                        image.unprotect_snap(snapshot['name'])
+                    image.remove_snap(snapshot['name'])
+            rbd.RBD().remove(self.ioctx(pool), name)
+        except (rbd.ImageBusy, rbd.ImageHasSnapshots, rbd.ImageNotFound):
+            pass  # It has clones, which go first; the next round gets it.
+
+
+@functools.cache
+def shared_cluster() -> SharedCluster:
+    """Return the cluster of this process, started when first asked for."""
+    conf = os.environ.get(CONF_VARIABLE)
+    if conf:
+        return SharedCluster(conf)
+    # Not below TMPDIR, which a test fixture may have moved: it must be a
+    # short path (sockets) and outlive the test.
+    root = pathlib.Path(tempfile.mkdtemp(prefix='ceph-', dir='/var/tmp'))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    cluster = ceph.CephCluster(root, pools=POOLS)
+    cluster.start()
+    return SharedCluster(str(cluster.conf))

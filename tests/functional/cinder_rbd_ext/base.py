@@ -1,0 +1,225 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Our driver and the stock one, on real Ceph, with Cinder's own objects."""
+
+import json
+import os
+import pathlib
+import subprocess
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder import privsep
+from cinder import utils
+from cinder.db import api as db
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+from cinder.volume import configuration
+from cinder.volume import driver as cinder_driver
+from cinder.volume import volume_types
+from cinder.volume.drivers import rbd as stock_rbd
+import fixtures
+from oslo_utils import units
+
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import opts
+from rbd_volume_options import keys
+from tests.functional import ceph
+
+_SHIMS = pathlib.Path(__file__).resolve().parents[3] / 'tools/onecloud/shims'
+
+#: What every test asks for unless it says otherwise.
+ASKED = {
+    keys.STRIPE_UNIT: '64K',
+    keys.STRIPE_COUNT: '8',
+    keys.OBJECT_SIZE: '1M',
+    keys.OBJECT_MAP: 'true',
+}
+MADE = {
+    'object_size': units.Mi,
+    'stripe_unit': 64 * units.Ki,
+    'stripe_count': 8,
+}
+
+FIXED_KEY = 'a' * 64
+NO_KEY_ID = '00000000-0000-0000-0000-000000000000'
+
+# In the Parsed options an operator's text is kept as it is.
+ALL_TENANT_KEYS = ','.join(keys.VOLUME_KEYS)
+
+
+class DriverTestCase(test.TestCase):
+    """A driver on the shared cluster, and volumes in Cinder's database."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = ceph.shared_cluster()
+        self.addCleanup(self.cluster.empty)
+        self.context = context.RequestContext(
+            'user', 'project', is_admin=False
+        )
+        self.admin = context.get_admin_context()
+        self.tmp = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.override_config('image_conversion_dir', str(self.tmp))
+        # qemu-img for real, and in this process: it is root already.
+        privsep.sys_admin_pctxt.set_client_mode(False)
+        self.addCleanup(privsep.sys_admin_pctxt.set_client_mode, True)
+        # See the shim: qemu-img fails by the clock on some machines.
+        self.useFixture(
+            fixtures.EnvironmentVariable(
+                'PATH', f'{_SHIMS}{os.pathsep}{os.environ["PATH"]}'
+            )
+        )
+        self._types = 0
+        self.driver = self.make_driver()
+
+    def make_driver(
+        self,
+        cls: type[stock_rbd.RBDDriver] = driver.RBDExtDriver,
+        pool: str = 'volumes',
+        **options: Any,
+    ) -> Any:
+        """Return a driver that has started, with options of its own."""
+        group = f'{cls.__name__}-{pool}'
+        settings = configuration.Configuration(
+            cinder_driver.volume_opts, config_group=group
+        )
+        # Before the driver exists, which reads some of them only once.
+        settings.append_config_values(stock_rbd.RBD_OPTS)
+        settings.append_config_values(opts.BACKEND_OPTS)
+        given = {
+            'volume_backend_name': group,
+            'rbd_pool': pool,
+            'rbd_user': 'admin',
+            'rbd_ceph_conf': self.cluster.conf,
+            'rados_connection_interval': 0,
+            **options,
+        }
+        if cls is driver.RBDExtDriver:
+            given.setdefault('rbd_tenant_options', ALL_TENANT_KEYS)
+        for name, value in given.items():
+            self.override_config(name, value, group=group)
+        made = cls(configuration=settings, db=db, execute=utils.execute)
+        made.do_setup(self.admin)
+        made.check_for_setup_error()
+        made.set_initialized()
+        return made
+
+    def override_backend(self, made: Any, name: str, value: Any) -> None:
+        """Set an option of a driver's backend."""
+        group = made.configuration.config_group
+        self.override_config(name, value, group=group)
+
+    def make_type(self, **specs: str) -> str:
+        """Make a volume type with extra specs; ``rbd_x`` is ``rbd:x``."""
+        self._types += 1
+        made = volume_types.create(
+            self.admin,
+            f'type-{self._types}',
+            {k.replace('rbd_', 'rbd:', 1): v for k, v in specs.items()},
+        )
+        return str(made['id'])
+
+    def new_volume(
+        self,
+        metadata: dict[str, str] | None = None,
+        type_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a volume of the database; its image is not made yet."""
+        return cinder_utils.create_volume(
+            self.context,
+            metadata=metadata,
+            volume_type_id=type_id or self.make_type(),
+            **kwargs,
+        )
+
+    def made_volume(
+        self,
+        metadata: dict[str, str] | None = None,
+        type_id: str | None = None,
+        driver: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a volume that a driver has created."""
+        volume = self.new_volume(metadata, type_id, **kwargs)
+        self.update(volume, (driver or self.driver).create_volume(volume))
+        return volume
+
+    def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
+        """Save what a driver returned, as Cinder's manager does."""
+        if changes:
+            volume.update(changes)
+            volume.save()
+
+    def new_snapshot(self, volume: Any, driver: Any = None) -> Any:
+        """Return a snapshot that a driver has made."""
+        snapshot = cinder_utils.create_snapshot(
+            self.context, volume.id, volume_size=volume.size
+        )
+        snapshot = objects.Snapshot.get_by_id(self.context, snapshot.id)
+        (driver or self.driver).create_snapshot(snapshot)
+        return snapshot
+
+    # What is there
+
+    def layout_of(self, volume: Any, pool: str = 'volumes') -> dict[str, int]:
+        """Return the layout of a volume's image."""
+        name = volume if isinstance(volume, str) else volume.name
+        with self.cluster.image(name, pool, read_only=True) as image:
+            return {
+                'object_size': image.stat()['obj_size'],
+                'stripe_unit': image.stripe_unit(),
+                'stripe_count': image.stripe_count(),
+            }
+
+    def features_of(self, volume: Any, pool: str = 'volumes') -> set[str]:
+        """Return the features of a volume's image, as ``rbd info`` does.
+
+        Without ``operations``, which librbd turns on in a clone by itself.
+        """
+        name = volume if isinstance(volume, str) else volume.name
+        out = self.rbd('info', '--format', 'json', f'{pool}/{name}')
+        return set(json.loads(out)['features']) - {'operations'}
+
+    def flags_of(self, volume: Any, pool: str = 'volumes') -> int:
+        """Return the flags of a volume's image: 0 where maps are valid."""
+        with self.cluster.image(volume.name, pool, read_only=True) as image:
+            return int(image.flags())
+
+    def size_of(self, volume: Any, pool: str = 'volumes') -> int:
+        """Return the size of a volume's image in bytes."""
+        with self.cluster.image(volume.name, pool, read_only=True) as image:
+            return int(image.size())
+
+    def recorded(self, volume: Any) -> dict[str, str]:
+        """Return the volume's admin metadata."""
+        return dict(db.volume_admin_metadata_get(self.admin, volume.id))
+
+    def reason(self, volume: Any) -> str | None:
+        """Return what the tenant can read about a refusal."""
+        for row in db.volume_glance_metadata_get(self.admin, volume.id):
+            if row['key'] == 'rbd_volume_options_error':
+                return str(row['value'])
+        return None
+
+    def rbd(self, *args: str) -> str:
+        """Run ``rbd`` as an operator would."""
+        done = subprocess.run(
+            ['rbd', '--conf', self.cluster.conf, '--id', 'admin', *args],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout

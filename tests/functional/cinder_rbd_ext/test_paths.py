@@ -1,0 +1,207 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Layout, features and data pool on every way an image comes to be."""
+
+from typing import Any
+
+import ddt
+from oslo_utils import units
+
+from cinder_rbd_ext import driver as driver_module
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+from tests.functional.cinder_rbd_ext import paths
+
+_MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
+
+
+@ddt.ddt
+class EveryPathTest(base.DriverTestCase):
+    """One behaviour, held to each path."""
+
+    def _made(
+        self, path_class: type[paths.Path], driver: Any = None, **kwargs: Any
+    ) -> Any:
+        path = path_class(self)
+        path.prepare()
+        volume = path.new_volume(**kwargs)
+        path.make(volume, driver or self.driver)
+        path.check_content(volume)
+        return volume
+
+    @ddt.data(*paths.ALL)
+    def test_what_metadata_asks_for(self, path: type[paths.Path]) -> None:
+        volume = self._made(path, metadata=base.ASKED)
+        self.assertEqual(base.MADE, self.layout_of(volume))
+        self.assertLessEqual(_MAP | {'striping'}, self.features_of(volume))
+        self.assertEqual(0, self.flags_of(volume))
+
+    @ddt.data(*paths.ALL)
+    def test_what_the_type_asks_for(self, path: type[paths.Path]) -> None:
+        type_id = self.make_type(
+            rbd_object_size='2M',
+            rbd_stripe_unit='128K',
+            rbd_stripe_count='4',
+            rbd_features='layering,exclusive-lock',
+            rbd_data_pool='volumes-data',
+        )
+        volume = self._made(path, type_id=type_id)
+        self.assertEqual(
+            {
+                'object_size': 2 * units.Mi,
+                'stripe_unit': 128 * units.Ki,
+                'stripe_count': 4,
+            },
+            self.layout_of(volume),
+        )
+        self.assertEqual(
+            {'layering', 'exclusive-lock', 'striping', 'data-pool'},
+            self.features_of(volume),
+        )
+        self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
+
+    @ddt.data(*(p for p in paths.ALL if not p.inherits))
+    def test_what_the_backend_says(self, path: type[paths.Path]) -> None:
+        driver = self.make_driver(
+            rbd_volume_object_size='512K',
+            rbd_volume_stripe_unit='16K',
+            rbd_volume_stripe_count='2',
+            rbd_volume_object_map='false',
+        )
+        volume = self._made(path, driver)
+        self.assertEqual(
+            {
+                'object_size': 512 * units.Ki,
+                'stripe_unit': 16 * units.Ki,
+                'stripe_count': 2,
+            },
+            self.layout_of(volume),
+        )
+        self.assertEqual(set(), self.features_of(volume) & {'object-map'})
+
+    @ddt.data(*(p for p in paths.ALL if p.inherits))
+    def test_what_the_source_has(self, path: type[paths.Path]) -> None:
+        driver = self.make_driver(
+            rbd_volume_object_size='512K', rbd_volume_object_map='true'
+        )
+        volume = self._made(path, driver)
+        self.assertEqual(
+            {
+                'object_size': 8 * units.Mi,
+                'stripe_unit': 32 * units.Ki,
+                'stripe_count': 4,
+            },
+            self.layout_of(volume),
+        )
+        self.assertEqual(
+            {'layering', 'exclusive-lock', 'striping'},
+            self.features_of(volume),
+        )
+
+    @ddt.data(*paths.ALL)
+    def test_part_of_the_layout(self, path: type[paths.Path]) -> None:
+        """An object size alone: the rest as the path has it otherwise."""
+        volume = self._made(path, metadata={keys.OBJECT_SIZE: '16M'})
+        made = self.layout_of(volume)
+        self.assertEqual(16 * units.Mi, made['object_size'])
+        if path.inherits:
+            self.assertEqual(32 * units.Ki, made['stripe_unit'])
+            self.assertEqual(4, made['stripe_count'])
+        else:
+            self.assertEqual(16 * units.Mi, made['stripe_unit'])
+            self.assertEqual(1, made['stripe_count'])
+
+    @ddt.data(*paths.ALL)
+    def test_is_recorded(self, path: type[paths.Path]) -> None:
+        volume = self._made(path, metadata=base.ASKED)
+        recorded = self.recorded(volume)
+        features = self.features_of(volume)
+        self.assertEqual(
+            {
+                keys.OBJECT_SIZE: '1048576',
+                keys.STRIPE_UNIT: '65536',
+                keys.STRIPE_COUNT: '8',
+                keys.FEATURES: ','.join(sorted(features)),
+            },
+            recorded,
+        )
+        volume.refresh()
+        self.assertEqual(base.ASKED, volume.metadata)
+
+    @ddt.data(*paths.ALL)
+    def test_bad_input_leaves_nothing(self, path: type[paths.Path]) -> None:
+        made = path(self)
+        made.prepare()
+        volume = made.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused, made.make, volume, self.driver
+        )
+        for text in (str(error), self.reason(volume) or ''):
+            self.assertIn("rbd:object_size = '3M' (volume metadata)", text)
+            self.assertIn('a power of two from 4 KiB to 32 MiB', text)
+        self.assertNotIn(volume.name, self.cluster.names())
+        self.assertEqual([], self._clone_snapshots(volume))
+
+    def _clone_snapshots(self, volume: Any) -> list[str]:
+        found = []
+        for name in self.cluster.names():
+            with self.cluster.image(name) as image:
+                found += [
+                    s['name']
+                    for s in image.list_snaps()
+                    if s['name'].startswith(volume.name)
+                ]
+        return found
+
+    @ddt.data(*paths.ALL)
+    def test_a_cache_override_is_not_inherited(
+        self, path: type[paths.Path]
+    ) -> None:
+        made = path(self)
+        made.prepare()
+        for pool in ('volumes', 'images'):
+            for name in self.cluster.names(pool):
+                with self.cluster.image(name, pool) as image:
+                    image.metadata_set('conf_rbd_cache', 'false')
+                    image.metadata_set('conf_rbd_qos_iops_limit', '9')
+        volume = made.new_volume()
+        made.make(volume, self.driver)
+        with self.cluster.image(volume.name) as image:
+            self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
+
+
+@ddt.ddt
+class NothingAskedTest(base.DriverTestCase):
+    """Where nobody asks for anything, what comes out is the stock image."""
+
+    @ddt.data(*paths.ALL)
+    def test_as_stock(self, path_class: type[paths.Path]) -> None:
+        made = {}
+        for cls in (driver_module.RBDExtDriver, base.stock_rbd.RBDDriver):
+            driver = self.make_driver(cls)
+            path = path_class(self)
+            path.source_metadata = {}  # type: ignore[attr-defined]
+            path.prepare()
+            volume = path.new_volume()
+            path.make(volume, driver)
+            with self.cluster.image(volume.name) as image:
+                made[cls] = (
+                    self.layout_of(volume),
+                    self.features_of(volume),
+                    image.size(),
+                    dict(image.metadata_list()),
+                )
+            self.cluster.empty()
+        ours, stock = made.values()
+        self.assertEqual(stock, ours)
