@@ -69,7 +69,7 @@ environment = {environ}
 autostart = false
 autorestart = true
 startsecs = 1
-stopwaitsecs = 10
+stopwaitsecs = 5
 stopasgroup = true
 killasgroup = true
 redirect_stderr = true
@@ -232,7 +232,7 @@ class Supervisor:
     def _log(self, name: str) -> pathlib.Path:
         return self._state.log / f'{name}.log'
 
-    def down(self, grace: float = 8) -> None:
+    def down(self, grace: float = 3) -> None:
         """Stop all programs at the same time, then supervisord."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             self._call('stopAllProcesses', False)
