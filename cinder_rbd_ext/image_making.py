@@ -50,15 +50,17 @@ _FROM_SOURCE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
 class ImageMakingDriver(rbd.RBDDriver):
     """The stock driver, making each image as its volume asks."""
 
+    # Set by the stock driver, untyped, and replaced here.
+    rbd: Any
+    _execute: Any
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.configuration.append_config_values(opts.BACKEND_OPTS)
         self._creations = creation_module.Creations()
         # The narrow waist: all that makes an image goes through these two.
-        module: Any = self.rbd
-        executor: Any = self._execute
-        self._run = executor
-        self.rbd = librbd.Librbd(module, self._creations, self._pool_name)
+        self.rbd = librbd.Librbd(self.rbd, self._creations, self._pool_name)
+        self._run = self._execute
         self._execute = self._execute_keeping_layout
 
     @functools.cached_property

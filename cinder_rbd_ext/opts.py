@@ -34,20 +34,19 @@ BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_volume_object_size',
         type=config_types.OBJECT_SIZE,
-        sample_default='4M',
         help=(
             'Size of the RADOS objects of volumes for which neither their own '
-            'metadata nor their type names rbd:object_size. A power of two '
-            "from 4 KiB to 32 MiB, in bytes or with a unit ('64K', '4M'). "
+            'metadata nor their type names rbd:object_size, such as 4M. A '
+            'power of two from 4 KiB to 32 MiB, in bytes or with a unit. '
             'Unset: rbd_store_chunk_size.'
         ),
     ),
     cfg.Opt(
         'rbd_volume_stripe_unit',
         type=config_types.STRIPE_UNIT,
-        sample_default='64K',
         help=(
-            'Stripe unit of volumes for which nothing nearer names one. A '
+            'Stripe unit of volumes for which nothing nearer names one, such '
+            'as 64K. A '
             'factor of the object size, at least 512 bytes, given together '
             'with rbd_volume_stripe_count. Unset: rbd_default_stripe_unit of '
             'ceph.conf or of the pool.'
@@ -56,7 +55,6 @@ BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_volume_stripe_count',
         type=config_types.STRIPE_COUNT,
-        sample_default='8',
         help=(
             'Stripe count of volumes for which nothing nearer names one, '
             'given together with rbd_volume_stripe_unit.'
@@ -65,7 +63,6 @@ BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_volume_object_map',
         type=config_types.OBJECT_MAP,
-        sample_default='true',
         help=(
             'Whether volumes get an object map where nothing nearer says: '
             'true adds exclusive-lock, object-map and fast-diff, false takes '
@@ -75,17 +72,16 @@ BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_volume_features',
         type=config_types.FEATURES,
-        sample_default='layering,exclusive-lock,object-map,fast-diff',
         help=(
             'The whole set of image features of volumes for which nothing '
-            "nearer names one, in librbd's names. Unset: rbd_default_features "
-            'of ceph.conf.'
+            "nearer names one, in librbd's names, such as "
+            'layering,exclusive-lock,object-map,fast-diff. Unset: '
+            'rbd_default_features of ceph.conf.'
         ),
     ),
     cfg.Opt(
         'rbd_volume_cache_mode',
         type=config_types.CACHE_MODE,
-        sample_default='writeback',
         help=(
             'Cache mode of attachments of volumes for which nothing nearer '
             'names one. Must be listed in rbd_allowed_cache_modes. Unset: '

@@ -18,8 +18,8 @@ database API with a context of its own.
 """
 
 from cinder import context
-from cinder.db import api as db
 from cinder import exception
+from cinder.db import api as db
 from oslo_log import log as logging
 
 from rbd_volume_options import features

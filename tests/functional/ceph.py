@@ -17,18 +17,13 @@ import functools
 import os
 import pathlib
 import shutil
-import sys
 import tempfile
 from typing import Any
 
 import rados
 import rbd
 
-_TOOLS = pathlib.Path(__file__).resolve().parents[2] / 'tools'
-if str(_TOOLS) not in sys.path:
-    sys.path.insert(0, str(_TOOLS))
-
-from onecloud import ceph  # noqa: E402 - tools/ is no package of ours
+from onecloud import ceph
 
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images')
 

@@ -82,6 +82,7 @@ class DriverTestCase(test.TestCase):
             )
         )
         self._types = 0
+        self._backends = 0
         self.driver = self.make_driver()
 
     def make_driver(
@@ -91,7 +92,9 @@ class DriverTestCase(test.TestCase):
         **options: Any,
     ) -> Any:
         """Return a driver that has started, with options of its own."""
-        group = f'{cls.__name__}-{pool}'
+        # Of its own for each driver: options of two must not mix.
+        self._backends += 1
+        group = f'{cls.__name__}-{pool}-{self._backends}'
         settings = configuration.Configuration(
             cinder_driver.volume_opts, config_group=group
         )

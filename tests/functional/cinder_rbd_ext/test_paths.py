@@ -14,6 +14,7 @@
 
 from typing import Any
 
+from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 from oslo_utils import units
 
@@ -188,7 +189,7 @@ class NothingAskedTest(base.DriverTestCase):
     @ddt.data(*paths.ALL)
     def test_as_stock(self, path_class: type[paths.Path]) -> None:
         made = {}
-        for cls in (driver_module.RBDExtDriver, base.stock_rbd.RBDDriver):
+        for cls in (driver_module.RBDExtDriver, stock_rbd.RBDDriver):
             driver = self.make_driver(cls)
             path = path_class(self)
             path.source_metadata = {}  # type: ignore[attr-defined]

@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A backend's own options, and what it reports about itself."""
+
+import json
+import subprocess
+from typing import Any
+
+from oslo_utils import units
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+
+class StatsTest(base.DriverTestCase):
+    """What the scheduler is told."""
+
+    def test_capabilities(self) -> None:
+        driver = self.make_driver(
+            rbd_volume_object_size='8M',
+            rbd_max_stripe_count=4,
+            rbd_tenant_options=keys.CACHE_MODE,
+        )
+        stats = driver.get_volume_stats(refresh=True)
+        self.assertIs(True, stats['rbd_volume_options'])
+        self.assertEqual(8 * units.Mi, stats['rbd_volume_object_size'])
+        self.assertEqual(4, stats['rbd_max_stripe_count'])
+        self.assertEqual([keys.CACHE_MODE], stats['rbd_tenant_options'])
+        self.assertNotIn('unsafe', stats['rbd_allowed_cache_modes'])
+        # What goes over RPC must survive it.
+        self.assertEqual(stats, json.loads(json.dumps(stats)))
+
+    def test_capacity_is_that_of_the_data_pool(self) -> None:
+        driver = self.make_driver(rbd_volume_data_pool='volumes-data')
+        self._quota('volumes-data', 3 * units.Gi)
+        self.addCleanup(self._quota, 'volumes-data', 0)
+        stats = driver.get_volume_stats(refresh=True)
+        self.assertEqual(3.0, stats['total_capacity_gb'])
+        plain = self.make_driver().get_volume_stats(refresh=True)
+        self.assertNotEqual(3.0, plain['total_capacity_gb'])
+
+    def _quota(self, pool: str, size: int) -> None:
+        command = ['ceph', '--conf', self.cluster.conf, '--id', 'admin']
+        command += ['osd', 'pool', 'set-quota', pool, 'max_bytes', str(size)]
+        subprocess.run(command, capture_output=True, check=True)
+
+
+class SettingsTest(base.DriverTestCase):
+    """A backend that can't be had doesn't start, and says which option."""
+
+    def _refused(self, **options: Any) -> str:
+        error = self.assertRaises(
+            exceptions.InvalidBackendOptions, self.make_driver, **options
+        )
+        return str(error)
+
+    def test_unit_without_a_count(self) -> None:
+        self.assertIn(
+            'rbd_volume_stripe_unit',
+            self._refused(rbd_volume_stripe_unit='64K'),
+        )
+
+    def test_a_pool_that_does_not_exist(self) -> None:
+        text = self._refused(rbd_volume_data_pool='nowhere')
+        self.assertIn("'nowhere'", text)
+        self.assertIn('no such pool', text)
+
+    def test_a_chunk_size_that_stock_would_floor(self) -> None:
+        text = self._refused(rbd_store_chunk_size=6)
+        self.assertIn('rbd_store_chunk_size = ', text)
+        self.assertIn('1, 2, 4, 8, 16 or 32', text)
+
+    def test_a_cache_mode_that_is_not_listed(self) -> None:
+        text = self._refused(rbd_volume_cache_mode='unsafe')
+        self.assertIn('rbd_volume_cache_mode', text)
+
+
+class CephConfigurationTest(base.DriverTestCase):
+    """What ceph.conf and the pool say comes last."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for option, value in (
+            ('rbd_default_stripe_unit', '65536'),
+            ('rbd_default_stripe_count', '2'),
+        ):
+            self.rbd('config', 'pool', 'set', 'volumes', option, value)
+            self.addCleanup(
+                self.rbd, 'config', 'pool', 'rm', 'volumes', option
+            )
+
+    def test_striping_of_the_pool_with_an_object_size(self) -> None:
+        volume = self.made_volume({keys.OBJECT_SIZE: '1M'})
+        self.assertEqual(
+            {
+                'object_size': units.Mi,
+                'stripe_unit': 65536,
+                'stripe_count': 2,
+            },
+            self.layout_of(volume),
+        )
+
+    def test_an_object_size_smaller_than_the_pools_unit(self) -> None:
+        volume = self.new_volume({keys.OBJECT_SIZE: '32K'})
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused, self.driver.create_volume, volume
+        )
+        self.assertIn('not a factor', str(error))
+        self.assertEqual([], self.cluster.names())
+
+    def test_no_striping_by_the_volume(self) -> None:
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '4M', keys.STRIPE_COUNT: '1'}
+        )
+        self.assertNotIn('striping', self.features_of(volume))

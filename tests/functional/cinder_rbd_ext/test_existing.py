@@ -1,0 +1,281 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What happens to images that exist: extend, retype, manage and the like."""
+
+from typing import Any
+
+from cinder import exception
+from cinder.objects import volume_type
+from oslo_utils import units
+import rbd
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+_MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
+
+
+class ExtendTest(base.DriverTestCase):
+    """Extending keeps layout and features, within their limits."""
+
+    def test_layout_and_map_are_kept(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        self.driver.extend_volume(volume, 3)
+        self.assertEqual(base.MADE, self.layout_of(volume))
+        self.assertEqual(0, self.flags_of(volume))
+        self.assertEqual(3 * units.Gi, self.size_of(volume))
+
+    def test_too_many_objects_for_an_object_map(self) -> None:
+        volume = self.made_volume(
+            {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
+        )
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self.driver.extend_volume,
+            volume,
+            2048,
+        )
+        self.assertIn('536,870,912 objects', str(error))
+        self.assertEqual(units.Gi, self.size_of(volume))
+
+    def test_partial_stripes(self) -> None:
+        lenient = self.make_driver(rbd_require_whole_stripes=False)
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, driver=lenient
+        )
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self.driver.extend_volume,
+            volume,
+            2,
+        )
+        self.assertIn('2 GiB is no multiple of 64 KiB x 3', str(error))
+        self.assertEqual(units.Gi, self.size_of(volume))
+        lenient.extend_volume(volume, 2)
+        self.assertEqual(2 * units.Gi, self.size_of(volume))
+
+
+class RetypeTest(base.DriverTestCase):
+    """A retype resolves anew: the tenant's own keys, then the new type."""
+
+    def _retype(self, volume: Any, **specs: str) -> Any:
+        new_type = volume_type.VolumeType.get_by_id(
+            self.admin, self.make_type(**specs)
+        )
+        with volume.obj_as_admin():
+            result = self.driver.retype(
+                self.context, volume, new_type, {}, {'host': volume.host}
+            )
+        if result[0]:
+            self.update(volume, result[1])
+            volume.update({'volume_type_id': new_type.id})
+            volume.save()
+            volume.refresh()
+        return result
+
+    def test_object_map_is_added_and_valid(self) -> None:
+        volume = self.made_volume(
+            type_id=self.make_type(rbd_features='layering')
+        )
+        self.new_snapshot(volume)
+        done, _ = self._retype(volume, rbd_object_map='true')
+        self.assertTrue(done)
+        self.assertLessEqual(_MAP, self.features_of(volume))
+        self.assertEqual(0, self.flags_of(volume))
+        self._check_snapshots_valid(volume)
+        self.assertIn('object-map', self.recorded(volume)[keys.FEATURES])
+
+    def _check_snapshots_valid(self, volume: Any) -> None:
+        with self.cluster.image(volume.name) as image:
+            names = [s['name'] for s in image.list_snaps()]
+        self.assertNotEqual([], names)
+        for name in names:
+            with self.cluster.image(volume.name, snapshot=name) as at:
+                self.assertEqual(0, at.flags(), name)
+
+    def test_object_map_is_taken_away(self) -> None:
+        volume = self.made_volume(type_id=self.make_type(rbd_object_map='on'))
+        self._retype(volume, rbd_object_map='false')
+        self.assertEqual({'exclusive-lock'}, self.features_of(volume) & _MAP)
+
+    def test_the_tenants_own_key_stays(self) -> None:
+        volume = self.made_volume({keys.OBJECT_MAP: 'false'})
+        self._retype(volume, rbd_object_map='true')
+        self.assertNotIn('object-map', self.features_of(volume))
+
+    def test_a_type_that_says_nothing_changes_nothing(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        before = self.features_of(volume)
+        done, _ = self._retype(volume)
+        self.assertTrue(done)
+        self.assertEqual(before, self.features_of(volume))
+
+    def test_a_layout_needs_a_migration(self) -> None:
+        volume = self.made_volume()
+        done, _ = self._retype(volume, rbd_object_size='8M')
+        self.assertFalse(done)
+        self.assertEqual(4 * units.Mi, self.layout_of(volume)['object_size'])
+
+    def test_a_data_pool_needs_a_migration(self) -> None:
+        volume = self.made_volume()
+        done, _ = self._retype(volume, rbd_data_pool='volumes-data')
+        self.assertFalse(done)
+
+    def test_multiattach_and_back_leaves_valid_maps(self) -> None:
+        volume = self.made_volume(base.ASKED, type_id=self.make_type())
+        self.new_snapshot(volume)
+        refused = self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self._retype,
+            volume,
+            multiattach='<is> True',
+        )
+        self.assertIn('multi-attach', str(refused))
+        self.assertLessEqual(_MAP, self.features_of(volume))
+
+        volume = self.made_volume(
+            type_id=self.make_type(rbd_object_map='true')
+        )
+        self.new_snapshot(volume)
+        self._retype(volume, multiattach='<is> True')
+        self.assertEqual(set(), self.features_of(volume) & _MAP)
+        self.assertNotIn('object-map', self.recorded(volume)[keys.FEATURES])
+        self._retype(volume, rbd_object_map='true')
+        self.assertLessEqual(_MAP, self.features_of(volume))
+        self.assertEqual(0, self.flags_of(volume))
+        self._check_snapshots_valid(volume)
+
+
+class MultiattachTest(base.DriverTestCase):
+    """What contradicts a multi-attach type is refused, with the reason."""
+
+    def test_what_contradicts(self) -> None:
+        for key, value in (
+            (keys.OBJECT_MAP, 'true'),
+            (keys.FEATURES, 'layering,exclusive-lock'),
+            (keys.CACHE_MODE, 'writeback'),
+        ):
+            volume = self.new_volume(
+                {key: value}, self.make_type(multiattach='<is> True')
+            )
+            error = self.assertRaises(
+                exceptions.VolumeOptionRefused,
+                self.driver.create_volume,
+                volume,
+            )
+            self.assertIn(key, str(error))
+            self.assertIn('multi-attach', str(error))
+            self.assertEqual([], self.cluster.names())
+
+    def test_a_clone_has_the_features_that_the_type_took(self) -> None:
+        shared = self.made_volume(
+            type_id=self.make_type(multiattach='<is> True')
+        )
+        self.assertEqual(set(), self.features_of(shared) & _MAP)
+        clone = self.new_volume()
+        self.driver.create_cloned_volume(clone, shared)
+        self.assertLessEqual(_MAP, self.features_of(clone))
+
+    def test_a_full_copy_of_a_multiattach_type(self) -> None:
+        """Stock forgets to set it up, and leaves the exclusive lock on."""
+        self.override_backend(self.driver, 'rbd_max_clone_depth', 0)
+        source = self.made_volume()
+        copy = self.new_volume(type_id=self.make_type(multiattach='<is> True'))
+        update = self.driver.create_cloned_volume(copy, source)
+        self.assertIn('saved_features', update['provider_location'])
+        self.assertEqual(set(), self.features_of(copy) & _MAP)
+
+
+class ManageTest(base.DriverTestCase):
+    """An image that is taken over is recorded as it is."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        rbd.RBD().create(
+            self.cluster.ioctx(),
+            'found',
+            units.Gi,
+            order=21,
+            features=5,
+            stripe_unit=65536,
+            stripe_count=4,
+        )
+
+    def _manage(self, volume: Any) -> None:
+        self.driver.manage_existing(volume, {'source-name': 'found'})
+
+    def test_what_is_there_is_recorded(self) -> None:
+        volume = self.new_volume()
+        self._manage(volume)
+        self.assertEqual(
+            {
+                keys.OBJECT_SIZE: '2097152',
+                keys.STRIPE_UNIT: '65536',
+                keys.STRIPE_COUNT: '4',
+                keys.FEATURES: 'exclusive-lock,layering,striping',
+            },
+            self.recorded(volume),
+        )
+
+    def test_what_agrees_is_taken(self) -> None:
+        self._manage(
+            self.new_volume(
+                {
+                    keys.OBJECT_SIZE: '2M',
+                    keys.STRIPE_UNIT: '64K',
+                    keys.STRIPE_COUNT: '4',
+                    keys.OBJECT_MAP: 'false',
+                }
+            )
+        )
+
+    def test_what_contradicts_is_refused(self) -> None:
+        for asked in (
+            {keys.OBJECT_SIZE: '4M'},
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'},
+            {keys.OBJECT_MAP: 'true'},
+            {keys.FEATURES: 'layering'},
+        ):
+            error = self.assertRaises(
+                exception.ManageExistingVolumeTypeMismatch,
+                self._manage,
+                self.new_volume(asked),
+            )
+            self.assertIn('not what the image has', str(error))
+            self.assertEqual(['found'], self.cluster.names())
+
+    def test_a_failure_gives_the_name_back(self) -> None:
+        replicated = self.make_type(replication_enabled='<is> True')
+        # Mirroring isn't enabled on this pool, so that setting up fails.
+        self.assertRaises(
+            exception.ReplicationError,
+            self._manage,
+            self.new_volume(type_id=replicated),
+        )
+        self.assertEqual(['found'], self.cluster.names())
+
+
+class RevertTest(base.DriverTestCase):
+    """Reverting to a snapshot keeps what the image is."""
+
+    def test_layout_and_features_are_kept(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        snapshot = self.new_snapshot(volume)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'after', 0)
+        self.driver.revert_to_snapshot(self.context, volume, snapshot)
+        self.assertEqual(base.MADE, self.layout_of(volume))
+        self.assertEqual(0, self.flags_of(volume))
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(b'\0' * 5, image.read(0, 5))

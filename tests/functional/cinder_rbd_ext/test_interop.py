@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volumes of the stock driver under ours, and ours under the stock one."""
+
+from typing import Any
+
+from cinder.volume.drivers import rbd as stock_rbd
+import ddt
+from oslo_utils import units
+
+from cinder_rbd_ext import driver as driver_module
+from tests.functional.cinder_rbd_ext import base
+
+_OURS = driver_module.RBDExtDriver
+_STOCK = stock_rbd.RBDDriver
+
+
+@ddt.ddt
+class InteropTest(base.DriverTestCase):
+    """Made by one driver, used by the other."""
+
+    @ddt.data((_OURS, _STOCK), (_STOCK, _OURS))
+    def test_a_whole_life(self, pair: tuple[Any, Any]) -> None:
+        maker, user = (self.make_driver(cls) for cls in pair)
+        metadata = base.ASKED if pair[0] is _OURS else None
+        volume = self.made_volume(metadata, driver=maker)
+        made = self.layout_of(volume)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'content', 3 * units.Mi)
+
+        snapshot = self.new_snapshot(volume, user)
+        from_snapshot = self.new_volume()
+        user.create_volume_from_snapshot(from_snapshot, snapshot)
+        clone = self.new_volume()
+        user.create_cloned_volume(clone, volume)
+        for made_of in (from_snapshot, clone):
+            with self.cluster.image(made_of.name) as image:
+                self.assertEqual(b'content', image.read(3 * units.Mi, 7))
+        self.assertEqual(made, self.layout_of(clone))
+
+        user.extend_volume(volume, 2)
+        self.assertEqual(2 * units.Gi, self.size_of(volume))
+        self.assertEqual(made, self.layout_of(volume))
+        connection = user.initialize_connection(volume, {'host': 'h'})
+        self.assertEqual(f'volumes/{volume.name}', connection['data']['name'])
+        for gone in (from_snapshot, clone):
+            user.delete_volume(gone)
+        user.delete_snapshot(snapshot)
+        user.delete_volume(volume)
+        # Stock keeps a volume that was cloned, renamed, for the snapshot of
+        # a clone that was deleted before it; so does ours, which inherits it.
+        self.assertEqual([f'{volume.name}.deleted'], self.cluster.names())

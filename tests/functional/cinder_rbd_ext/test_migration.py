@@ -1,0 +1,89 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Copies to another pool: the image stays what it is."""
+
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+from oslo_utils import units
+import rbd
+
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+
+class MigrationTest(base.DriverTestCase):
+    """Migration to another backend of the same cluster."""
+
+    def _host(self, **capabilities: Any) -> dict[str, Any]:
+        location = f'ceph:{self.cluster.conf}:{self.cluster.fsid}:admin'
+        return {
+            'host': 'host@other#other',
+            'capabilities': {
+                'storage_protocol': 'ceph',
+                'location_info': f'{location}:volumes2',
+                **capabilities,
+            },
+        }
+
+    def _migrate(self, volume: Any, **capabilities: Any) -> Any:
+        return self.driver.migrate_volume(
+            self.context, volume, self._host(**capabilities)
+        )
+
+    def test_layout_features_and_content(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'content', 3 * units.Mi)
+            image.metadata_set('conf_rbd_cache', 'false')
+        before = self.features_of(volume)
+        self.assertEqual((True, None), self._migrate(volume))
+        self.assertEqual([], self.cluster.names('volumes'))
+        self.assertEqual(base.MADE, self.layout_of(volume, 'volumes2'))
+        self.assertEqual(before, self.features_of(volume, 'volumes2'))
+        self.assertEqual(0, self.flags_of(volume, 'volumes2'))
+        with self.cluster.image(volume.name, 'volumes2') as image:
+            self.assertEqual(b'content', image.read(3 * units.Mi, 7))
+            self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
+
+    def test_the_data_pool_is_the_other_backends(self) -> None:
+        volume = self.made_volume(base.ASKED, self.make_type(), size=1)
+        self._migrate(volume, rbd_volume_data_pool='volumes-data')
+        self.assertIn('data-pool', self.features_of(volume, 'volumes2'))
+        self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
+
+    def test_a_data_pool_that_the_other_backend_lacks(self) -> None:
+        owner = self.make_driver(rbd_volume_data_pool='volumes-data')
+        volume = self.made_volume(driver=owner)
+        self.assertIn(keys.DATA_POOL, self.recorded(volume))
+        self._migrate(volume)
+        self.assertNotIn('data-pool', self.features_of(volume, 'volumes2'))
+        self.assertNotIn(keys.DATA_POOL, self.recorded(volume))
+
+    def test_an_image_that_is_there_is_not_removed(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        rbd.RBD().create(self.cluster.ioctx('volumes2'), volume.name, units.Mi)
+        self.assertRaises(rbd.ImageExists, self._migrate, volume)
+        self.assertEqual([volume.name], self.cluster.names('volumes2'))
+        self.assertEqual([volume.name], self.cluster.names('volumes'))
+
+    def test_a_source_that_cannot_be_deleted_leaves_the_copy(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        with mock.patch.object(
+            self.driver, 'delete_volume', side_effect=OSError
+        ):
+            self.assertRaises(
+                exception.VolumeMigrationFailed, self._migrate, volume
+            )
+        self.assertEqual([volume.name], self.cluster.names('volumes2'))

@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Bad input at the driver: refused before anything is made."""
+
+import ddt
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+_REFUSED = {
+    'unknown key': ({'rbd:stripes': '8'}, 'unknown key'),
+    'unit without a count': ({keys.STRIPE_UNIT: '64K'}, 'stripe_count'),
+    'count without a unit': ({keys.STRIPE_COUNT: '8'}, 'stripe_unit'),
+    'no power of two': ({keys.OBJECT_SIZE: '3M'}, 'not a power of two'),
+    'zero': ({keys.OBJECT_SIZE: '0'}, 'a power of two from 4 KiB'),
+    'negative': ({keys.OBJECT_SIZE: '-1'}, 'not a size'),
+    'float': ({keys.OBJECT_SIZE: '1e3'}, 'not a size'),
+    '255 digits': ({keys.OBJECT_SIZE: '1' * 255}, 'not a size'),
+    'unicode digits': ({keys.OBJECT_SIZE: '٤٠٩٦'}, 'not a size'),
+    'too small': ({keys.OBJECT_SIZE: '2K'}, '4 KiB to 32 MiB'),
+    'too large': ({keys.OBJECT_SIZE: '64M'}, '4 KiB to 32 MiB'),
+    'a list with spaces': (
+        {keys.FEATURES: 'layering, exclusive-lock'},
+        'without spaces',
+    ),
+    'unknown feature': ({keys.FEATURES: 'layering,speed'}, 'speed'),
+    'missing prerequisite': (
+        {keys.FEATURES: 'layering,object-map'},
+        'object-map requires exclusive-lock',
+    ),
+    'map both ways': (
+        {keys.FEATURES: 'layering', keys.OBJECT_MAP: 'true'},
+        'contradicts',
+    ),
+    'not a boolean': ({keys.OBJECT_MAP: 'maybe'}, 'not a boolean'),
+    'unit larger than the object': (
+        {
+            keys.OBJECT_SIZE: '64K',
+            keys.STRIPE_UNIT: '128K',
+            keys.STRIPE_COUNT: '2',
+        },
+        'not a factor of the object size',
+    ),
+    'more stripes than allowed': (
+        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '128'},
+        '1 to 64',
+    ),
+    'partial stripes': (
+        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
+        'no multiple of 64 KiB x 3',
+    ),
+    'a pool, by a tenant': (
+        {keys.DATA_POOL: 'volumes-data'},
+        'not a key of volume metadata',
+    ),
+    'unsafe, not listed': ({keys.CACHE_MODE: 'unsafe'}, 'not allowed'),
+}
+
+
+@ddt.ddt
+class RefusalTest(base.DriverTestCase):
+    """Each kind of bad input, through create_volume."""
+
+    @ddt.data(*_REFUSED)
+    def test_metadata(self, kind: str) -> None:
+        metadata, expected = _REFUSED[kind]
+        self._check(self.new_volume(metadata), expected, metadata)
+
+    def _check(
+        self, volume: object, expected: str, given: dict[str, str]
+    ) -> None:
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused, self.driver.create_volume, volume
+        )
+        for text in (str(error), self.reason(volume) or ''):
+            self.assertIn(expected, text)
+            self.assertTrue(any(key in text for key in given), text)
+            self.assertIn('allowed: ', text)
+        self.assertEqual([], self.cluster.names())
+
+    def test_too_many_objects_for_an_object_map(self) -> None:
+        asked = {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
+        volume = self.new_volume(asked, size=2048)
+        self._check(volume, '256,000,000', asked)
+
+    def test_a_pool_that_does_not_exist(self) -> None:
+        type_id = self.make_type(rbd_data_pool='nowhere')
+        volume = self.new_volume(type_id=type_id)
+        self._check(volume, 'no such pool', {keys.DATA_POOL: ''})
+
+    def test_keys_that_tenants_may_not_set(self) -> None:
+        for allowed, specs in (
+            ('', {}),
+            (base.ALL_TENANT_KEYS, {'rbd_tenant_options': keys.CACHE_MODE}),
+        ):
+            driver = self.make_driver(rbd_tenant_options=allowed)
+            volume = self.new_volume(base.ASKED, self.make_type(**specs))
+            error = self.assertRaises(
+                exceptions.VolumeOptionRefused, driver.create_volume, volume
+            )
+            self.assertIn('not for tenants to set', str(error))
+            self.assertEqual([], self.cluster.names())
+
+    def test_the_type_may_allow_more_than_the_backend(self) -> None:
+        driver = self.make_driver(rbd_tenant_options='')
+        type_id = self.make_type(rbd_tenant_options=','.join(base.ASKED))
+        volume = self.made_volume(base.ASKED, type_id, driver)
+        self.assertEqual(base.MADE, self.layout_of(volume))
