@@ -24,6 +24,7 @@ import time
 from typing import Any
 
 from onecloud import errors
+from onecloud import preflight
 from onecloud import state
 from onecloud import status
 
@@ -39,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='tools/sandbox', description=_DESCRIPTION
     )
+    # For the shell script: before it installs anything, is this possible?
+    parser.add_argument('--check', action='store_true', help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest='command', required=True)
 
     def add(name: str, summary: str) -> argparse.ArgumentParser:
@@ -85,8 +88,9 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
 
     os.umask(0o077)
     start = time.monotonic()
-    release = args.release or place.release or state.releases()[-1]
     with place.alone():
+        # Again: what held when this was called may not hold any more.
+        release = preflight.check(place, args.release)
         place.make()
         with progress.shown() as shown:
             cloud.Cloud(place, release).up(shown)
@@ -163,7 +167,10 @@ def _logs(place: state.State, args: argparse.Namespace) -> int:
     sys.stdout.flush()
     count = '100' if args.service else '5'
     follow = ['--follow'] if args.follow else []
-    os.execvp('tail', ['tail', '-n', count, *follow, *map(str, found)])
+    # tail takes this process's place, so that Ctrl-C ends it.
+    os.execvp(  # noqa: S606 - no shell is wanted
+        'tail', ['tail', '-n', count, *follow, *map(str, found)]
+    )
 
 
 _COMMANDS: dict[str, Any] = {
@@ -181,6 +188,10 @@ def main() -> int:
     args = _parser().parse_args()
     place = state.State(state.default_root())
     try:
+        if args.check:
+            if args.command in ('up', 'demo'):
+                preflight.check(place, args.release)
+            return 0
         return int(_COMMANDS[args.command](place, args))
     except errors.SandboxError as error:
         print(f'tools/sandbox: {error}', file=sys.stderr)

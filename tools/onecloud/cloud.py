@@ -45,6 +45,8 @@ from onecloud.state import write_private
 from onecloud.venvs import Venv
 
 _TEMPLATES = pathlib.Path(__file__).parent / 'templates'
+# Programs that stand before the system's own of the same name.
+_SHIMS = pathlib.Path(__file__).parent / 'shims'
 _SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
 # A start on a machine that is busy with something else.
 _PATIENCE = 180.0
@@ -76,7 +78,8 @@ class Cloud:
         Nothing is taken from the caller's: a PYTHONPATH, a proxy or an
         OS_* of theirs must not reach the services.
         """
-        path = f'{self.state.bin}:{self.venv.path / "bin"}:{_SYSTEM_PATH}'
+        folders = (self.state.bin, _SHIMS, self.venv.path / 'bin')
+        path = ':'.join(map(str, (*folders, _SYSTEM_PATH)))
         return {
             'HOME': str(self.state.data / 'home'),
             'LANG': 'C.UTF-8',
@@ -208,9 +211,7 @@ class Cloud:
 
     def up(self, progress: Progress) -> None:
         """Bring everything up that is not; safe to call again."""
-        self.state.make()
-        self._check_release()
-        self._check_ports()
+        self.state.release = self.release
         suite = self._install(progress)
         with progress.step('configuration'):
             if not self.supervisor.is_up():
@@ -228,27 +229,6 @@ class Cloud:
                 suite,
             )
         schedule.run(self._tasks(progress))
-
-    def _check_release(self) -> None:
-        there = self.state.release
-        if there not in (None, self.release):
-            raise errors.SandboxError(
-                f'The sandbox runs release {there}. Take it down first: '
-                'tools/sandbox down --keep-venv'
-            )
-        self.state.release = self.release
-
-    def _check_ports(self) -> None:
-        ports = [port for each in self.services for port in each.ports]
-        for found in processes.listeners(ports):
-            if found.pid is None or not processes.is_ours(
-                found.pid, self.state.run
-            ):
-                raise errors.SandboxError(
-                    f'Port {found.port} is taken by process {found.pid} '
-                    f'({found.command}), which the sandbox did not start. '
-                    'Stop it and try again; nothing was changed.'
-                )
 
     def _install(self, progress: Progress) -> str:
         if missing := packages.missing('sandbox'):

@@ -97,10 +97,10 @@ class Service(abc.ABC):
     def programs(self) -> tuple[Program, ...]:
         """Return its programs, in the order in which they start."""
 
-    def render(self) -> None:
+    def render(self) -> None:  # noqa: B027 - steps may be empty
         """Write its configuration; runs at each ``up``."""
 
-    def initialise(self) -> None:
+    def initialise(self) -> None:  # noqa: B027
         """Make what has to be there before its programs start."""
 
     def start(self) -> None:
@@ -116,5 +116,5 @@ class Service(abc.ABC):
             # uWSGI listens before the application is loaded.
             self.cloud.wait_http(self, self.health)
 
-    def introduce(self) -> None:
+    def introduce(self) -> None:  # noqa: B027
         """Tell other services about it."""

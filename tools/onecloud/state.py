@@ -27,9 +27,10 @@ from onecloud import errors
 
 # The checkout that this file is part of.
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-# The deepest socket of the sandbox, and what a Unix socket path may hold.
+# The deepest socket of the sandbox.
 _DEEPEST_SOCKET = 'run/ceph/run/osd.0.asok'
-_SOCKET_PATH_MAX = 107
+# sun_path holds 108 bytes with the closing NUL.
+SOCKET_PATH_MAX = 107
 
 
 def default_root() -> pathlib.Path:
@@ -80,16 +81,19 @@ class State:
         """Return the folder of a release's virtual environment."""
         return self.root / f'venv-{release}'
 
-    def make(self) -> None:
-        """Make the folders, or say why this place cannot be used."""
+    def check(self) -> None:
+        """Raise an error if this place cannot be used."""
         longest = len(os.fsencode(self.root / _DEEPEST_SOCKET))
-        if longest > _SOCKET_PATH_MAX:
+        if longest > SOCKET_PATH_MAX:
             raise errors.SandboxError(
                 f'The state folder {self.root} has too long a path: a Unix '
-                f'socket path has at most {_SOCKET_PATH_MAX} bytes, and '
+                f'socket path has at most {SOCKET_PATH_MAX} bytes, and '
                 f'{_DEEPEST_SOCKET} below it would make {longest}. Set '
                 'RBD_SANDBOX_STATE to a shorter one.'
             )
+
+    def make(self) -> None:
+        """Make the folders."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
         for folder in (self.run, self.etc, self.log, self.data, self.bin):

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from onecloud import processes
@@ -46,13 +47,26 @@ def read(state: State) -> dict[str, Any]:
     }
 
 
+def ranges(ports: Sequence[int]) -> str:
+    """Return sorted ports with those in a row as first-last."""
+    rows: list[list[int]] = []
+    for port in ports:
+        if rows and port == rows[-1][-1] + 1:
+            rows[-1].append(port)
+        else:
+            rows.append([port])
+    return ' '.join(
+        f'{row[0]}-{row[-1]}' if len(row) > 1 else str(row[0]) for row in rows
+    )
+
+
 def table(found: dict[str, Any]) -> str:
     """Return it for people."""
     if not found['services']:
         return f'Nothing runs in {found["folder"]}.'
     rows = [('SERVICE', 'STATE', 'PID', 'PORT', 'MiB')]
     for each in found['services']:
-        ports = ' '.join(map(str, each['ports']))
+        ports = ranges(each['ports'])
         pid, memory = str(each['pid'] or '-'), str(each['memory'])
         rows.append((each['service'], each['state'], pid, ports, memory))
     total = sum(each['memory'] for each in found['services'])

@@ -154,7 +154,11 @@ class Supervisor:
             digest.update(path.read_bytes())
         # Not read by the program: a changed value makes supervisord see a
         # changed program.
-        environ = {**program.environ, 'ONECLOUD_INPUTS': digest.hexdigest()}
+        environ = {
+            **self._environ,
+            **program.environ,
+            'ONECLOUD_INPUTS': digest.hexdigest(),
+        }
         return _PROGRAM.format(
             name=program.name,
             command=_quoted(shlex.join(program.command)),

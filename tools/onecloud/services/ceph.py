@@ -17,8 +17,8 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
-from onecloud.ceph import Caps
 from onecloud.ceph import CephCluster
+from onecloud.ceph_conf import Caps
 from onecloud.service import Program
 from onecloud.service import Service
 

@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a one-node Ceph cluster is configured with: ceph.conf and keys."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+import secrets
+import struct
+import time
+
+Caps = Mapping[str, str]
+
+ADMIN_CAPS: Caps = {
+    'mon': 'allow *',
+    'mgr': 'allow *',
+    'osd': 'allow *',
+    'mds': 'allow *',
+}
+
+DAEMON_CAPS: Mapping[str, Caps] = {
+    'mon.': {'mon': 'allow *'},
+    'mgr.x': {'mon': 'allow profile mgr', 'osd': 'allow *', 'mds': 'allow *'},
+    'osd.0': {
+        'mon': 'allow profile osd',
+        'mgr': 'allow profile osd',
+        'osd': 'allow *',
+    },
+}
+
+CONF = """\
+[global]
+fsid = {fsid}
+mon host = [v2:127.0.0.1:{v2},v1:127.0.0.1:{v1}]
+public addr = 127.0.0.1
+cluster addr = 127.0.0.1
+auth cluster required = cephx
+auth service required = cephx
+auth client required = cephx
+run dir = {run}
+crash dir = {data}/crash
+log file = {log}/$name.log
+# One OSD on one host: everything has one copy, which Ceph refuses
+# unless told that it is meant.
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg num = 16
+osd pool default pgp num = 16
+osd pool default pg autoscale mode = off
+osd crush chooseleaf type = 0
+mon allow pool size one = true
+mon allow pool delete = true
+mon warn on pool no redundancy = false
+mon max pg per osd = 1000
+
+[mon]
+mon data = {data}/$name
+admin socket = {run}/$name.asok
+mon cluster log file = {log}/cluster.log
+mon data avail crit = 1
+mon data avail warn = 2
+auth allow insecure global id reclaim = false
+# Each change of a map waits for this; 1 s by default, once per pool.
+paxos propose interval = 0.05
+mon tick interval = 1
+mon mgr digest period = 1
+mon osd initial require min compat client = nautilus
+
+[mgr]
+mgr data = {data}/$name
+keyring = {data}/$name/keyring
+admin socket = {run}/$name.asok
+mgr initial modules =
+# Statistics that a test waits for are then one second old, not five.
+mgr tick period = 1
+mgr stats period = 1
+
+[osd]
+osd data = {data}/$name
+keyring = {data}/$name/keyring
+admin socket = {run}/$name.asok
+osd objectstore = bluestore
+bluestore block create = true
+bluestore block size = {block}
+osd memory target = {memory}
+osd class update on start = false
+osd fast shutdown = true
+osd fast shutdown notify mon = true
+osd pool default crush rule = 0
+
+[client]
+keyring = {etc}/$cluster.$name.keyring
+# No admin socket: its name holds a pid, so its length is not known.
+admin socket =
+log file = /dev/null
+"""
+
+
+def new_key() -> str:
+    """Return a fresh cephx secret, as ceph-authtool --gen-key makes it."""
+    # CryptoKey: type AES (1), creation time, length, 16 random bytes.
+    header = struct.pack('<hiih', 1, int(time.time()), 0, 16)
+    return base64.b64encode(header + secrets.token_bytes(16)).decode()
+
+
+def keyring_section(name: str, key: str, caps: Caps) -> str:
+    """Return a client's or daemon's part of a keyring file."""
+    lines = [f'[{name}]', f'\tkey = {key}']
+    lines += [f'\tcaps {kind} = "{cap}"' for kind, cap in caps.items()]
+    return '\n'.join(lines) + '\n'
