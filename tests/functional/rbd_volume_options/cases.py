@@ -1,0 +1,320 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Random volumes: sizes, layouts and features at and around every rule.
+
+Drawn as numbers, and written as a tenant writes them. Nothing of the package
+under test is used here.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import random
+from typing import Any
+
+GIB = 2**30
+PIB = 2**50
+
+#: include/rbd/features.h, for those that people may choose.
+BITS = {
+    'layering': 1,
+    'exclusive-lock': 4,
+    'object-map': 8,
+    'fast-diff': 16,
+    'deep-flatten': 32,
+    'journaling': 64,
+}
+MAP, FAST_DIFF, LOCK = BITS['object-map'], BITS['fast-diff'], 4
+
+#: cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT
+MAP_LIMIT = 256_000_000
+
+#: What rbd_default_features may say; stock Cinder passes it explicitly.
+#: All have layering: without it no volume of the backend can be cloned,
+#: asked for or not.
+_DEFAULTS = (1, 5, 29, 33, 61, 69, 125)
+_STOCK_ORDER = 22
+
+#: librbd's own twice, as most cases should fail for something else.
+_ORDERS: tuple[int, ...] = (*range(12, 26), *range(12, 26), 0, 10, 11, 26, 27)
+
+# librbd writes the whole map when it makes an image, a quarter of a byte for
+# each object: seconds for the largest. Few such images are enough.
+_HEAVY = 2_000_000
+_KEEP_HEAVY = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+    """What an RBD image is, in librbd's own numbers."""
+
+    order: int
+    unit: int
+    count: int
+    features: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """What is asked for one volume; None where nothing is said.
+
+    :ivar items: the same, as metadata
+    :ivar default_features: what the image would have unless asked otherwise
+    :ivar parent: for a clone, the image that it is made from
+    """
+
+    size: int
+    order: int | None
+    unit: int | None
+    count: int | None
+    names: tuple[str, ...] | None
+    object_map: bool | None
+    items: dict[str, str]
+    default_features: int
+    parent: Numbers | None = None
+
+    @property
+    def features(self) -> int:
+        """The mask that is asked for."""
+        mask: int = self.default_features
+        if self.names is not None:
+            mask = sum({BITS[name] for name in self.names})
+        if self.object_map:
+            mask |= LOCK | MAP | FAST_DIFF
+        elif self.object_map is False:
+            mask &= ~(MAP | FAST_DIFF)
+        return mask
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What librbd is to be called with for the same."""
+        given: dict[str, Any] = {
+            'order': self._order,
+            'features': self.features,
+        }
+        if self.unit is not None:
+            given['stripe_unit'] = self.unit
+        if self.count is not None:
+            given['stripe_count'] = self.count
+        if self.parent and self.unit is None and self.count is None:
+            # A clone's must be explicit, else librbd mixes it with the order.
+            made = self.expected
+            given.update(stripe_unit=made.unit, stripe_count=made.count)
+        return given
+
+    @property
+    def expected(self) -> Numbers:
+        """What is to come out, but for the bits that librbd adds."""
+        unit, count = 1 << self._order, 1
+        if self.parent and (self.parent.unit, self.parent.count) != (
+            1 << self.parent.order,
+            1,
+        ):
+            unit, count = self.parent.unit, self.parent.count
+        return Numbers(
+            self._order,
+            unit if self.unit is None else self.unit,
+            count if self.count is None else self.count,
+            self.features,
+        )
+
+    @property
+    def _order(self) -> int:
+        if self.order is not None:
+            return self.order
+        return self.parent.order if self.parent else _STOCK_ORDER
+
+
+def draw(seed: int, number: int, parent: Numbers | None = None) -> Case:
+    """Return a case; the same one for the same seed and number."""
+    rng = random.Random(f'{seed}/{number}')
+    while True:
+        order = _order(rng) if rng.random() < 0.7 else None
+        known = parent.order if parent else _STOCK_ORDER
+        unit, count = _pair(rng, known if order is None else order)
+        names = _names(rng) if rng.random() < 0.5 else None
+        object_map = rng.choice((None, None, None, True, False))
+        case = Case(
+            size=0,
+            order=order,
+            unit=unit,
+            count=count,
+            names=names,
+            object_map=object_map,
+            items=_written(rng, order, unit, count, names, object_map),
+            default_features=rng.choice(_DEFAULTS),
+            parent=parent,
+        )
+        # Where nothing is asked for, what stock makes is not ours to judge.
+        if case.items:
+            return dataclasses.replace(case, size=_size(rng, case))
+
+
+def sized(case: Case, size: int, parent_features: int) -> Case:
+    """Return a clone's case with what its parent decides."""
+    return dataclasses.replace(
+        case, size=size, default_features=parent_features
+    )
+
+
+def at_the_limit() -> list[Case]:
+    """Return volumes with as many objects as an object map may have.
+
+    And some with one more. Drawn ones rarely have so large a map.
+    """
+    cases = []
+    for order, unit, count, more in (
+        (12, 1 << 12, 1, 0),
+        (12, 1 << 12, 1, 1),
+        (12, 512, 7, 0),
+        (12, 512, 7, 1),
+        (25, 1 << 25, 1, 1),
+    ):
+        written = {
+            'rbd:object_size': str(1 << order),
+            'rbd:stripe_unit': str(unit),
+            'rbd:stripe_count': str(count),
+            'rbd:object_map': 'true',
+        }
+        case = Case(
+            0, order, unit, count, None, True, written, BITS['layering']
+        )
+        size = _limit(case) + more
+        cases.append(dataclasses.replace(case, size=size))
+    return cases
+
+
+def has_heavy_map(case: Case) -> bool:
+    """Return whether librbd takes long to make the image, if it does."""
+    made = case.expected
+    if not made.features & MAP or not made.order or not made.unit:
+        return False
+    # An upper bound: a stripe may span many objects of which little is used.
+    objects = (case.size >> made.order) + min(
+        made.count, case.size // made.unit
+    )
+    return _HEAVY < objects <= 2 * MAP_LIMIT
+
+
+def _order(rng: random.Random) -> int:
+    return rng.choice(_ORDERS)
+
+
+def _pair(rng: random.Random, order: int) -> tuple[int | None, int | None]:
+    which = rng.random()
+    unit = _unit(rng, order)
+    count = rng.choice(
+        (
+            *(0, 1, 1, 2, 3, 4, 8, 16, 64, 100_000),
+            *(rng.randrange(1, 100_001) for _ in range(6)),
+            rng.choice((2**31 - 1, 2**31, 2**32 + 1)),
+        )
+    )
+    if which < 0.3:
+        return None, None
+    if which < 0.34:
+        return unit, None
+    if which < 0.38:
+        return None, count
+    return unit, count
+
+
+def _unit(rng: random.Random, order: int) -> int:
+    object_size = 1 << order
+    powers = [1 << n for n in range(8, max(order, 9) + 2)]
+    odd = rng.choice(
+        (
+            0,
+            1,
+            3 << rng.randrange(8, 24),
+            max(0, object_size - 512),
+            object_size + 512,
+            rng.randrange(256, 2 * object_size + 257),
+        )
+    )
+    return rng.choice((*rng.choices(powers, k=5), object_size, odd))
+
+
+def _names(rng: random.Random) -> tuple[str, ...]:
+    chosen = {
+        name
+        for name in BITS
+        if rng.random() < (0.9 if name == 'layering' else 0.5)
+    }
+    if rng.random() < 0.5:
+        # With what they need, or else most sets would be refused for it.
+        if 'fast-diff' in chosen:
+            chosen.add('object-map')
+        if chosen & {'object-map', 'journaling'}:
+            chosen.add('exclusive-lock')
+    names = sorted(chosen)
+    rng.shuffle(names)
+    return tuple(names)
+
+
+def _size(rng: random.Random, case: Case) -> int:
+    draws: tuple[Callable[[], int], ...] = (
+        lambda: rng.randrange(1, 65) * GIB,
+        lambda: rng.randrange(1, 65) * GIB,
+        lambda: GIB << rng.randrange(24),
+        lambda: rng.randrange(GIB, 8 * PIB),
+        lambda: _limit(case) + rng.choice((0, 1, 512, GIB)),
+        lambda: _limit(case) - rng.choice((0, 1, 512)),
+    )
+    size = max(GIB, min(8 * PIB, rng.choice(draws)()))
+    heavy = has_heavy_map(dataclasses.replace(case, size=size))
+    if heavy and rng.random() > _KEEP_HEAVY:
+        return rng.randrange(1, 2**19) * case.expected.unit
+    return size
+
+
+def _limit(case: Case) -> int:
+    """Return the largest size with as many objects as a map may have."""
+    made = case.expected
+    # Sets of as many objects as a stripe spans fill up one after the other;
+    # in the last one, each unit reaches a further object.
+    sets, rest = divmod(MAP_LIMIT, max(1, made.count))
+    return (sets * made.count << made.order) + rest * made.unit
+
+
+def _written(
+    rng: random.Random,
+    order: int | None,
+    unit: int | None,
+    count: int | None,
+    names: tuple[str, ...] | None,
+    object_map: bool | None,
+) -> dict[str, str]:
+    items = {}
+    if order is not None:
+        items['rbd:object_size'] = _text(rng, 1 << order)
+    if unit is not None:
+        items['rbd:stripe_unit'] = _text(rng, unit)
+    if count is not None:
+        items['rbd:stripe_count'] = str(count)
+    if names is not None:
+        items['rbd:features'] = ','.join(names)
+    if object_map is not None:
+        items['rbd:object_map'] = rng.choice(
+            ('true', '<is> True') if object_map else ('false', '<is> False')
+        )
+    return items
+
+
+def _text(rng: random.Random, size: int) -> str:
+    """Write a size in one of the ways that are allowed."""
+    ways = [str(size)]
+    for unit, factor in (('K', 2**10), ('M', 2**20), ('G', 2**30)):
+        if size and size % factor == 0:
+            number = str(size // factor)
+            ways += [number + unit, number + unit.lower(), f'{number}{unit}iB']
+    return rng.choice(ways)

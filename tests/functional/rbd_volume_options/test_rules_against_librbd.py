@@ -1,0 +1,273 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Our verdict and librbd's, on thousands of random volumes.
+
+``RBD_TEST_SEED`` draws others, ``RBD_TEST_CASES`` more of them, and
+``RBD_TEST_ONLY`` replays one by its number.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import os
+from typing import Any
+
+import rbd
+
+from cinder_rbd_ext import librbd
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import plan
+from tests.functional import ceph
+from tests.functional.rbd_volume_options import cases
+from tests.functional.rbd_volume_options import verdicts
+from tests.unit import base
+
+SEED = int(os.environ.get('RBD_TEST_SEED', '20130614'))
+CASES = int(os.environ.get('RBD_TEST_CASES', '2500'))
+CLONES = CASES // 6
+_ONLY = os.environ.get('RBD_TEST_ONLY')
+
+# Few disagreements show what is wrong as well as all of them.
+_ENOUGH = 5
+
+# operations, migrating and so on: states that librbd keeps in the mask.
+_CHOSEN_BITS = 255
+_STRIPING = 2
+
+_PARENT_SNAPSHOT = 'base'
+
+Make = Callable[[str, cases.Case, dict[str, Any]], None]
+
+
+def _numbers(count: int) -> Iterable[int]:
+    return [int(_ONLY)] if _ONLY else range(count)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    return (
+        rbd.InvalidArgument,
+        rbd.ArgumentOutOfRange,
+        rbd.FunctionNotSupported,
+    )
+
+
+class Disagreement(Exception):
+    """librbd and we don't say the same."""
+
+
+class RulesTestCase(base.TestCase):
+    timeout = 170
+
+    def setUp(self) -> None:
+        super().setUp()
+        cluster = ceph.shared_cluster()
+        # The pool goes as a whole: to remove huge images one by one would
+        # take hours.
+        pool = f'rules-{os.getpid()}'
+        cluster.rados.create_pool(pool)
+        self.addCleanup(cluster.rados.delete_pool, pool)
+        self.ioctx = cluster.rados.open_ioctx(pool)
+        self.addCleanup(self.ioctx.close)
+        self.rbd = rbd.RBD()
+        self.rbd.pool_init(self.ioctx, True)
+
+    def test_new_images(self) -> None:
+        drawn = [(n, cases.draw(SEED, n)) for n in _numbers(CASES)]
+        self._judge_all(drawn, self._create)
+
+    def test_new_images_at_the_limit_of_the_object_map(self) -> None:
+        self._judge_all(enumerate(cases.at_the_limit()), self._create)
+
+    def test_clones(self) -> None:
+        parents: dict[str, tuple[cases.Case, cases.Numbers]] = {}
+        number = 0
+        while len(parents) < 30:
+            # Of any layout and size that librbd makes.
+            case = cases.draw(SEED + 1, number)
+            number += 1
+            if not isinstance(verdicts.ours(case), plan.ImagePlan):
+                continue
+            name = f'parent-{len(parents)}'
+            self._create(name, case, case.arguments)
+            with rbd.Image(self.ioctx, name) as image:
+                image.create_snap(_PARENT_SNAPSHOT)
+                image.protect_snap(_PARENT_SNAPSHOT)
+                parents[name] = (case, self._made(image))
+        drawn = []
+        for n in _numbers(CLONES):
+            name = f'parent-{n % len(parents)}'
+            parent, made = parents[name]
+            case = cases.draw(SEED, n, made)
+            mask = made.features & sum(cases.BITS.values())
+            case = cases.sized(case, parent.size, mask)
+            drawn.append((n, case))
+        self._judge_all(
+            ((n, case) for n, case in drawn if not cases.has_heavy_map(case)),
+            self._clone,
+        )
+
+    def _create(
+        self, name: str, case: cases.Case, arguments: dict[str, Any]
+    ) -> None:
+        given = {'order': 22, 'features': case.default_features, **arguments}
+        self.rbd.create(self.ioctx, name, case.size, old_format=False, **given)
+
+    def _clone(
+        self, name: str, case: cases.Case, arguments: dict[str, Any]
+    ) -> None:
+        number = int(name.split('-')[1])
+        self.rbd.clone(
+            self.ioctx,
+            f'parent-{number % 30}',
+            _PARENT_SNAPSHOT,
+            self.ioctx,
+            name,
+            **arguments,
+        )
+
+    def _judge_all(
+        self, drawn: Iterable[tuple[int, cases.Case]], make: Make
+    ) -> None:
+        found: list[str] = []
+        for number, case in drawn:
+            try:
+                self._judge(f'image-{number}', case, make)
+            except Disagreement as disagreement:
+                found.append(f'number {number}: {disagreement}\n  {case}')
+                if len(found) == _ENOUGH:
+                    break
+        if found:
+            self.fail(f'RBD_TEST_SEED={SEED}:\n' + '\n'.join(found))
+
+    def _judge(self, name: str, case: cases.Case, make: Make) -> None:
+        verdict = verdicts.ours(case)
+        if isinstance(verdict, plan.ImagePlan):
+            try:
+                make(name, case, librbd.arguments(verdict))
+            except _refusals() as error:
+                raise Disagreement(f'we accept, librbd: {error}') from error
+            self._check_made(name, case, verdict)
+            return
+        try:
+            make(name, case, case.arguments)
+        except _refusals():
+            return
+        # librbd drops a bit or takes a default without a word: it doesn't
+        # make what it is asked for, which is to refuse it.
+        with rbd.Image(self.ioctx, name, read_only=True) as image:
+            made = self._made(image)
+        if self._is_as_asked(case, made) and not verdicts.is_excused(
+            case, verdict
+        ):
+            raise Disagreement(f'librbd makes {made}, we: {verdict}')
+
+    def _check_made(
+        self, name: str, case: cases.Case, how: plan.ImagePlan
+    ) -> None:
+        for rule in verdicts.STRICTER:
+            if rule.applies(case):
+                raise Disagreement(f'we accept, in spite of: {rule.why}')
+        with rbd.Image(self.ioctx, name, read_only=True) as image:
+            made = self._made(image)
+            objects = image.stat()['num_objs']
+        if not self._is_as_asked(case, made):
+            raise Disagreement(f'made otherwise than asked: {made}')
+        stock = verdicts.base_of(case)
+        planned = how.layout or stock.layout
+        wanted = how.image_features or stock.image_features
+        if planned.striping:
+            wanted |= {features.STRIPING}
+        if made != cases.Numbers(
+            planned.order,
+            planned.stripe_unit,
+            planned.stripe_count,
+            features.to_mask(wanted),
+        ):
+            raise Disagreement(f'made otherwise than planned: {made}, {how}')
+        counted = planned.object_count(case.size)
+        if objects != counted:
+            raise Disagreement(f'{objects} objects, we count {counted}')
+
+    def _made(self, image: Any) -> cases.Numbers:
+        object_size = image.stat()['obj_size']
+        return cases.Numbers(
+            object_size.bit_length() - 1,
+            image.stripe_unit(),
+            image.stripe_count(),
+            image.features() & _CHOSEN_BITS,
+        )
+
+    def _is_as_asked(self, case: cases.Case, made: cases.Numbers) -> bool:
+        asked = case.expected
+        added = made.features & ~asked.features
+        may_add = _STRIPING
+        if asked.features & cases.MAP:
+            may_add |= cases.FAST_DIFF
+        return (
+            (asked.order, asked.unit, asked.count)
+            == (made.order, made.unit, made.count)
+            and not asked.features & ~made.features
+            and not added & ~may_add
+        )
+
+
+class CasesTestCase(base.TestCase):
+    """The draw itself: a rule that no case meets is not tested."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.drawn = [cases.draw(SEED, number) for number in range(2000)]
+        self.verdicts = [verdicts.ours(case) for case in self.drawn]
+
+    def test_a_fair_part_is_accepted(self) -> None:
+        accepted = sum(
+            not isinstance(verdict, errors.OptionError)
+            for verdict in self.verdicts
+        )
+        self.assertTrue(400 < accepted < 1600, f'{accepted} of 2000')
+
+    def test_every_rule_is_met(self) -> None:
+        reasons = [
+            f'{verdict.key}: {verdict.reason}'
+            for verdict in self.verdicts
+            if isinstance(verdict, errors.OptionError)
+        ]
+        for rule in (
+            'rbd:object_size: out of range',
+            'rbd:stripe_unit: out of range',
+            'rbd:stripe_unit: not a power of two',
+            'rbd:stripe_unit: not a factor of the object size',
+            'rbd:stripe_unit: given without rbd:stripe_count',
+            'rbd:stripe_count: given without rbd:stripe_unit',
+            'rbd:stripe_count: not a count',
+            'rbd:features: object-map requires exclusive-lock',
+            'rbd:features: journaling requires exclusive-lock',
+            'rbd:features: fast-diff requires object-map',
+        ):
+            met = sum(reason.startswith(rule) for reason in reasons)
+            self.assertGreater(met, 3, rule)
+        too_many = sum(reason.endswith(' objects') for reason in reasons)
+        self.assertGreater(too_many, 20)
+
+    def test_everything_that_we_are_stricter_in_is_met(self) -> None:
+        clones = [
+            cases.draw(SEED, number, cases.Numbers(22, 2**16, 8, 61))
+            for number in range(CLONES)
+        ]
+        for rule in verdicts.STRICTER:
+            met = [case for case in self.drawn + clones if rule.applies(case)]
+            self.assertNotEqual([], met, rule.why)
+
+    def test_the_same_seed_draws_the_same(self) -> None:
+        self.assertEqual(self.drawn[7], cases.draw(SEED, 7))
+        self.assertNotEqual(self.drawn[7], cases.draw(SEED + 1, 7))

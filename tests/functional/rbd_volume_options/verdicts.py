@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What we say of a case, and what we may say otherwise than librbd."""
+
+from collections.abc import Callable
+import dataclasses
+
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from tests.functional.rbd_volume_options import cases
+
+# The backend's own rules, which librbd doesn't know, out of the way.
+_LIMITS = limits.Limits(max_stripe_count=2**63, require_whole_stripes=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stricter:
+    """Something that librbd makes and we refuse.
+
+    :ivar why: the reason for being stricter
+    :ivar complaint: what our error must say
+    """
+
+    why: str
+    applies: Callable[[cases.Case], bool]
+    complaint: str
+
+
+def _contradicts(case: cases.Case) -> bool:
+    if case.names is None or case.object_map is None:
+        return False
+    return case.object_map is not ('object-map' in case.names)
+
+
+_REQUIRES = {
+    'object-map': 'exclusive-lock',
+    'journaling': 'exclusive-lock',
+    'fast-diff': 'object-map',
+}
+
+
+def _names(case: cases.Case) -> frozenset[str]:
+    return frozenset(case.names or ())
+
+
+def _begins_a_pair(case: cases.Case) -> bool:
+    return case.parent is not None and (case.unit is None) is not (
+        case.count is None
+    )
+
+
+def _completed_by_object_map(case: cases.Case) -> bool:
+    names = _names(case)
+    return case.object_map is not None and any(
+        name in names and needed not in names
+        for name, needed in _REQUIRES.items()
+    )
+
+
+STRICTER = (
+    Stricter(
+        'librbd makes an image without layering, but nothing can be cloned '
+        'from it, and Cinder clones for snapshots, images and volumes',
+        lambda case: bool(case.names) and 'layering' not in _names(case),
+        'layering is missing, which clones require',
+    ),
+    Stricter(
+        'no features at all have no layering either, and an empty text is '
+        'more likely a mistake than a wish',
+        lambda case: case.names == (),
+        "'' is no image feature",
+    ),
+    Stricter(
+        'the two keys in one place say the opposite of each other; librbd '
+        'gets one mask and knows nothing of it',
+        _contradicts,
+        'contradicts rbd:features',
+    ),
+    Stricter(
+        'a list is the whole set, so it has to be complete by itself; what '
+        'rbd:object_map adds to the mask or takes from it would hide that',
+        _completed_by_object_map,
+        ' requires ',
+    ),
+    Stricter(
+        'a clone takes the other one from its parent in librbd; with us the '
+        'two travel as one, so that no level completes what another began',
+        _begins_a_pair,
+        'given without',
+    ),
+    Stricter(
+        'librbd takes 64 bits and counts objects in 32: with 2^32 + 1 the '
+        'image has the number of objects of stripe count 1',
+        lambda case: case.count is not None and case.count >= 2**31,
+        'out of range',
+    ),
+)
+
+
+def state(numbers: cases.Numbers) -> plan.ImageState:
+    """Return an image's state as the package has it."""
+    return plan.ImageState(
+        layout.ImageLayout.of(1 << numbers.order, numbers.unit, numbers.count),
+        features.from_mask(numbers.features),
+    )
+
+
+def base_of(case: cases.Case) -> plan.ImageState:
+    """Return the image that stock would make."""
+    if case.parent:
+        return state(case.parent)
+    return plan.ImageState(
+        layout.ImageLayout(4 * 2**20),
+        features.from_mask(case.default_features),
+    )
+
+
+def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
+    """Return how we would make it, or why we wouldn't."""
+    origin = errors.Origin.VOLUME_METADATA
+    try:
+        said = options.parse(case.items, keys.Scope.VOLUME, origin)
+        levels = [precedence.Level(origin, said)]
+        if case.parent:
+            levels.append(
+                plan.level_of(errors.Origin.SOURCE_VOLUME, state(case.parent))
+            )
+        return plan.plan_image(
+            precedence.resolve(levels), base_of(case), case.size, _LIMITS
+        )
+    except errors.OptionError as error:
+        return error
+
+
+def is_excused(case: cases.Case, error: errors.OptionError) -> bool:
+    """Return whether we refuse, for a reason of our own, and rightly."""
+    return any(
+        rule.applies(case) and rule.complaint in error.reason
+        for rule in STRICTER
+    )
