@@ -1,0 +1,242 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What users and operators do with volumes that exist."""
+
+import subprocess
+import time
+from typing import Any
+import uuid
+
+from tests.cloud import base
+
+
+class OperationsTest(base.CloudTestCase):
+    """Layout and features outlive what Cinder does to a volume."""
+
+    def test_extend(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        self.action(volume, **{'os-extend': {'new_size': 2}})
+        self.until(lambda: self.show(volume)['size'] == 2)
+        self.assertEqual(2 * 2**30, self.check_made(volume)['size'])
+
+    def test_extend_to_partial_stripes_is_refused(self) -> None:
+        # 1 GiB x 3 is striped as 3 x 512 MiB objects can't be: use the type.
+        volume = self.created(
+            size=3,
+            metadata={'rbd:stripe_unit': '1M', 'rbd:stripe_count': '48'},
+        )
+        self.action(volume, **{'os-extend': {'new_size': 4}})
+        self.until(lambda: self.show(volume)['status'] == 'error_extending')
+        self.assertEqual(3 * 2**30, self.info(volume)['size'])
+
+    def test_revert_to_a_snapshot(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        snapshot = self.snapshot(volume)
+        self.action(volume, revert={'snapshot_id': snapshot})
+        time.sleep(1)
+        self.wait_for(volume)
+        self.check_made(volume)
+
+    def test_backup_and_restore(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        answer = self.request(
+            'POST', '/backups', {'backup': {'volume_id': volume}}
+        )
+        backup = answer['backup']['id']
+        self.addCleanup(self.remove, backup, 'backups')
+        self.wait_for(backup, kind='backups')
+        # To a new volume, which Cinder makes for it.
+        answer = self.request(
+            'POST', f'/backups/{backup}/restore', {'restore': {}}
+        )
+        restored = answer['restore']['volume_id']
+        self.addCleanup(self.remove, restored)
+        self.wait_for(restored)
+        self.wait_for(backup, kind='backups')
+        self.assertEqual(base.ASKED, self.metadata(restored))
+        self.check_made(restored)
+        # To a volume that asks for a layout of its own.
+        other = self.created(backup_id=backup, metadata=base.ASKED)
+        self.check_made(other)
+
+    def test_migration_to_another_pool(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        self._migrate(volume, force=False)
+        info = self.check_made(volume, 'volumes2')
+        self.assertEqual('volumes-data', info['data_pool'])
+        self.assertNotIn(f'volume-{volume}', base.images('volumes'))
+
+    def test_host_assisted_migration(self) -> None:
+        volume = self.created(volume_type='rbd')
+        before = self.info(volume)
+        self._migrate(volume, force=True)
+        after = self.info(volume, 'volumes2')
+        self.assertEqual(before['object_size'], after['object_size'])
+        self.assertEqual('volumes-data', after['data_pool'])
+
+    def _migrate(self, volume: str, force: bool) -> None:
+        self.action(
+            volume,
+            self.operator,
+            **{
+                'os-migrate_volume': {
+                    'host': 'sandbox@rbd2#rbd2',
+                    'force_host_copy': force,
+                }
+            },
+        )
+
+        def migrated() -> bool:
+            record = self.show(volume)
+            status = record['os-vol-mig-status-attr:migstat']
+            if status == 'error':
+                raise AssertionError(record)
+            return bool(
+                status in (None, 'success')
+                and 'rbd2' in record['os-vol-host-attr:host']
+            )
+
+        self.until(migrated)
+
+    def test_retype_to_a_layout_migrates(self) -> None:
+        volume = self.created()
+        name = self.make_type(rbd_stripe_unit='32K', rbd_stripe_count='4')
+        self._retype(volume, name, 'on-demand')
+        info = self.info(volume)
+        self.assertEqual(32768, info['stripe_unit'])
+        self.assertEqual(4, info['stripe_count'])
+
+    def test_retype_to_an_object_map_stays(self) -> None:
+        plain = self.make_type(rbd_features='layering')
+        volume = self.created(volume_type=plain)
+        block = self.info(volume)['block_name_prefix']
+        name = self.make_type(rbd_object_map='true')
+        self._retype(volume, name, 'never')
+        info = self.info(volume)
+        self.assertIn('object-map', info['features'])
+        self.assertEqual([], info['flags'])
+        self.assertEqual(block, info['block_name_prefix'])
+
+    def _retype(self, volume: str, name: str, policy: str) -> None:
+        self.action(
+            volume,
+            self.operator,
+            **{'os-retype': {'new_type': name, 'migration_policy': policy}},
+        )
+        self.addCleanup(self._back, volume)
+
+        def retyped() -> bool:
+            record = self.show(volume)
+            return bool(
+                record['volume_type'] == name
+                and record['status'] == 'available'
+            )
+
+        self.until(retyped)
+
+    def _back(self, volume: str) -> None:
+        """Wait until nothing uses the type any more: types go last."""
+        self.remove(volume)
+
+    def test_group_from_a_group(self) -> None:
+        group_type = self._group_type()
+        group = self._group(
+            {
+                'create': {
+                    'group_type': group_type,
+                    'volume_types': ['rbd'],
+                }
+            },
+            '/groups',
+            'create',
+        )
+        volume = self.created(metadata=base.ASKED, group_id=group)
+        copy = self._group(
+            {'create-from-src': {'source_group_id': group}},
+            '/groups/action',
+            'create-from-src',
+        )
+        members = self._members(copy)
+        self.assertEqual(1, len(members))
+        self.assertNotEqual(volume, members[0])
+        self.check_made(members[0])
+
+    def _group_type(self) -> str:
+        answer = self.request(
+            'POST',
+            '/group_types',
+            {'group_type': {'name': f'test-{uuid.uuid4().hex[:8]}'}},
+            self.operator,
+        )
+        ident: str = answer['group_type']['id']
+        self.addCleanup(
+            self.operator.block_storage.delete,
+            f'/group_types/{ident}',
+            microversion=base.MICROVERSION,
+        )
+        return ident
+
+    def _group(self, body: dict[str, Any], path: str, action: str) -> str:
+        body[action] = {'name': 'test', **body[action]}
+        key = 'group' if action == 'create' else action
+        answer = self.request('POST', path, {key: body[action]})
+        ident: str = answer['group']['id']
+        self.addCleanup(self._remove_group, ident)
+        self.wait_for(ident, kind='groups')
+        return ident
+
+    def _remove_group(self, group: str) -> None:
+        api = self.operator.block_storage
+        api.post(
+            f'/groups/{group}/action',
+            json={'delete': {'delete-volumes': True}},
+            microversion=base.MICROVERSION,
+        )
+        self.until(
+            lambda: (
+                api.get(
+                    f'/groups/{group}', microversion=base.MICROVERSION
+                ).status_code
+                == 404
+            )
+        )
+
+    def _members(self, group: str) -> list[str]:
+        answer = self.request('GET', f'/volumes/detail?group_id={group}')
+        return [volume['id'] for volume in answer['volumes']]
+
+
+class ManageTest(base.CloudTestCase):
+    """An image that Cinder takes over."""
+
+    def test_manage(self) -> None:
+        name = f'found-{uuid.uuid4().hex[:8]}'
+        command = ['rbd', 'create', '--size', '1G', '--object-size', '2M']
+        command += ['--stripe-unit', '64K', '--stripe-count', '4']
+        subprocess.run([*command, f'volumes/{name}'], check=True)
+        answer = self.request(
+            'POST',
+            '/manageable_volumes',
+            {
+                'volume': {
+                    'host': 'sandbox@rbd#rbd',
+                    'ref': {'source-name': name},
+                    'volume_type': 'rbd',
+                }
+            },
+            self.operator,
+        )
+        volume = answer['volume']['id']
+        self.addCleanup(self.remove, volume)
+        self.wait_for(volume)
+        self.assertEqual(4, self.info(volume)['stripe_count'])
