@@ -1,0 +1,47 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The page on what is overridden says what the code overrides."""
+
+import pathlib
+import re
+
+from cinder.volume.drivers import rbd as stock
+
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import image_making
+from tests.unit import base
+
+_PAGE = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / 'doc/source/contributor/overridden.rst'
+)
+_OURS = (image_making.ImageMakingDriver, driver.RBDExtDriver)
+
+
+class OverriddenTest(base.TestCase):
+    """Each overridden method is in the page's table, and nothing else."""
+
+    def test_page_and_code_agree(self) -> None:
+        text = _PAGE.read_text()
+        table = text[text.index('Methods\n====') :]
+        table = table[: table.index('Where the design')]
+        on_page = set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE))
+        in_code = {
+            name
+            for cls in _OURS
+            for name, value in vars(cls).items()
+            if callable(getattr(value, '__func__', value))
+            and hasattr(stock.RBDDriver, name)
+            and not (name.startswith('__') and name != '__init__')
+        }
+        self.assertEqual(in_code, on_page)
