@@ -24,6 +24,7 @@ from typing import Any
 from cinder import exception
 from cinder import interface
 from cinder.volume.drivers import rbd
+from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import units
 
@@ -41,6 +42,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import limits
 
+CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
@@ -84,6 +86,22 @@ class RBDExtDriver(image_making.ImageMakingDriver):
         if mode is not None:
             connection['data']['cache_mode'] = mode.value
         return connection
+
+    def delete_volume(self, volume: Any) -> None:
+        """Delete a volume, and what a clone that was cut short has left.
+
+        Where Cinder was killed between the snapshot of the source and the
+        clone there is no image yet, and stock leaves the snapshot, for which
+        it would keep the source for ever.
+        """
+        cut_short = volume.source_volid and not self._exists(volume.name)
+        super().delete_volume(volume)
+        if cut_short:
+            source = CONF.volume_name_template % volume.source_volid
+            try:
+                self._undo_clone_snapshot(source, volume.name)
+            except self.rbd.ImageNotFound:
+                LOG.debug('%s is gone, with its snapshots', source)
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume, unless its layout or object map forbids it."""

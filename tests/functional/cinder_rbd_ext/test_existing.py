@@ -279,3 +279,26 @@ class RevertTest(base.DriverTestCase):
         self.assertEqual(0, self.flags_of(volume))
         with self.cluster.image(volume.name) as image:
             self.assertEqual(b'\0' * 5, image.read(0, 5))
+
+
+class CutShortTest(base.DriverTestCase):
+    """A kill leaves nothing that a deletion can't clear."""
+
+    def test_between_snapshot_and_clone(self) -> None:
+        source = self.made_volume(base.ASKED)
+        clone = self.new_volume(source_volid=source.id)
+        with self.cluster.image(source.name) as image:
+            image.create_snap(f'{clone.name}.clone_snap')
+            image.protect_snap(f'{clone.name}.clone_snap')
+        self.driver.delete_volume(clone)
+        with self.cluster.image(source.name) as image:
+            self.assertEqual([], list(image.list_snaps()))
+        self.driver.delete_volume(source)
+        self.assertEqual([], self.cluster.names())
+
+    def test_after_the_clone(self) -> None:
+        source = self.made_volume(base.ASKED)
+        clone = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+        self.driver.delete_volume(clone)
+        self.assertNotIn(clone.name, self.cluster.names())
