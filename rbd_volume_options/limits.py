@@ -39,9 +39,7 @@ class Limits:
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
     require_whole_stripes: bool = True
-    cache_modes: tuple[modes.CacheMode, ...] = (
-        modes.SAFE_CACHE_MODES
-    )
+    cache_modes: tuple[modes.CacheMode, ...] = modes.SAFE_CACHE_MODES
     tenant_options: frozenset[str] = frozenset()
 
 

@@ -71,12 +71,14 @@ class SharedCluster:
     def _remove(self, pool: str, name: str) -> None:
         # An image whose removal was cut short can't be opened any more, but
         # can be removed. One with clones comes again in the next round.
-        with contextlib.suppress(rbd.ImageBusy, rbd.ImageNotFound):
-            with self.image(name, pool) as image:
-                for snapshot in list(image.list_snaps()):
-                    if image.is_protected_snap(snapshot['name']):
-                        image.unprotect_snap(snapshot['name'])
-                    image.remove_snap(snapshot['name'])
+        with (
+            contextlib.suppress(rbd.ImageBusy, rbd.ImageNotFound),
+            self.image(name, pool) as image,
+        ):
+            for snapshot in list(image.list_snaps()):
+                if image.is_protected_snap(snapshot['name']):
+                    image.unprotect_snap(snapshot['name'])
+                image.remove_snap(snapshot['name'])
         with contextlib.suppress(
             rbd.ImageBusy, rbd.ImageHasSnapshots, rbd.ImageNotFound
         ):
