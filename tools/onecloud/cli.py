@@ -105,7 +105,9 @@ def _demo(place: state.State, args: argparse.Namespace) -> int:
     from onecloud import demo
 
     _up(place, args)
-    return demo.run(_environ(place, 'demo'))
+    # The client keeps a cache, which has to go with the rest.
+    cache = {'XDG_CACHE_HOME': str(place.data / 'cache')}
+    return demo.run({**_environ(place, 'demo'), **cache})
 
 
 def _down(place: state.State, args: argparse.Namespace) -> int:

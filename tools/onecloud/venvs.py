@@ -59,6 +59,8 @@ class Venv:
             'UV_CACHE_DIR': str(state.uv_cache),
             'UV_LINK_MODE': 'hardlink',
             'UV_NO_PROGRESS': '1',
+            # It leaves lock files behind.
+            'TMPDIR': str(state.data),
         }
 
     @property
