@@ -1,0 +1,302 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the driver counts on in librbd, held to the real one and to the fake.
+
+A difference between the two means that tests on the fake prove nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ddt
+
+TIB = 1 << 40
+#: Of images, unless a test says otherwise: small, for removal takes time.
+SIZE = 16 << 20
+KIB = 1 << 10
+LAYERING, STRIPING, LOCK, OBJECT_MAP, FAST_DIFF, DEEP_FLATTEN, JOURNALING = (
+    1 << bit for bit in range(7)
+)
+DATA_POOL, OPERATIONS = 1 << 7, 1 << 8
+DEFAULT = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF | DEEP_FLATTEN
+MAP_INVALID = 3
+
+STRIPED: dict[str, Any] = {
+    'order': 20,
+    'stripe_unit': 64 * KIB,
+    'stripe_count': 8,
+}
+
+#: What is asked for, and order, unit, count and features that come out.
+MADE: dict[str, tuple[dict[str, Any], tuple[int, int, int, int]]] = {
+    'nothing': ({}, (22, 1 << 22, 1, DEFAULT)),
+    'order_zero': ({'order': 0}, (22, 1 << 22, 1, DEFAULT)),
+    'smallest': ({'order': 12}, (12, 4096, 1, DEFAULT)),
+    'largest': ({'order': 25}, (25, 1 << 25, 1, DEFAULT)),
+    'striped': (STRIPED, (20, 64 * KIB, 8, DEFAULT | STRIPING)),
+    'unit_alone_in_an_object': (
+        {'order': 22, 'stripe_unit': 64 * KIB, 'stripe_count': 1},
+        (22, 64 * KIB, 1, DEFAULT | STRIPING),
+    ),
+    'no_striping_in_words': (
+        {'order': 20, 'stripe_unit': 1 << 20, 'stripe_count': 1},
+        (20, 1 << 20, 1, DEFAULT),
+    ),
+    'smallest_unit': (
+        {'order': 12, 'stripe_unit': 512, 'stripe_count': 2},
+        (12, 512, 2, DEFAULT | STRIPING),
+    ),
+    'object_map_brings_fast_diff': (
+        {'features': LAYERING | LOCK | OBJECT_MAP},
+        (22, 1 << 22, 1, LAYERING | LOCK | OBJECT_MAP | FAST_DIFF),
+    ),
+    'fast_diff_alone_is_dropped': (
+        {'features': LAYERING | FAST_DIFF},
+        (22, 1 << 22, 1, LAYERING),
+    ),
+    'bits_that_follow_are_dropped': (
+        {'features': LAYERING | STRIPING | DATA_POOL},
+        (22, 1 << 22, 1, LAYERING),
+    ),
+    'none_at_all': ({'features': 0}, (22, 1 << 22, 1, 0)),
+}
+
+#: What is asked for, and how librbd refuses it.
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    'order_too_small': ({'order': 11}, 'ArgumentOutOfRange'),
+    'order_too_large': ({'order': 26}, 'ArgumentOutOfRange'),
+    'unit_alone': ({'stripe_unit': 64 * KIB}, 'InvalidArgument'),
+    'count_alone': ({'stripe_count': 2}, 'InvalidArgument'),
+    'unit_no_factor': (
+        {'stripe_unit': 192 * KIB, 'stripe_count': 2},
+        'InvalidArgument',
+    ),
+    'unit_too_large': (
+        {'order': 16, 'stripe_unit': 128 * KIB, 'stripe_count': 2},
+        'InvalidArgument',
+    ),
+    'unit_too_small': (
+        {'stripe_unit': 256, 'stripe_count': 2},
+        'InvalidArgument',
+    ),
+    'map_without_lock': (
+        {'features': LAYERING | OBJECT_MAP},
+        'InvalidArgument',
+    ),
+    'journal_without_lock': (
+        {'features': LAYERING | JOURNALING},
+        'InvalidArgument',
+    ),
+    'unknown_feature': ({'features': 1 | 1 << 40}, 'FunctionNotSupported'),
+    'map_too_large': (
+        {'size': 2 * TIB, 'order': 12, 'features': DEFAULT},
+        'InvalidArgument',
+    ),
+    'data_pool_unknown': ({'data_pool': 'no-such-pool'}, 'ImageNotFound'),
+}
+
+#: Features before, the change, whether to enable, features and flags after.
+CHANGED: dict[str, tuple[int, int, bool, int, int]] = {
+    'map_and_lock': (1, LOCK | OBJECT_MAP, True, 29, MAP_INVALID),
+    'map': (5, OBJECT_MAP, True, 29, MAP_INVALID),
+    'fast_diff_brings_the_map': (5, FAST_DIFF, True, 29, MAP_INVALID),
+    'no_map': (61, OBJECT_MAP, False, 37, 0),
+    'no_fast_diff_no_map': (61, FAST_DIFF, False, 37, 0),
+    'no_lock_nor_map': (29, LOCK | OBJECT_MAP | FAST_DIFF, False, 1, 0),
+    'no_deep_flatten': (33, DEEP_FLATTEN, False, 1, 0),
+}
+
+#: Features before, the change, whether to enable.
+UNCHANGEABLE: dict[str, tuple[int, int, bool]] = {
+    'nothing': (61, 0, True),
+    'what_is_there': (61, OBJECT_MAP, True),
+    'some_of_it_is_there': (5, LOCK | OBJECT_MAP, True),
+    'what_is_not_there': (1, LOCK, False),
+    'map_without_lock': (1, OBJECT_MAP, True),
+    'lock_under_the_map': (61, LOCK, False),
+    'layering': (61, LAYERING, False),
+    'striping': (61, STRIPING, True),
+    'deep_flatten_again': (1, DEEP_FLATTEN, True),
+    'unknown': (1, 1 << 40, True),
+}
+
+
+@ddt.ddt
+class Images:
+    """Behaviours of images.
+
+    A subclass gives the module ``rbd``, a context for an empty pool, the
+    name of a second pool and a connection's ``pool_lookup``.
+    """
+
+    module: Any
+    ioctx: Any
+    other_pool: str
+    pool_lookup: Callable[[str], int | None]
+
+    def create(self, name: str = 'i', size: int = SIZE, **asked: Any) -> None:
+        """Create an image."""
+        self.module.RBD().create(
+            self.ioctx, name, size, old_format=False, **asked
+        )
+
+    def open(self, name: str = 'i', **kwargs: Any) -> Any:
+        """Open an image until the test ends."""
+        image = self.module.Image(self.ioctx, name, **kwargs)
+        self.addCleanup(image.close)  # type: ignore[attr-defined]
+        return image
+
+    def numbers(self, name: str = 'i') -> tuple[int, int, int, int]:
+        """Return order, unit, count and features of an image."""
+        with self.module.Image(self.ioctx, name, read_only=True) as image:
+            order = image.stat()['order']
+            self.check(1 << order, image.stat()['obj_size'])
+            return (
+                order,
+                image.stripe_unit(),
+                image.stripe_count(),
+                image.features(),
+            )
+
+    def names(self) -> list[str]:
+        """Return the images of the pool."""
+        return sorted(self.module.RBD().list(self.ioctx))
+
+    def check(self, wanted: object, got: object) -> None:
+        """Check that two things are equal."""
+        self.assertEqual(wanted, got)  # type: ignore[attr-defined]
+
+    def refuses(
+        self, name: str, call: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Check that a call fails with one of librbd's errors."""
+        wanted = getattr(self.module, name)
+        error = self.assertRaises(  # type: ignore[attr-defined]
+            wanted, call, *args, **kwargs
+        )
+        self.check(wanted, type(error))
+        self.check(True, isinstance(error, self.module.Error))
+        return error
+
+    # Making
+
+    @ddt.data(*MADE)
+    def test_create(self, case: str) -> None:
+        asked, made = MADE[case]
+        self.create(**{'features': DEFAULT, **asked})
+        self.check(made, self.numbers())
+        with self.open() as image:
+            self.check(SIZE, image.size())
+            self.check(0, image.flags())
+            self.check('i', image.get_name())
+            self.check([], list(image.metadata_list()))
+
+    @ddt.data(*REFUSED)
+    def test_create_refused(self, case: str) -> None:
+        asked, error = REFUSED[case]
+        self.refuses(error, self.create, **{'features': LAYERING, **asked})
+        self.check([], self.names())
+
+    def test_create_what_exists(self) -> None:
+        self.create(order=20)
+        error = self.refuses('ImageExists', self.create)
+        self.check(17, error.errno)
+        self.check(20, self.numbers()[0])
+
+    def test_default_features(self) -> None:
+        self.create()
+        self.check(DEFAULT, self.numbers()[3])
+
+    def test_data_pool(self) -> None:
+        self.create(features=LAYERING, data_pool=self.other_pool)
+        self.check(LAYERING | DATA_POOL, self.numbers()[3])
+        self.check(
+            self.pool_lookup(self.other_pool), self.open().data_pool_id()
+        )
+
+    def test_no_data_pool(self) -> None:
+        own = self.ioctx.get_pool_id()
+        for name, asked in (
+            ('none', {}),
+            ('own', {'data_pool': self.ioctx.get_pool_name()}),
+        ):
+            self.create(name, features=LAYERING, **asked)
+            self.check(LAYERING, self.numbers(name)[3])
+            self.check(own, self.open(name).data_pool_id())
+
+    def test_default_striping_of_a_pool(self) -> None:
+        self.set_pool_option('rbd_default_stripe_unit', '32768')
+        self.set_pool_option('rbd_default_stripe_count', '4')
+        found = {
+            o['name']: o['value']
+            for o in self.module.RBD().config_list(self.ioctx)
+        }
+        self.check('32768', found['rbd_default_stripe_unit'])
+        self.check('4', found['rbd_default_stripe_count'])
+        self.create(order=21)
+        self.check((21, 32768, 4), self.numbers()[:3])
+        self.create('explicit', order=21, stripe_unit=1 << 21, stripe_count=1)
+        self.check((21, 1 << 21, 1), self.numbers('explicit')[:3])
+
+    def test_no_default_striping(self) -> None:
+        found = {
+            o['name']: o['value']
+            for o in self.module.RBD().config_list(self.ioctx)
+        }
+        self.check('0', found['rbd_default_stripe_unit'])
+        self.check('0', found['rbd_default_stripe_count'])
+
+    def set_pool_option(self, name: str, value: str) -> None:
+        """Set an option of the pool."""
+        raise NotImplementedError
+
+    # Features of an image that exists
+
+    @ddt.data(*CHANGED)
+    def test_update_features(self, case: str) -> None:
+        before, change, enable, after, flags = CHANGED[case]
+        self.create(features=before)
+        image = self.open()
+        image.update_features(change, enable)
+        self.check((after, flags), (image.features(), image.flags()))
+
+    @ddt.data(*UNCHANGEABLE)
+    def test_update_features_refused(self, case: str) -> None:
+        before, change, enable = UNCHANGEABLE[case]
+        self.create(features=before)
+        image = self.open()
+        self.refuses('InvalidArgument', image.update_features, change, enable)
+        self.check((before, 0), (image.features(), image.flags()))
+
+    def test_rebuild_head_and_snapshots_apart(self) -> None:
+        self.create(features=LAYERING | LOCK)
+        image = self.open()
+        image.update_features(OBJECT_MAP, True)
+        image.create_snap('s')
+        image.rebuild_object_map()
+        at_snapshot = self.open(snapshot='s')
+        self.check((0, 3), (image.flags(), at_snapshot.flags()))
+        at_snapshot.rebuild_object_map()
+        self.check(0, at_snapshot.flags())
+
+    def test_rebuild_without_a_map(self) -> None:
+        self.create(features=LAYERING)
+        self.refuses('InvalidArgument', self.open().rebuild_object_map)
+
+    def test_resize(self) -> None:
+        self.create(order=12, features=DEFAULT)
+        image = self.open()
+        image.resize(2 * SIZE)
+        self.check(2 * SIZE, image.size())
+        self.refuses('InvalidArgument', image.resize, 2 * TIB)
+        self.check(2 * SIZE, image.size())

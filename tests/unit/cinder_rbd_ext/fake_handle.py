@@ -1,0 +1,275 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``rbd.Image`` on the cluster in memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.unit.cinder_rbd_ext import fake_images
+from tests.unit.cinder_rbd_ext import fake_rados
+
+
+class Image:
+    """``rbd.Image``: a handle of an image, or of one of its snapshots."""
+
+    def __init__(
+        self,
+        cluster: fake_rados.Cluster,
+        ioctx: fake_rados.Ioctx,
+        name: str,
+        snapshot: str | None = None,
+        read_only: bool = False,
+    ) -> None:
+        images = ioctx.images('Image')
+        if name not in images:
+            raise fake_images.ImageNotFound(f'error opening image {name}')
+        self.stored: fake_images.StoredImage = images[name]
+        self.read_only = read_only
+        self._cluster = cluster
+        self._ioctx = ioctx
+        self._at = self.stored.snapshot(snapshot) if snapshot else None
+        self._closed = False
+        cluster.open_images.append(self)
+
+    def __enter__(self) -> 'Image':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the image; again is no mistake."""
+        if not self._closed:
+            self._require_connection('Image.close')
+            self._closed = True
+            self._cluster.open_images.remove(self)
+
+    def _require_connection(self, operation: str) -> None:
+        # A closed context is no matter, librbd holds one of its own.
+        if self._ioctx.client.state != 'connected':
+            self._cluster.end_process(f'{operation} without a connection')
+
+    def _read(self, operation: str) -> fake_images.StoredImage:
+        if self._closed:
+            raise fake_images.InvalidArgument('image is closed')
+        self._require_connection(operation)
+        self._cluster.reach(operation)
+        return self.stored
+
+    def _write(self, operation: str) -> fake_images.StoredImage:
+        stored = self._read(operation)
+        if self.read_only or (self._at and 'rebuild' not in operation):
+            raise fake_images.ReadOnlyImage(operation)
+        return stored
+
+    # What there is
+
+    def stat(self) -> dict[str, Any]:
+        """Return size, order and object size."""
+        stored = self._read('Image.stat')
+        return {
+            'size': self.size(),
+            'order': stored.order,
+            'obj_size': 1 << stored.order,
+        }
+
+    def size(self) -> int:
+        """Return the size in bytes, at the snapshot if at one."""
+        stored = self._read('Image.size')
+        return self._at.size if self._at else stored.size
+
+    def features(self) -> int:
+        """Return the features' mask."""
+        return self._read('Image.features').features
+
+    def flags(self) -> int:
+        """Return whether the object map is invalid (3) or not (0)."""
+        stored = self._read('Image.flags')
+        return self._at.flags if self._at else stored.flags
+
+    def stripe_unit(self) -> int:
+        """Return the stripe unit in bytes."""
+        return self._read('Image.stripe_unit').unit
+
+    def stripe_count(self) -> int:
+        """Return the stripe count."""
+        return self._read('Image.stripe_count').count
+
+    def data_pool_id(self) -> int:
+        """Return the number of the pool that holds the data."""
+        number = self._read('Image.data_pool_id').data_pool
+        return self._ioctx.pool.number if number is None else number
+
+    def get_name(self) -> str:
+        """Return the image's name."""
+        return self._read('Image.get_name').name
+
+    def parent_info(self) -> tuple[str, str, str]:
+        """Return pool, image and snapshot that the image is a clone of."""
+        parent = self._read('Image.parent_info').parent
+        if parent is None:
+            raise fake_images.ImageNotFound('error getting parent info')
+        pool, image, snapshot = parent
+        return pool, image.name, snapshot.name
+
+    def list_children(self) -> list[tuple[str, str]]:
+        """Return the clones of the image's snapshots."""
+        stored = self._read('Image.list_children')
+        return [
+            (pool.name, image.name)
+            for pool in self._cluster.pools.values()
+            for image in pool.images.values()
+            if image.parent and image.parent[1] is stored
+        ]
+
+    # Metadata
+
+    def metadata_list(self) -> Iterator[tuple[str, str]]:
+        """Return keys and values."""
+        return iter(list(self._read('Image.metadata_list').metadata.items()))
+
+    def metadata_set(self, key: str, value: str) -> None:
+        """Set a value."""
+        self._write('Image.metadata_set').metadata[key] = value
+
+    def metadata_remove(self, key: str) -> None:
+        """Remove a key."""
+        del self._write('Image.metadata_remove').metadata[key]
+
+    # Snapshots
+
+    def list_snaps(self) -> Iterator[dict[str, Any]]:
+        """Return the snapshots, those in the trash among them."""
+        for snapshot in list(self._read('Image.list_snaps').snapshots):
+            found = {
+                'id': snapshot.number,
+                'name': snapshot.name,
+                'size': snapshot.size,
+                'namespace': 0,
+            }
+            if snapshot.original_name:
+                found['namespace'] = 2
+                found['trash'] = {'original_name': snapshot.original_name}
+            yield found
+
+    def create_snap(self, name: str) -> None:
+        """Take a snapshot."""
+        stored = self._write('Image.create_snap')
+        if any(s.name == name for s in stored.snapshots):
+            raise fake_images.ImageExists('error creating snapshot')
+        stored.snapshots.append(
+            fake_images.StoredSnapshot(
+                next(self._cluster.numbers), name, stored.size, stored.flags
+            )
+        )
+
+    def protect_snap(self, name: str) -> None:
+        """Protect a snapshot."""
+        stored = self._write('Image.protect_snap')
+        if not stored.mask & fake_images.LAYERING:
+            raise fake_images.FunctionNotSupported('error protecting')
+        snapshot = stored.snapshot(name)
+        if snapshot.protected:
+            raise fake_images.ImageBusy('error protecting snapshot')
+        snapshot.protected = True
+
+    def is_protected_snap(self, name: str) -> bool:
+        """Return whether a snapshot is protected."""
+        return self._read('Image.is_protected_snap').snapshot(name).protected
+
+    def unprotect_snap(self, name: str) -> None:
+        """Take a snapshot's protection away; clones are no obstacle."""
+        snapshot = self._write('Image.unprotect_snap').snapshot(name)
+        if not snapshot.protected:
+            raise fake_images.InvalidArgument('error unprotecting snapshot')
+        snapshot.protected = False
+
+    def remove_snap(self, name: str) -> None:
+        """Remove a snapshot; into the trash where it has clones."""
+        stored = self._write('Image.remove_snap')
+        snapshot = stored.snapshot(name)
+        if snapshot.protected:
+            raise fake_images.ImageBusy('error removing snapshot')
+        if snapshot.children:
+            snapshot.original_name = name
+            snapshot.name = f'trashed-{snapshot.number}'
+        else:
+            stored.snapshots.remove(snapshot)
+
+    def set_snap(self, name: str | None) -> None:
+        """Look at a snapshot, or at the image again."""
+        stored = self._read('Image.set_snap')
+        self._at = stored.snapshot(name) if name else None
+
+    # Changes
+
+    def resize(self, size: int) -> None:
+        """Make the image larger or smaller."""
+        stored = self._write('Image.resize')
+        fake_images.check_map_size(stored, size)
+        stored.size = size
+
+    def update_features(self, mask: int, enabled: bool) -> None:
+        """Turn features on or off."""
+        fake_images.update_features(
+            self._write('Image.update_features'), mask, enabled
+        )
+
+    def rebuild_object_map(self) -> None:
+        """Make the object map valid, of the snapshot if at one."""
+        stored = self._write('Image.rebuild_object_map')
+        if not stored.mask & fake_images.OBJECT_MAP:
+            raise fake_images.InvalidArgument('error rebuilding object map')
+        (self._at or stored).flags = 0
+
+    def mirror_image_enable(self) -> None:
+        """Have the image mirrored."""
+        self._write('Image.mirror_image_enable').metadata['mirrored'] = 'true'
+
+    def flatten(self) -> None:
+        """Copy what is the parent's."""
+        stored = self._write('Image.flatten')
+        if stored.parent is None:
+            raise fake_images.InvalidArgument('error flattening')
+        stored.detach()
+
+    def copy(
+        self,
+        dest_ioctx: fake_rados.Ioctx,
+        dest_name: str,
+        features: int | None = None,
+        order: int | None = None,
+        stripe_unit: int = 0,
+        stripe_count: int = 0,
+        data_pool: str | None = None,
+    ) -> None:
+        """Copy the image; what there is of it stays if that fails."""
+        stored = self._read('Image.copy')
+        images = dest_ioctx.images('Image.copy to')
+        if dest_name in images:
+            raise fake_images.ImageExists('error copying image')
+        copied = fake_images.make(
+            dest_name,
+            self.size(),
+            {
+                'order': order,
+                'stripe_unit': stripe_unit,
+                'stripe_count': stripe_count,
+                'features': stored.mask if features is None else features,
+            },
+            (stored.order, stored.unit, stored.count),
+            fake_images.data_pool_number(dest_ioctx, data_pool),
+        )
+        images[dest_name] = copied
+        self._cluster.reach('Image.copy half-way')
+        copied.metadata = dict(stored.metadata)

@@ -1,0 +1,241 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the fake cluster stores of an RBD image, and librbd's rules for it."""
+
+import dataclasses
+import errno
+from typing import Any
+
+from tests.unit.cinder_rbd_ext import fake_rados
+
+LAYERING, STRIPING, LOCK, OBJECT_MAP, FAST_DIFF, DEEP_FLATTEN = (
+    1 << bit for bit in range(6)
+)
+JOURNALING, DATA_POOL, OPERATIONS = 1 << 6, 1 << 7, 1 << 8
+_KNOWN = (1 << 12) - 1
+_CHOSEN = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF | DEEP_FLATTEN | JOURNALING
+_MUTABLE = LOCK | OBJECT_MAP | FAST_DIFF | JOURNALING
+_MAP = OBJECT_MAP | FAST_DIFF
+MAP_INVALID = 3
+MAX_MAP_OBJECTS = 256_000_000
+DEFAULT_ORDER = 22
+
+
+class Error(Exception):
+    """Whatever goes wrong in librbd."""
+
+
+class OSError(Error):
+    """A failure with an error number."""
+
+    errno: int | None = None
+    text = 'RBD error'
+
+    def __init__(self, doing: str = '') -> None:
+        super().__init__(f'[errno {self.errno}] {self.text} ({doing})')
+
+
+class ImageNotFound(OSError):
+    """No such image or snapshot."""
+
+    errno = errno.ENOENT
+    text = 'RBD image not found'
+
+
+class ImageExists(OSError):
+    """The image or the snapshot exists."""
+
+    errno = errno.EEXIST
+    text = 'RBD image already exists'
+
+
+class ImageBusy(OSError):
+    """The image is open elsewhere, or the snapshot protected."""
+
+    errno = errno.EBUSY
+    text = 'RBD image is busy'
+
+
+class ImageHasSnapshots(OSError):
+    """The image has snapshots, be they in the trash."""
+
+    errno = errno.ENOTEMPTY
+    text = 'RBD image has snapshots'
+
+
+class InvalidArgument(OSError):
+    """What is asked for can't be."""
+
+    errno = errno.EINVAL
+    text = 'RBD invalid argument'
+
+
+class ArgumentOutOfRange(OSError):
+    """An order that is none."""
+
+    errno = errno.EDOM
+    text = 'RBD arguments out of range'
+
+
+class FunctionNotSupported(OSError):
+    """A feature that librbd doesn't know, or an image that lacks one."""
+
+    errno = errno.ENOSYS
+    text = 'RBD function not supported'
+
+
+class ReadOnlyImage(OSError):
+    """The image was opened to be read."""
+
+    errno = errno.EROFS
+    text = 'RBD read-only image'
+
+
+@dataclasses.dataclass(eq=False)
+class StoredSnapshot:
+    """A snapshot; in the trash while clones outlive its removal."""
+
+    number: int
+    name: str
+    size: int
+    flags: int
+    protected: bool = False
+    original_name: str | None = None
+    children: list['StoredImage'] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(eq=False)
+class StoredImage:
+    """An RBD image as it is stored.
+
+    :ivar mask: the features but for ``operations``, which follows from clones
+    :ivar data_pool: the number of the pool for data, where it is another
+    :ivar flags: 3 while the object map is not to be trusted
+    """
+
+    name: str
+    size: int
+    order: int
+    unit: int
+    count: int
+    mask: int
+    data_pool: int | None
+    metadata: dict[str, str]
+    flags: int = 0
+    snapshots: list[StoredSnapshot] = dataclasses.field(default_factory=list)
+    parent: tuple[str, 'StoredImage', StoredSnapshot] | None = None
+
+    @property
+    def features(self) -> int:
+        """The mask as librbd tells it."""
+        linked = self.parent or any(s.children for s in self.snapshots)
+        return self.mask | (OPERATIONS if linked else 0)
+
+    def snapshot(self, name: str) -> StoredSnapshot:
+        """Return a snapshot that people can name."""
+        for found in self.snapshots:
+            if found.name == name and found.original_name is None:
+                return found
+        raise ImageNotFound(f'{self.name}@{name}')
+
+    def detach(self) -> None:
+        """Let go of the parent; a snapshot in the trash goes with the last."""
+        if self.parent is None:
+            return
+        _, image, snapshot = self.parent
+        snapshot.children.remove(self)
+        if snapshot.original_name and not snapshot.children:
+            image.snapshots.remove(snapshot)
+        self.parent = None
+
+
+def make(
+    name: str,
+    size: int,
+    asked: dict[str, Any],
+    inherited: tuple[int, int, int],
+    data_pool: int | None,
+) -> StoredImage:
+    """Return a new image, or raise as librbd does.
+
+    :param asked: order, stripe_unit, stripe_count, features; None or 0 where
+        nothing is asked for
+    :param inherited: order, unit and count that count then; 0 for librbd's
+    """
+    order = asked.get('order') or inherited[0] or DEFAULT_ORDER
+    if not 12 <= order <= 25:
+        raise ArgumentOutOfRange('error creating image')
+    unit, count = asked.get('stripe_unit') or 0, asked.get('stripe_count') or 0
+    if bool(unit) != bool(count):
+        raise InvalidArgument('both or neither of unit and count')
+    if not unit:
+        unit, count = inherited[1:]
+    unit, count = unit or 1 << order, count or 1
+    if unit < 512 or unit > 1 << order or (1 << order) % unit:
+        raise InvalidArgument('stripe unit is not a factor of the object size')
+    mask = new_mask(asked['features'])
+    if (unit, count) != (1 << order, 1):
+        mask |= STRIPING
+    if data_pool is not None:
+        mask |= DATA_POOL
+    image = StoredImage(
+        name, size, order, unit, count, mask, data_pool, metadata={}
+    )
+    check_map_size(image, size)
+    return image
+
+
+def data_pool_number(ioctx: fake_rados.Ioctx, name: str | None) -> int | None:
+    """Return the number of a data pool; None for the image's own."""
+    if name is None or name == ioctx.pool.name:
+        return None
+    pools = ioctx.client.cluster.pools
+    if name not in pools:
+        raise ImageNotFound(f'no pool {name}')
+    return pools[name].number
+
+
+def new_mask(features: int) -> int:
+    """Return the features that an image gets for those that are asked for."""
+    if features & ~_KNOWN:
+        raise FunctionNotSupported('unknown features')
+    mask = features & _CHOSEN
+    if mask & (OBJECT_MAP | JOURNALING) and not mask & LOCK:
+        raise InvalidArgument('cannot be used without exclusive lock')
+    if mask & OBJECT_MAP:
+        return mask | FAST_DIFF
+    return mask & ~FAST_DIFF
+
+
+def check_map_size(image: StoredImage, size: int) -> None:
+    """Check that an object map isn't too large."""
+    objects = -(-size >> image.order)
+    if image.mask & OBJECT_MAP and objects > MAX_MAP_OBJECTS:
+        raise InvalidArgument('image size not compatible with object map')
+
+
+def update_features(image: StoredImage, mask: int, enable: bool) -> None:
+    """Turn features on or off, or raise as librbd does."""
+    allowed = _MUTABLE if enable else _MUTABLE | DEEP_FLATTEN
+    there = image.mask & mask
+    if not mask or mask & ~allowed or there != (0 if enable else mask):
+        raise InvalidArgument('error updating features')
+    if mask & _MAP:
+        # The two go together, whichever is named.
+        mask |= _MAP
+    after = image.mask | mask if enable else image.mask & ~mask
+    if after & (OBJECT_MAP | JOURNALING) and not after & LOCK:
+        raise InvalidArgument('cannot be used without exclusive lock')
+    image.mask = after
+    if mask & _MAP:
+        image.flags = MAP_INVALID if enable else 0

@@ -1,0 +1,191 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The module ``rbd`` on the cluster in memory.
+
+Keeps state and fails as librbd does: the same behaviours are asked of the
+real one (:mod:`tests.functional.librbd_behaviour`). On a closed connection
+the real one ends the process; :attr:`Cluster.ended` remembers that.
+"""
+
+from collections.abc import Iterator
+import functools
+from typing import Any
+
+from tests.unit.cinder_rbd_ext import fake_handle
+from tests.unit.cinder_rbd_ext import fake_images
+from tests.unit.cinder_rbd_ext import fake_rados
+
+
+class Librbd:
+    """The module ``rbd``, for images of one cluster."""
+
+    RBD_FEATURE_LAYERING = fake_images.LAYERING
+    RBD_FEATURE_EXCLUSIVE_LOCK = fake_images.LOCK
+    RBD_FEATURE_OBJECT_MAP = fake_images.OBJECT_MAP
+    RBD_FEATURE_FAST_DIFF = fake_images.FAST_DIFF
+    RBD_FEATURE_JOURNALING = fake_images.JOURNALING
+
+    Error = fake_images.Error
+    OSError = fake_images.OSError
+    ImageNotFound = fake_images.ImageNotFound
+    ImageExists = fake_images.ImageExists
+    ImageBusy = fake_images.ImageBusy
+    ImageHasSnapshots = fake_images.ImageHasSnapshots
+    InvalidArgument = fake_images.InvalidArgument
+    ArgumentOutOfRange = fake_images.ArgumentOutOfRange
+    FunctionNotSupported = fake_images.FunctionNotSupported
+    ReadOnlyImage = fake_images.ReadOnlyImage
+
+    def __init__(self, cluster: fake_rados.Cluster) -> None:
+        self.cluster = cluster
+        self.Image = functools.partial(fake_handle.Image, cluster)
+
+    def RBD(self) -> 'RBD':
+        """Return the object that makes, clones and removes images."""
+        return RBD(self.cluster)
+
+
+class RBD:
+    """``rbd.RBD``."""
+
+    def __init__(self, cluster: fake_rados.Cluster) -> None:
+        self._cluster = cluster
+
+    def version(self) -> tuple[int, int, int]:
+        """Return librbd's version."""
+        return 1, 16, 0
+
+    def list(self, ioctx: fake_rados.Ioctx) -> list[str]:
+        """Return the images of a pool."""
+        return sorted(ioctx.images('RBD.list'))
+
+    def config_list(self, ioctx: fake_rados.Ioctx) -> Iterator[dict[str, Any]]:
+        """Return what the pool's images are made and opened with."""
+        ioctx.images('RBD.config_list')
+        options = {
+            'rbd_default_stripe_count': '0',
+            'rbd_default_stripe_unit': '0',
+            'rbd_cache': 'true',
+            **ioctx.pool.config,
+        }
+        for name, value in options.items():
+            yield {'name': name, 'value': value, 'source': 0}
+
+    def create(
+        self,
+        ioctx: fake_rados.Ioctx,
+        name: str,
+        size: int,
+        order: int | None = None,
+        old_format: bool = True,
+        features: int | None = None,
+        stripe_unit: int = 0,
+        stripe_count: int = 0,
+        data_pool: str | None = None,
+    ) -> None:
+        """Create an image."""
+        images = ioctx.images('RBD.create')
+        self._check_new(images, name)
+        defaults = ioctx.pool.config
+        images[name] = fake_images.make(
+            name,
+            size,
+            {
+                'order': order,
+                'stripe_unit': stripe_unit,
+                'stripe_count': stripe_count,
+                'features': self._features(features),
+            },
+            (
+                0,
+                int(defaults.get('rbd_default_stripe_unit', 0)),
+                int(defaults.get('rbd_default_stripe_count', 0)),
+            ),
+            fake_images.data_pool_number(ioctx, data_pool),
+        )
+
+    def clone(
+        self,
+        p_ioctx: fake_rados.Ioctx,
+        p_name: str,
+        p_snapname: str,
+        c_ioctx: fake_rados.Ioctx,
+        c_name: str,
+        features: int | None = None,
+        order: int | None = None,
+        stripe_unit: int = 0,
+        stripe_count: int = 0,
+        data_pool: str | None = None,
+    ) -> None:
+        """Clone a snapshot."""
+        parents, images = p_ioctx.images('RBD.clone'), c_ioctx.images('clone')
+        if p_name not in parents:
+            raise fake_images.ImageNotFound(p_name)
+        parent = parents[p_name]
+        snapshot = parent.snapshot(p_snapname)
+        self._check_new(images, c_name)
+        mask = self._features(features)
+        if not parent.mask & mask & fake_images.LAYERING:
+            raise fake_images.FunctionNotSupported('cloning needs layering')
+        clone = fake_images.make(
+            c_name,
+            snapshot.size,
+            {
+                'order': order,
+                'stripe_unit': stripe_unit,
+                'stripe_count': stripe_count,
+                'features': mask,
+            },
+            (parent.order, parent.unit, parent.count),
+            fake_images.data_pool_number(c_ioctx, data_pool),
+        )
+        clone.metadata = dict(parent.metadata)
+        clone.parent = (p_ioctx.pool.name, parent, snapshot)
+        snapshot.children.append(clone)
+        images[c_name] = clone
+
+    def remove(self, ioctx: fake_rados.Ioctx, name: str) -> None:
+        """Remove an image."""
+        images = ioctx.images('RBD.remove')
+        if name not in images:
+            raise fake_images.ImageNotFound('error removing image')
+        stored = images[name]
+        if stored.snapshots:
+            raise fake_images.ImageHasSnapshots('error removing image')
+        if any(
+            handle.stored is stored and not handle.read_only
+            for handle in self._cluster.open_images
+        ):
+            raise fake_images.ImageBusy('error removing image')
+        stored.detach()
+        del images[name]
+
+    def rename(
+        self, ioctx: fake_rados.Ioctx, source: str, target: str
+    ) -> None:
+        """Rename an image."""
+        images = ioctx.images('RBD.rename')
+        if source not in images:
+            raise fake_images.ImageNotFound('error renaming image')
+        self._check_new(images, target)
+        images[target] = images.pop(source)
+        images[target].name = target
+
+    def _features(self, features: int | None) -> int:
+        if features is None:
+            return int(self._cluster.config['rbd_default_features'])
+        return features
+
+    def _check_new(self, images: dict[str, Any], name: str) -> None:
+        if name in images:
+            raise fake_images.ImageExists(name)

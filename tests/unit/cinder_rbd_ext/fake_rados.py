@@ -1,0 +1,255 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A Ceph cluster in memory, and the module ``rados`` that reaches it.
+
+Keeps state and fails as librados does. What it does with images is held to
+the real one by :mod:`tests.functional.librbd_behaviour`.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import itertools
+import json
+from typing import Any
+
+FSID = 'f0000000-0000-4000-8000-000000000001'
+DEFAULT_FEATURES = 61
+
+
+class Error(Exception):
+    """Whatever goes wrong in librados."""
+
+
+class ObjectNotFound(Error):
+    """There is no such pool."""
+
+    errno = 2
+
+
+class StateError(Error):
+    """Something is used before it is open, or after it was closed."""
+
+
+class ProcessEnded(Exception):
+    """What would have been the end of the process.
+
+    The real library dereferences what was freed (a segmentation fault) or
+    waits for threads that have ended (for ever). No except clause helps
+    there, so that the cluster remembers each.
+    """
+
+
+@dataclasses.dataclass
+class Pool:
+    """A pool and the RBD images in it, by name."""
+
+    name: str
+    number: int
+    images: dict[str, Any] = dataclasses.field(default_factory=dict)
+    config: dict[str, str] = dataclasses.field(default_factory=dict)
+    quota: int = 0
+    stored: int = 0
+    max_avail: int = 0
+
+
+class Cluster:
+    """The cluster: what is stored, what is to fail, and what has happened.
+
+    :ivar ended: each thing that would have ended the process
+    :ivar open_images: handles of images that are open now
+    """
+
+    def __init__(self, *pools: str) -> None:
+        self.fsid = FSID
+        self.config = {'rbd_default_features': str(DEFAULT_FEATURES)}
+        self.ended: list[str] = []
+        self.open_images: list[Any] = []
+        self.total_bytes = 0
+        self._faults: dict[str, tuple[Exception, int]] = {}
+        self.numbers = itertools.count(1)
+        self.pools: dict[str, Pool] = {}
+        for name in pools:
+            self.add_pool(name)
+        self.rados = RadosModule(self)
+
+    def add_pool(self, name: str) -> Pool:
+        """Add a pool."""
+        self.pools[name] = Pool(name, next(self.numbers))
+        return self.pools[name]
+
+    def fail(self, operation: str, error: Exception, times: int = 1) -> None:
+        """Have an operation fail: ``'Image.resize'``, ``'Rados.connect'``.
+
+        ``'Image.copy half-way'`` fails when a part is there already.
+        """
+        self._faults[operation] = (error, times)
+
+    def reach(self, operation: str) -> None:
+        """Raise what the operation is to fail with, if it is to."""
+        error, times = self._faults.pop(operation, (None, 0))
+        if error is not None:
+            if times > 1:
+                self._faults[operation] = (error, times - 1)
+            raise error
+
+    @property
+    def faults_left(self) -> set[str]:
+        """The operations that were to fail and were not reached."""
+        return set(self._faults)
+
+    def end_process(self, why: str) -> None:
+        """Do what the real library does where it does not raise."""
+        self.ended.append(why)
+        raise ProcessEnded(why)
+
+    def names(self, pool: str = 'volumes') -> list[str]:
+        """Return the images of a pool."""
+        return sorted(self.pools[pool].images)
+
+    def stored(self, name: str, pool: str = 'volumes') -> Any:
+        """Return what is stored of an image."""
+        return self.pools[pool].images[name]
+
+    @contextlib.contextmanager
+    def connected(self, pool: str = 'volumes') -> Iterator['Ioctx']:
+        """Give a connection's context for a pool."""
+        client = Rados(self)
+        client.connect()
+        yield client.open_ioctx(pool)
+        client.shutdown()
+
+
+class RadosModule:
+    """The module ``rados``, connected to one cluster."""
+
+    Error = Error
+    ObjectNotFound = ObjectNotFound
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def Rados(self, **kwargs: Any) -> 'Rados':
+        """Return a handle that is not connected yet."""
+        return Rados(self._cluster)
+
+
+class Rados:
+    """``rados.Rados``."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.state = 'configuring'
+
+    def conf_set(self, option: str, value: str) -> None:
+        """Take an option and forget it: time-outs, as far as Cinder goes."""
+
+    def conf_get(self, option: str) -> str | None:
+        """Return an option's value."""
+        return self.cluster.config.get(option)
+
+    def connect(self) -> None:
+        """Connect."""
+        self.cluster.reach('Rados.connect')
+        self.state = 'connected'
+
+    def shutdown(self) -> None:
+        """Disconnect; an image that is open can't be closed any more."""
+        self.state = 'shutdown'
+
+    def _require_connected(self) -> None:
+        if self.state != 'connected':
+            raise StateError(f'You cannot do that in state {self.state}')
+
+    def get_fsid(self) -> str:
+        """Return the cluster's id."""
+        self._require_connected()
+        return self.cluster.fsid
+
+    def open_ioctx(self, pool: str) -> 'Ioctx':
+        """Return the context for a pool."""
+        self._require_connected()
+        if pool not in self.cluster.pools:
+            raise ObjectNotFound(f'error opening pool {pool!r}')
+        return Ioctx(self, self.cluster.pools[pool])
+
+    def pool_exists(self, name: str) -> bool:
+        """Return whether there is a pool."""
+        self._require_connected()
+        return name in self.cluster.pools
+
+    def pool_lookup(self, name: str) -> int | None:
+        """Return a pool's number."""
+        self._require_connected()
+        pool = self.cluster.pools.get(name)
+        return pool.number if pool else None
+
+    def pool_reverse_lookup(self, number: int) -> str | None:
+        """Return a pool's name."""
+        self._require_connected()
+        for pool in self.cluster.pools.values():
+            if pool.number == number:
+                return pool.name
+        return None
+
+    def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
+        """Run one of the two commands that capacity is made of."""
+        self._require_connected()
+        asked = json.loads(command)
+        if asked['prefix'] == 'df':
+            answer: dict[str, Any] = {
+                'stats': {'total_bytes': self.cluster.total_bytes},
+                'pools': [
+                    {
+                        'name': pool.name,
+                        'stats': {
+                            'stored': pool.stored,
+                            'bytes_used': pool.stored,
+                            'max_avail': pool.max_avail,
+                        },
+                    }
+                    for pool in self.cluster.pools.values()
+                ],
+            }
+        else:
+            pool = self.cluster.pools[asked['pool']]
+            answer = {'quota_max_bytes': pool.quota}
+        return 0, json.dumps(answer).encode(), ''
+
+
+class Ioctx:
+    """``rados.Ioctx``: a pool, seen through a connection."""
+
+    def __init__(self, client: Rados, pool: Pool) -> None:
+        self.client = client
+        self.pool = pool
+        self.state = 'open'
+
+    def close(self) -> None:
+        """Close the context, not the connection."""
+        self.state = 'closed'
+
+    def get_pool_name(self) -> str:
+        """Return the pool's name."""
+        return self.pool.name
+
+    def get_pool_id(self) -> int:
+        """Return the pool's number."""
+        return self.pool.number
+
+    def images(self, operation: str) -> dict[str, Any]:
+        """Return the pool's images, for librbd's use."""
+        if self.state != 'open' or self.client.state != 'connected':
+            self.client.cluster.end_process(f'{operation} on a closed ioctx')
+        self.client.cluster.reach(operation)
+        return self.pool.images
