@@ -12,6 +12,7 @@
 
 """The cache mode of an attachment."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import backend
@@ -24,7 +25,8 @@ from rbd_volume_options import keys
 _RELEVANT = (keys.CACHE_MODE, keys.TENANT_OPTIONS)
 
 
-def _relevant(items: dict[str, str]) -> dict[str, str]:
+def relevant(items: Mapping[str, str]) -> dict[str, str]:
+    """Return what an attachment is to look at."""
     return {
         k: v
         for k, v in items.items()
@@ -43,8 +45,8 @@ def cache_mode(
     :raises OptionError: for a mode that is none, or not allowed
     """
     asked = request.read(
-        _relevant(request.metadata_of(volume)),
-        _relevant(request.specs_of(volume.volume_type)),
+        relevant(request.metadata_of(volume)),
+        relevant(request.specs_of(volume.volume_type)),
         settings,
     )
     choice = asked.resolve().cache_mode

@@ -12,12 +12,15 @@
 
 """A backend's section of cinder.conf, parsed once."""
 
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from oslo_log import log as logging
 from oslo_utils import units
 
 from cinder_rbd_ext import config_types
+from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -25,6 +28,8 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import precedence
+
+LOG = logging.getLogger(__name__)
 
 #: Option of cinder.conf for a key, where there is one.
 OPTION_OF_KEY = {
@@ -37,6 +42,16 @@ OPTION_OF_KEY = {
     keys.DATA_POOL: 'rbd_volume_data_pool',
     keys.TENANT_OPTIONS: 'rbd_tenant_options',
 }
+
+# What capabilities() tells as it would stand in a volume's metadata.
+_REPORTED = (
+    keys.OBJECT_SIZE,
+    keys.STRIPE_UNIT,
+    keys.STRIPE_COUNT,
+    keys.OBJECT_MAP,
+    keys.FEATURES,
+    keys.CACHE_MODE,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,3 +192,47 @@ def capabilities(settings: BackendSettings) -> dict[str, Any]:
     if given.image_features is not None:
         report['rbd_volume_features'] = features.joined(given.image_features)
     return report
+
+
+def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
+    """Return the settings that a backend reports; None for one not of ours.
+
+    The object size comes back as the backend's own choice even where it is
+    the stock driver's.
+    """
+    if report.get('rbd_volume_options') is not True:
+        return None
+    given = {
+        key: str(value)
+        for key in _REPORTED
+        if (value := report.get(OPTION_OF_KEY[key])) is not None
+    }
+    default = limits.Limits()
+    try:
+        parsed = options.parse(given, keys.Scope.VOLUME, errors.Origin.BACKEND)
+        bounds = limits.Limits(
+            max_stripe_count=report.get(
+                'rbd_max_stripe_count', default.max_stripe_count
+            ),
+            require_whole_stripes=report.get(
+                'rbd_require_whole_stripes', default.require_whole_stripes
+            ),
+            cache_modes=tuple(
+                map(
+                    cache_modes.parse_cache_mode,
+                    report.get('rbd_allowed_cache_modes', ()),
+                )
+            ),
+            tenant_options=frozenset(report.get('rbd_tenant_options', ())),
+        )
+    except errors.OptionError as error:
+        # From a release of ours that knows more, in the middle of an upgrade.
+        LOG.warning('A back end reports what is not understood: %s', error)
+        return None
+    return BackendSettings(
+        options=dataclasses.replace(
+            parsed, data_pool=report.get('rbd_volume_data_pool')
+        ),
+        limits=bounds,
+        chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
+    )

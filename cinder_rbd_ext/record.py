@@ -17,6 +17,8 @@ which Cinder's object layer doesn't save in a tenant's context, hence the
 database API with a context of its own.
 """
 
+from collections.abc import Mapping
+
 from cinder import context
 from cinder import exception
 from cinder.db import api as db
@@ -24,6 +26,7 @@ from oslo_log import log as logging
 
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
@@ -48,6 +51,28 @@ def as_metadata(state: plan.ImageState) -> dict[str, str]:
     if state.data_pool:
         made[keys.DATA_POOL] = state.data_pool
     return made
+
+
+def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
+    """Return what was made; None where nothing is recorded.
+
+    A volume that the stock driver made has no record, and one that somebody
+    has edited counts as none.
+    """
+    try:
+        image_layout = layout.ImageLayout.of(
+            int(admin_metadata[keys.OBJECT_SIZE]),
+            int(admin_metadata[keys.STRIPE_UNIT]),
+            int(admin_metadata[keys.STRIPE_COUNT]),
+        )
+        names = frozenset(admin_metadata[keys.FEATURES].split(','))
+    except (KeyError, ValueError):
+        return None
+    return plan.ImageState(
+        image_layout,
+        names & frozenset(features.FEATURES),
+        admin_metadata.get(keys.DATA_POOL),
+    )
 
 
 def made(volume_id: str, state: plan.ImageState) -> None:

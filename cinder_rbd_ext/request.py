@@ -105,9 +105,14 @@ def read(
             limits.check_cache_mode(mode, settings.limits, level.origin)
     return Request(
         levels,
-        multiattach=specs.get(_MULTIATTACH) == _TRUE,
+        multiattach=is_multiattach(specs),
         replicated=specs.get(_REPLICATED) == _TRUE,
     )
+
+
+def is_multiattach(specs: Mapping[str, str]) -> bool:
+    """Return whether extra specs are those of a multi-attach type."""
+    return specs.get(_MULTIATTACH) == _TRUE
 
 
 def metadata_of(volume: Any) -> dict[str, str]:

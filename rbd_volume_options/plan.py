@@ -35,6 +35,11 @@ class ImageState:
     data_pool: str | None = None
 
 
+#: Stands for an image of which nothing is known: no rule that depends on it
+#: refuses anything.
+UNKNOWN = ImageState(layouts.ImageLayout(layouts.MAX_OBJECT_SIZE), frozenset())
+
+
 @dataclasses.dataclass(frozen=True)
 class ImagePlan:
     """How an image is to be made; None: as the stock driver would."""
@@ -74,7 +79,10 @@ def plan_image(
     image_layout = resolved.layout_over(base.layout)
     wanted = resolved.features_over(base.image_features)
     if asked_layout:
-        _check_layout(resolved, image_layout, size, limits)
+        check_layout(resolved, base.layout, limits)
+        limits_module.check_whole_stripes(
+            image_layout, size, limits, _origin_of(resolved.striping)
+        )
     if asked_features or asked_layout:
         limits_module.check_object_map(
             image_layout, size, wanted, _origin_of(asked_features)
@@ -86,20 +94,21 @@ def plan_image(
     )
 
 
-def _check_layout(
+def check_layout(
     resolved: precedence.Resolved,
-    image_layout: layouts.ImageLayout,
-    size: int,
+    base: layouts.ImageLayout,
     limits: limits_module.Limits,
 ) -> None:
+    """Check a layout as far as no volume's size comes into it.
+
+    :raises OptionError: for what no volume could have
+    """
     striping = resolved.striping
-    origin = _origin_of(striping)
-    limits_module.check_unit(image_layout, origin)
+    limits_module.check_unit(resolved.layout_over(base), _origin_of(striping))
     if striping and striping.value and striping.origin in _CONFIGURED:
         limits_module.check_stripe_count(
             striping.value, limits, striping.origin
         )
-    limits_module.check_whole_stripes(image_layout, size, limits, origin)
 
 
 def _origin_of(choice: precedence.Choice[object] | None) -> Origin:

@@ -1,0 +1,205 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a volume type offers, as it is answered to clients.
+
+The shape is written down in ``schemas/options.json``.
+"""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from typing import Any
+from typing import TypeVar
+
+from cinder_rbd_ext.api import offers
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import precedence
+
+Answer = dict[str, Any]
+T = TypeVar('T')
+Origin = errors.Origin
+
+_SIZE = {'type': 'size', 'power_of_two': True}
+_BOUNDS: dict[str, Answer] = {
+    keys.OBJECT_SIZE: {
+        **_SIZE,
+        'minimum': layout.MIN_OBJECT_SIZE,
+        'maximum': layout.MAX_OBJECT_SIZE,
+    },
+    keys.STRIPE_UNIT: {
+        **_SIZE,
+        'minimum': layout.MIN_STRIPE_UNIT,
+        'maximum': layout.MAX_OBJECT_SIZE,
+        'together_with': [keys.STRIPE_COUNT],
+    },
+    keys.STRIPE_COUNT: {
+        'type': 'count',
+        'minimum': 1,
+        'together_with': [keys.STRIPE_UNIT],
+    },
+    keys.OBJECT_MAP: {'type': 'boolean'},
+    keys.FEATURES: {'type': 'features', 'required': [features.LAYERING]},
+    keys.CACHE_MODE: {'type': 'word'},
+    keys.DATA_POOL: {'type': 'pool'},
+}
+
+
+def of_type(
+    volume_type: Any, offer: offers.Offer, settable: Collection[str]
+) -> Answer:
+    """Return what is answered for a volume type.
+
+    :param settable: the keys for which the caller has the policy
+    """
+    answer: Answer = {
+        'id': volume_type['id'],
+        'name': volume_type['name'],
+        'supported': False,
+        'reason': offer.reason,
+        'options': {},
+    }
+    if offer.reason:
+        return answer
+    try:
+        defaults = offer.defaults()
+        allowed = offer.tenant_options & frozenset(settable)
+    except errors.OptionError as error:
+        # Extra specs from a time without this extension.
+        answer['reason'] = str(error)
+        return answer
+    answer['supported'] = True
+    answer['require_whole_stripes'] = any(
+        each.limits.require_whole_stripes for each in offer.settings
+    )
+    for key, bounds in _BOUNDS.items():
+        value, origin = _default(key, defaults, offer.multiattach)
+        answer['options'][key] = {
+            'summary': keys.KEYS[key].summary,
+            'settable': key in allowed,
+            'fixed_at_creation': keys.KEYS[key].fixed,
+            'default': value,
+            'default_from': origin.label if origin else None,
+            **bounds,
+            **_of_backends(key, offer),
+        }
+    return answer
+
+
+def _of_backends(key: str, offer: offers.Offer) -> Answer:
+    """Return the bounds that back ends and the type set: the narrowest."""
+    bounds = [each.limits for each in offer.settings]
+    if key == keys.STRIPE_COUNT:
+        return {'maximum': min(each.max_stripe_count for each in bounds)}
+    if key == keys.CACHE_MODE:
+        modes = set(cache_modes.CacheMode)
+        modes.intersection_update(*(each.cache_modes for each in bounds))
+        if offer.multiattach:
+            modes &= {cache_modes.CacheMode.NONE}
+        return {
+            'allowed': [m.value for m in cache_modes.CacheMode if m in modes]
+        }
+    if key == keys.OBJECT_MAP:
+        return {'allowed': [False] if offer.multiattach else [False, True]}
+    if key == keys.FEATURES:
+        chosen = features.CHOOSABLE
+        if offer.multiattach:
+            chosen -= features.SINGLE_CLIENT
+        return {
+            'allowed': sorted(chosen),
+            'requires': {
+                name: list(features.FEATURES[name].requires)
+                for name in sorted(chosen)
+                if features.FEATURES[name].requires
+            },
+        }
+    return {}
+
+
+def _default(
+    key: str, defaults: list[precedence.Resolved], multiattach: bool
+) -> tuple[Any, Origin | None]:
+    """Return what comes of it where the caller says nothing, and whence.
+
+    None where back ends differ, or where it is Ceph's configuration that
+    decides, which Cinder's API doesn't see.
+    """
+    found = [_VALUES[key](each) for each in defaults]
+    if multiattach:
+        found = [_shared(key, each) for each in found]
+    if any(each != found[0] for each in found):
+        return None, None
+    return found[0]
+
+
+Found = tuple[Any, Origin | None]
+
+
+def _shared(key: str, found: Found) -> Found:
+    """Return a default as it is on a multi-attach type."""
+    value, origin = found
+    if key == keys.CACHE_MODE:
+        return cache_modes.CacheMode.NONE.value, Origin.VOLUME_TYPE
+    if key == keys.OBJECT_MAP:
+        return False, Origin.VOLUME_TYPE
+    if key == keys.FEATURES and value is not None:
+        return sorted(frozenset(value) - features.SINGLE_CLIENT), origin
+    return found
+
+
+def _plain(
+    choice: precedence.Choice[T] | None, shown: Callable[[T], Any]
+) -> Found:
+    if choice is None or choice.value is None:
+        return None, None
+    return shown(choice.value), choice.origin
+
+
+def _features(resolved: precedence.Resolved) -> Found:
+    chosen = resolved.image_features
+    if chosen is None:
+        return None, None
+    return sorted(resolved.features_over(chosen.value)), chosen.origin
+
+
+def _object_map(resolved: precedence.Resolved) -> Found:
+    if resolved.object_map:
+        return resolved.object_map.value, resolved.object_map.origin
+    return _plain(
+        resolved.image_features, lambda chosen: features.OBJECT_MAP in chosen
+    )
+
+
+_VALUES: dict[str, Callable[[precedence.Resolved], Found]] = {
+    keys.OBJECT_SIZE: lambda r: _plain(r.object_size, int),
+    keys.STRIPE_UNIT: lambda r: _plain(
+        r.striping, lambda s: s.unit if s else None
+    ),
+    keys.STRIPE_COUNT: lambda r: _plain(
+        r.striping, lambda s: s.count if s else None
+    ),
+    keys.OBJECT_MAP: _object_map,
+    keys.FEATURES: _features,
+    keys.CACHE_MODE: lambda r: _plain(r.cache_mode, lambda mode: mode.value),
+    keys.DATA_POOL: lambda r: _plain(r.data_pool, str),
+}
+
+
+def of_types(answers: Iterable[Answer]) -> Answer:
+    """Return the answer for several types, sorted by name."""
+    return {
+        'volume_types': sorted(answers, key=lambda each: str(each['name']))
+    }

@@ -1,0 +1,184 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is refused, from what is asked and what is offered.
+
+No HTTP and no database here: the controllers look things up and turn an
+``OptionError`` into an answer.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import units
+
+from cinder_rbd_ext import attachment
+from cinder_rbd_ext import changes
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import origins
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import plan
+
+Items = Mapping[str, str]
+
+_FIXED = 'settled when the volume was created'
+_FIXED_ALLOWED = 'no change, but of ' + ', '.join(
+    name for name in keys.VOLUME_KEYS if not keys.KEYS[name].fixed
+)
+
+
+def ours(items: Any) -> dict[str, str] | None:
+    """Return the ``rbd:`` items of a part of a request; none for none.
+
+    :param items: not checked yet
+    :returns: None for what Cinder's own schema is going to refuse
+    """
+    if items is None:
+        return {}
+    if not isinstance(items, dict):
+        return None
+    found = {
+        key: value
+        for key, value in items.items()
+        if isinstance(key, str) and key.startswith(keys.PREFIX)
+    }
+    if not all(isinstance(value, str) for value in found.values()):
+        return None
+    return found
+
+
+def check_syntax(
+    given: Items, scope: keys.Scope, origin: errors.Origin
+) -> None:
+    """Check keys and values by themselves.
+
+    :raises OptionError: for what no volume of any type could have
+    """
+    options.parse(given, scope, origin)
+
+
+def check_created(
+    offer: offers.Offer, given: Items, size: int, source: origins.Source
+) -> None:
+    """Check what is asked for a new volume.
+
+    :param size: GiB
+    :raises OptionError: for what can't be had on each back end that the
+        volume may come to
+    """
+    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    levels = [source.level] if source.level else []
+    for asked, settings in offer.requests(given):
+        resolved = asked.resolve(*levels, backend_too=source.known)
+        base = plan.UNKNOWN
+        if source.known:
+            base = plan.ImageState(
+                layout.ImageLayout(settings.chunk_size), frozenset()
+            )
+        plan.plan_image(resolved, base, size * units.Gi, settings.limits)
+
+
+def changed(before: Items, after: Items) -> frozenset[str]:
+    """Return the keys that are added, removed or given another value."""
+    return frozenset(
+        key
+        for key in before.keys() | after.keys()
+        if before.get(key) != after.get(key)
+    )
+
+
+def check_fixed(before: Items, after: Items) -> None:
+    """Check that nothing changes that was settled at creation.
+
+    What was never a key (it stood there before this extension was loaded)
+    may be removed.
+
+    :raises OptionError: naming the first key that does
+    """
+    origin = errors.Origin.VOLUME_METADATA
+    for name in sorted(changed(before, after)):
+        key = keys.KEYS.get(name)
+        if key is None or keys.Scope.VOLUME not in key.scopes:
+            if name in after:
+                check_syntax({name: after[name]}, keys.Scope.VOLUME, origin)
+        elif key.fixed:
+            raise errors.OptionError(
+                name,
+                after.get(name, before.get(name)),
+                _FIXED if name in after else f"{_FIXED}, can't be removed",
+                _FIXED_ALLOWED,
+                origin,
+            )
+
+
+def check_attached(offer: offers.Offer, after: Items) -> None:
+    """Check what the next attachment of a volume is to look at.
+
+    :raises OptionError: for what it would be refused for
+    """
+    given = attachment.relevant(after)
+    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    relevant = offers.Offer(attachment.relevant(offer.specs), offer.settings)
+    for asked, _ in relevant.requests(given):
+        asked.resolve()
+
+
+def check_retyped(
+    offer: offers.Offer,
+    given: Items,
+    source: origins.Source,
+    in_place: bool,
+    may_migrate: bool,
+) -> None:
+    """Check what a volume would get by its new type.
+
+    :param given: the volume's own keys
+    :param source: the volume
+    :param in_place: whether it is on a back end of the new type
+    :param may_migrate: whether the caller allows a migration
+    :raises OptionError: for what can't be had
+    """
+    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    size = source.size or 0
+    for asked, _ in offer.requests(given):
+        if not in_place or source.state is None:
+            asked.resolve()
+            continue
+        change = changes.needed(asked, source.state, size * units.Gi)
+        if change.obstacle and not may_migrate:
+            raise change.obstacle
+        in_place = in_place and not change.obstacle
+    if not in_place:
+        # A new image is made, of which the old one's layout is no part.
+        check_created(offer, given, size, origins.Source())
+
+
+def check_specs(offer: offers.Offer, origin: errors.Origin) -> None:
+    """Check a type's extra specs as far as they don't depend on a volume.
+
+    :raises OptionError: for what no volume of the type could have
+    """
+    given = options.ours(offer.specs)
+    check_syntax(given, keys.Scope.TYPE, origin)
+    if offer.reason == offers.NO_BACKEND:
+        # Types may be made before their back end is there.
+        return
+    offer.check_offered(given, origin)
+    for asked, settings in offer.requests({}):
+        plan.check_layout(
+            asked.resolve(),
+            layout.ImageLayout(settings.chunk_size),
+            settings.limits,
+        )

@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The extension itself, to be named in ``osapi_volume_extension``."""
+
+from typing import Any
+
+from cinder.api import extensions
+
+from cinder_rbd_ext.api import attributes
+from cinder_rbd_ext.api import metadata
+from cinder_rbd_ext.api import options
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import types
+from cinder_rbd_ext.api import volumes
+
+
+class RBDVolumeOptions(extensions.ExtensionDescriptor):
+    """Layout, image features and cache mode of volumes on Ceph RBD."""
+
+    name = 'RBDVolumeOptions'
+    alias = attributes.ALIAS
+    updated = '2026-11-21T00:00:00+00:00'
+
+    def __init__(self, ext_mgr: Any) -> None:
+        super().__init__(ext_mgr)
+        policies.register()
+        self._reported = pools.ReportedPools()
+
+    def get_resources(self) -> list[Any]:
+        """Return the routes that are ours."""
+        return [
+            extensions.ResourceExtension(
+                attributes.ALIAS, options.OptionsController(self._reported)
+            )
+        ]
+
+    def get_controller_extensions(self) -> list[Any]:
+        """Return what runs before and after Cinder's own controllers."""
+        controllers = {
+            'volumes': volumes.VolumesController,
+            'volume_metadata': metadata.MetadataController,
+            'types': types.TypesController,
+            'extra_specs': types.ExtraSpecsController,
+        }
+        return [
+            extensions.ControllerExtension(self, name, make(self._reported))
+            for name, make in controllers.items()
+        ]

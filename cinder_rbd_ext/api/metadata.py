@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests about the metadata of a volume that exists."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinder import volume as cinder_volume
+from cinder.api.openstack import wsgi
+
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+
+
+class Changes:
+    """Checks changes of a volume's metadata, by whatever request."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        self._reported = reported
+
+    def check_added(self, context: Any, volume_id: str, items: Any) -> None:
+        """Check items that are added, or take the place of their like."""
+        given = checks.ours(items)
+        if given:
+            volume = cinder_volume.API().get(context, volume_id)
+            before = checks.ours(dict(volume.metadata)) or {}
+            self._check(context, volume, before, {**before, **given})
+
+    def check_replaced(self, context: Any, volume_id: str, items: Any) -> None:
+        """Check items that take the place of all that is there.
+
+        This reads the volume even where no item is ours: what is missing
+        from the items is removed.
+        """
+        given = checks.ours(items)
+        if given is not None:
+            volume = cinder_volume.API().get(context, volume_id)
+            before = checks.ours(dict(volume.metadata)) or {}
+            self._check(context, volume, before, given)
+
+    def check_removed(self, context: Any, volume_id: str, key: str) -> None:
+        """Check that an item may be removed."""
+        if checks.ours({key: ''}):
+            volume = cinder_volume.API().get(context, volume_id)
+            before = checks.ours(dict(volume.metadata)) or {}
+            after = {k: v for k, v in before.items() if k != key}
+            self._check(context, volume, before, after)
+
+    def _check(
+        self,
+        context: Any,
+        volume: Any,
+        before: dict[str, str],
+        after: dict[str, str],
+    ) -> None:
+        different = checks.changed(before, after)
+        policies.check_keys(context, different, volume)
+        with refusals.bad_request():
+            checks.check_fixed(before, after)
+            if different & after.keys():
+                checks.check_attached(self._offer(volume), after)
+
+    def _offer(self, volume: Any) -> offers.Offer:
+        """Return the offer of the back end that holds the volume."""
+        specs: dict[str, str] = {}
+        if volume.volume_type is not None:
+            specs = volume.volume_type.extra_specs or {}
+        there = self._reported.holding(volume.host)
+        offer = offers.Offer.of(specs, there or self._reported.matching(specs))
+        if offer.reason == offers.NO_BACKEND:
+            raise refusals.unavailable(
+                'The back end of the volume has not reported yet.'
+            )
+        return offer
+
+
+class MetadataController(wsgi.Controller):
+    """Runs before Cinder's own controller of the same resource."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._changes = Changes(reported)
+
+    @wsgi.extends
+    def create(
+        self, req: Any, volume_id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check items that are added."""
+        if isinstance(body, dict):
+            context = req.environ['cinder.context']
+            self._changes.check_added(context, volume_id, body.get('metadata'))
+        yield
+
+    @wsgi.extends
+    def update(
+        self, req: Any, volume_id: str, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check one item."""
+        if isinstance(body, dict):
+            context = req.environ['cinder.context']
+            self._changes.check_added(context, volume_id, body.get('meta'))
+        yield
+
+    @wsgi.extends
+    def update_all(
+        self, req: Any, volume_id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check items that take the place of all."""
+        if isinstance(body, dict) and 'metadata' in body:
+            context = req.environ['cinder.context']
+            self._changes.check_replaced(context, volume_id, body['metadata'])
+        yield
+
+    @wsgi.extends
+    def delete(
+        self, req: Any, volume_id: str, id: str, **kwargs: Any
+    ) -> Iterator[None]:
+        """Check that an item may go."""
+        context = req.environ['cinder.context']
+        self._changes.check_removed(context, volume_id, id)
+        yield

@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a volume type offers: the rules of all back ends that it may use."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import request
+from cinder_rbd_ext.api import pools as pools_module
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+
+NO_BACKEND = 'no back end that has reported matches the volume type'
+NOT_RBD = 'no back end of the volume type has RBD volume options'
+MIXED = 'the volume type may use back ends without RBD volume options too'
+
+ALLOWED_NONE = 'no rbd: key at all'
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """What is offered for volumes of a type.
+
+    :ivar specs: the type's extra specs
+    :ivar settings: those of each back end that the type may use
+    :ivar reason: why nothing is offered; None where something is
+    """
+
+    specs: Mapping[str, str]
+    settings: tuple[backend.BackendSettings, ...] = ()
+    reason: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        specs: Mapping[str, str],
+        matching: Iterable[pools_module.Pool],
+    ) -> 'Offer':
+        """Return the offer of a type that may use some pools."""
+        found = [pool.settings for pool in matching]
+        ours = tuple(settings for settings in found if settings is not None)
+        if not found:
+            return cls(specs, reason=NO_BACKEND)
+        if not ours:
+            return cls(specs, reason=NOT_RBD)
+        if len(ours) < len(found):
+            return cls(specs, reason=MIXED)
+        return cls(specs, ours)
+
+    def check_offered(
+        self, given: Mapping[str, str], origin: errors.Origin
+    ) -> None:
+        """Check that keys mean anything to the back ends of the type.
+
+        :raises OptionError: naming the first key, where they don't
+        """
+        if self.reason and given:
+            key = min(given)
+            raise errors.OptionError(
+                key, given[key], self.reason, ALLOWED_NONE, origin
+            )
+
+    def requests(
+        self, metadata: Mapping[str, str]
+    ) -> list[tuple[request.Request, backend.BackendSettings]]:
+        """Return what metadata asks for, of each back end.
+
+        :raises OptionError: for what can't be asked of one of them
+        """
+        return [
+            (request.read(metadata, self.specs, settings), settings)
+            for settings in self.settings
+        ]
+
+    @property
+    def multiattach(self) -> bool:
+        """Whether the type is a multi-attach one."""
+        return request.is_multiattach(self.specs)
+
+    @property
+    def tenant_options(self) -> frozenset[str]:
+        """The keys that tenants may set wherever the volume may land."""
+        chosen = options.parse(
+            self.specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+        ).tenant_options
+        if chosen is not None:
+            return chosen
+        return frozenset.intersection(
+            frozenset(keys.VOLUME_KEYS),
+            *(each.limits.tenant_options for each in self.settings),
+        )
+
+    def defaults(self) -> list[precedence.Resolved]:
+        """Return what each back end makes where the caller says nothing."""
+        return [asked.resolve() for asked, _ in self.requests({})]

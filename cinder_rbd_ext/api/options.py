@@ -1,0 +1,87 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The routes below ``/os-rbd-volume-options``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinder import exception
+from cinder.api.openstack import wsgi
+from cinder.volume import volume_types
+
+from cinder_rbd_ext.api import answers
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+
+
+class OptionsController(wsgi.Controller):
+    """Tells what volume types offer."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._reported = reported
+
+    def index(self, req: Any) -> answers.Answer:
+        """Return the options of each type that the caller sees."""
+        context = req.environ['cinder.context']
+        policies.check(context, policies.GET)
+        settable = _settable(context)
+        return answers.of_types(
+            self._answer(each, settable) for each in _visible(context)
+        )
+
+    def show(self, req: Any, id: str) -> answers.Answer:
+        """Return the options of a type, named by its id or name."""
+        context = req.environ['cinder.context']
+        policies.check(context, policies.GET)
+        seen = _visible(context)
+        # An id first, should a type be named like another's.
+        for key in ('id', 'name'):
+            for each in seen:
+                if each[key] == id:
+                    return {
+                        'volume_type': self._answer(each, _settable(context))
+                    }
+        raise exception.VolumeTypeNotFound(volume_type_id=id)
+
+    def _answer(
+        self, volume_type: Any, settable: frozenset[str]
+    ) -> answers.Answer:
+        specs: Mapping[str, str] = volume_type['extra_specs'] or {}
+        offer = offers.Offer.of(specs, self._reported.matching(specs))
+        return answers.of_type(volume_type, offer, settable)
+
+
+def _visible(context: Any) -> list[Any]:
+    """Return the types that the caller sees, as GET /types does.
+
+    An administrator sees private types too.
+    """
+    filters = {'is_public': None if context.is_admin else True}
+    found: list[Any] = volume_types.get_all_types(
+        context, filters=filters, list_result=True
+    )
+    return found
+
+
+def _settable(context: Any) -> frozenset[str]:
+    allowed = {
+        action: policies.allows(context, action)
+        for action in set(policies.POLICY_OF_KEY.values())
+    }
+    return frozenset(
+        key
+        for key, action in policies.POLICY_OF_KEY.items()
+        if allowed[action]
+    )

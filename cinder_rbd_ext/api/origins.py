@@ -1,0 +1,152 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a volume is to be made from, as far as the API knows it."""
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+from typing import Any
+
+from cinder import context as cinder_context
+from cinder import exception
+from cinder import volume as cinder_volume
+from cinder.backup import api as backup_api
+from cinder.db import api as db
+from cinder.image import glance
+from oslo_utils import uuidutils
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import sources
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What a volume is made from.
+
+    :ivar size: GiB, which the volume has if its request names none
+    :ivar volume_type_id: of the volume if its request names none
+    :ivar state: its RBD image; None where the API doesn't know
+    :ivar level: what that says; None where it says nothing
+    :ivar known: False where an image decides that the API can't see
+    """
+
+    size: int | None = None
+    volume_type_id: str | None = None
+    state: plan.ImageState | None = None
+    level: precedence.Level | None = None
+    known: bool = True
+
+    @property
+    def hint(self) -> str:
+        """What the source has, for a message."""
+        if self.state is None:
+            return ''
+        names = features.joined(self.state.image_features)
+        return f'the source has {self.state.layout} and features {names}'
+
+
+def of_request(context: Any, volume: Mapping[str, Any]) -> Source | None:
+    """Return what a request for a volume names.
+
+    :param volume: the request, not checked yet
+    :returns: None where it names something that Cinder is going to refuse
+    :raises NotFound: for what isn't there, or not for the caller to see
+    """
+    named = {
+        name: volume[name] for name in _READERS if volume.get(name) is not None
+    }
+    if 'image_id' in named:
+        # Cinder takes it for the other one then.
+        named.pop('imageRef', None)
+    if not named:
+        return Source()
+    if len(named) > 1 or not all(isinstance(v, str) for v in named.values()):
+        return None
+    ((name, ident),) = named.items()
+    return _READERS[name](context, ident)
+
+
+def of_volume(volume: Any) -> Source:
+    """Return a volume as what another is made from."""
+    return _source(volume, volume.size)
+
+
+def _source(volume: Any, size: int) -> Source:
+    state = recorded(volume.id)
+    level = None
+    if state:
+        level = sources.level_of(volume, state, layout.MAX_OBJECT_SIZE)
+    return Source(
+        size, volume.volume_type_id, state, level, known=state is not None
+    )
+
+
+def recorded(volume_id: str) -> plan.ImageState | None:
+    """Return what the driver recorded of a volume's image."""
+    admin = cinder_context.get_admin_context()
+    return record.read(db.volume_admin_metadata_get(admin, volume_id))
+
+
+def _from_volume(context: Any, ident: str) -> Source:
+    return of_volume(cinder_volume.API().get_volume(context, ident))
+
+
+def _from_snapshot(context: Any, ident: str) -> Source:
+    snapshot = cinder_volume.API().get_snapshot(context, ident)
+    return dataclasses.replace(
+        _source(snapshot.volume, snapshot.volume_size),
+        volume_type_id=snapshot.volume_type_id,
+    )
+
+
+def _from_backup(context: Any, ident: str) -> Source:
+    # An empty volume is made and then filled.
+    return Source(backup_api.API().get(context, backup_id=ident).size)
+
+
+def _from_image(context: Any, reference: str) -> Source | None:
+    image = _glance_image(context, reference)
+    if image is None:
+        return None
+    wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
+    return Source(volume_type_id=wanted, known=False)
+
+
+def _glance_image(context: Any, reference: str) -> Any:
+    """Return the image that Cinder is going to find; None for none.
+
+    Cinder takes an id, the end of a URL, or a name.
+    """
+    service = glance.get_default_image_service()
+    ident = reference.split('/').pop()
+    if uuidutils.is_uuid_like(ident):
+        with contextlib.suppress(exception.CinderException):
+            return service.show(context, ident)
+    try:
+        found = list(service.detail(context, filters={'name': reference}))
+    except exception.CinderException:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+_READERS = {
+    'source_volid': _from_volume,
+    'snapshot_id': _from_snapshot,
+    'backup_id': _from_backup,
+    'imageRef': _from_image,
+    'image_id': _from_image,
+}

@@ -1,0 +1,42 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Refusals as HTTP answers."""
+
+from collections.abc import Iterator
+import contextlib
+
+import webob.exc
+
+from rbd_volume_options import errors
+
+
+@contextlib.contextmanager
+def bad_request(hint: str = '') -> Iterator[None]:
+    """Turn an error of the rules into HTTP 400 with its whole text.
+
+    :param hint: what else there is to know, such as what a source has
+    """
+    try:
+        yield
+    except errors.OptionError as error:
+        text = f'{error}; {hint}' if hint else str(error)
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'RBD volume option refused: {text}'
+        ) from error
+
+
+def unavailable(reason: str) -> webob.exc.HTTPServiceUnavailable:
+    """Return the answer for what nobody can tell at the moment."""
+    return webob.exc.HTTPServiceUnavailable(
+        explanation=f'{reason} Try again in a minute.'
+    )

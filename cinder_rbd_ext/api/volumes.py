@@ -1,0 +1,183 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests about volumes: create, update, retype, show, detail."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinder import exception
+from cinder import objects
+from cinder import volume as cinder_volume
+from cinder.api.openstack import wsgi
+from cinder.volume import volume_types
+
+from cinder_rbd_ext.api import attributes
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import metadata
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import origins
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+_NEVER = 'never'
+
+
+class VolumesController(wsgi.Controller):
+    """Runs before Cinder's own controller, and after it for attributes.
+
+    A request that Cinder is going to refuse anyway is left to it, with its
+    own words. The bodies here are not checked by its schemas yet.
+    """
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._reported = reported
+        self._metadata = metadata.Changes(reported)
+
+    @wsgi.extends
+    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+        """Check what is asked for a new volume."""
+        volume = _part(body, 'volume')
+        given = checks.ours(volume.get('metadata'))
+        if given:
+            self._check_create(req.environ['cinder.context'], volume, given)
+        yield
+
+    def _check_create(
+        self, context: Any, volume: dict[str, Any], given: dict[str, str]
+    ) -> None:
+        policies.check_keys(context, given)
+        with refusals.bad_request():
+            checks.check_syntax(
+                given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+            )
+        source = origins.of_request(context, volume)
+        if source is None:
+            return
+        size = _size(volume.get('size'), source)
+        volume_type = _type_of(context, volume.get('volume_type'), source)
+        if size is None or volume_type is None:
+            return
+        offer = self._offer(volume_type)
+        with refusals.bad_request(source.hint):
+            checks.check_created(offer, given, size, source)
+
+    def _offer(self, volume_type: Any) -> offers.Offer:
+        specs = volume_type['extra_specs'] or {}
+        offer = offers.Offer.of(specs, self._reported.matching(specs))
+        if offer.reason == offers.NO_BACKEND:
+            raise refusals.unavailable(
+                f'Volume type {volume_type["name"]}: {offer.reason}.'
+            )
+        return offer
+
+    @wsgi.extends
+    def update(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Check the metadata that a volume is given with other things.
+
+        It takes the place of all that is there.
+        """
+        volume = _part(body, 'volume')
+        if 'metadata' in volume:
+            context = req.environ['cinder.context']
+            self._metadata.check_replaced(context, id, volume['metadata'])
+        yield
+
+    @wsgi.extends(action='os-retype')
+    def retype(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Check what a volume would get by another type."""
+        asked = _part(body, 'os-retype')
+        if isinstance(asked.get('new_type'), str):
+            self._check_retype(req.environ['cinder.context'], id, asked)
+        yield
+
+    def _check_retype(
+        self, context: Any, ident: str, asked: dict[str, Any]
+    ) -> None:
+        volume = cinder_volume.API().get(context, ident)
+        new_type = objects.VolumeType.get_by_name_or_id(
+            context, asked['new_type']
+        )
+        given = checks.ours(dict(volume.metadata)) or {}
+        specs = new_type.extra_specs or {}
+        if not given and not checks.ours(dict(specs)):
+            return
+        offer = self._offer(new_type)
+        source = origins.of_volume(volume)
+        here = {pool.name for pool in self._reported.matching(specs)}
+        with refusals.bad_request(source.hint):
+            checks.check_retyped(
+                offer,
+                given,
+                source,
+                in_place=volume.host in here,
+                may_migrate=asked.get('migration_policy', _NEVER) != _NEVER,
+            )
+
+    @wsgi.extends
+    def show(self, req: Any, resp_obj: Any, id: str) -> None:
+        """Add what was made to a volume."""
+        self._show(req, [resp_obj.obj['volume']])
+
+    @wsgi.extends
+    def detail(self, req: Any, resp_obj: Any) -> None:
+        """Add what was made to volumes."""
+        self._show(req, resp_obj.obj['volumes'])
+
+    def _show(self, req: Any, shown: list[dict[str, Any]]) -> None:
+        # Of volumes that the caller sees, hence one question for all.
+        if policies.allows(req.environ['cinder.context'], policies.GET):
+            for each in shown:
+                volume = req.get_db_volume(each['id'])
+                each.update(attributes.of_volume(volume))
+
+
+def _part(body: Any, name: str) -> dict[str, Any]:
+    """Return a part of a request's body; empty for what isn't one."""
+    part = body.get(name) if isinstance(body, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _size(given: Any, source: origins.Source) -> int | None:
+    """Return a volume's size in GiB; None for what Cinder refuses."""
+    if given is None:
+        return source.size
+    try:
+        size = int(given)
+    except (TypeError, ValueError):
+        return None
+    return size if size > 0 else None
+
+
+def _type_of(context: Any, given: Any, source: origins.Source) -> Any:
+    """Return the type that a volume is going to have, as Cinder finds it.
+
+    :returns: None for what Cinder refuses
+    :raises NotFound: for a type that isn't there for the caller
+    """
+    wanted = given or source.volume_type_id
+    if wanted is None or wanted == '':
+        return _default_type(context)
+    if not isinstance(wanted, str):
+        return None
+    return objects.VolumeType.get_by_name_or_id(context, wanted)
+
+
+def _default_type(context: Any) -> Any:
+    try:
+        return volume_types.get_default_volume_type(context)
+    except exception.VolumeTypeDefaultMisconfiguredError:
+        return None

@@ -1,0 +1,248 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Cinder's API with the extension loaded: router, policy and database real.
+
+Only the scheduler's answer about its pools is canned, and that is made by
+the code that makes it in a back end.
+"""
+
+import os
+import sys
+from typing import Any
+
+import cinder  # noqa: F401 - first of all: it decides about eventlet
+from cinder import context as cinder_context
+from cinder import objects
+from cinder.api.openstack import api_version_request
+from cinder.db import api as db
+from cinder.scheduler import rpcapi
+from cinder.tests.unit import fake_constants as fake
+from cinder.tests.unit import test
+from cinder.tests.unit import utils
+from cinder.tests.unit.api import fakes
+from oslo_serialization import jsonutils
+import webob
+
+from cinder_rbd_ext import backend
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+from rbd_volume_options import limits
+from rbd_volume_options import options
+
+STOCK = 'cinder.api.contrib.standard_extensions'
+OURS = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
+ALL_KEYS = frozenset(keys.VOLUME_KEYS)
+OTHER_PROJECT = '99999999-0000-4000-8000-000000000000'
+MIB = 1 << 20
+
+Answer = dict[str, Any]
+
+
+def settings(
+    chosen: options.VolumeOptions | None = None, **bounds: Any
+) -> backend.BackendSettings:
+    """Return the settings of a back end that lets tenants set all keys."""
+    bounds.setdefault('tenant_options', ALL_KEYS)
+    return backend.BackendSettings(
+        chosen or options.VolumeOptions(), limits.Limits(**bounds), 4 * MIB
+    )
+
+
+def pool(
+    name: str, of: backend.BackendSettings | None = None, **more: Any
+) -> Answer:
+    """Return what the scheduler tells of a back end's pool."""
+    report: Answer = {'volume_backend_name': name, 'multiattach': True, **more}
+    if of:
+        report.update(backend.capabilities(of))
+    # As RPC would: no tuples, no sets.
+    plain: Answer = jsonutils.loads(jsonutils.dumps(report))
+    return {'name': f'host@{name}#{name}', 'capabilities': plain}
+
+
+#: Two on RBD with limits of their own, and one that isn't.
+POOLS = [
+    pool('rbd', settings()),
+    pool(
+        'rbd2',
+        settings(
+            options.VolumeOptions(
+                object_size=8 * MIB,
+                cache_mode=cache_modes.CacheMode.WRITEBACK,
+                data_pool='ec',
+            ),
+            max_stripe_count=4,
+            cache_modes=(
+                cache_modes.CacheMode.NONE,
+                cache_modes.CacheMode.WRITEBACK,
+            ),
+            tenant_options=frozenset({keys.CACHE_MODE, keys.STRIPE_UNIT}),
+        ),
+    ),
+    pool('fake'),
+]
+
+#: The volume types that are there, by name.
+TYPES = {
+    'rbd': {'volume_backend_name': 'rbd'},
+    'rbd2': {'volume_backend_name': 'rbd2'},
+    'both': {'capabilities:rbd_volume_options': '<is> True'},
+    'fake': {'volume_backend_name': 'fake'},
+    'any': {},
+    'nowhere': {'volume_backend_name': 'nowhere'},
+    'shared': {'volume_backend_name': 'rbd', 'multiattach': '<is> True'},
+    'striped': {
+        'volume_backend_name': 'rbd',
+        'rbd:stripe_unit': '64K',
+        'rbd:stripe_count': '8',
+        'rbd:tenant_options': 'rbd:object_map',
+    },
+}
+
+MADE = {
+    'rbd:object_size': '1048576',
+    'rbd:stripe_unit': '65536',
+    'rbd:stripe_count': '8',
+    'rbd:features': 'exclusive-lock,layering,striping',
+}
+
+
+class ApiTestCase(test.TestCase):
+    """Requests to a whole API, as a member unless they say otherwise."""
+
+    # The wheel has no etc/; this is where it puts the file.
+    RESOURCE_FILTER_PATH = os.path.join(
+        sys.prefix, 'etc/cinder/resource_filters.json'
+    )
+    #: What osapi_volume_extension names.
+    extensions: tuple[str, ...] = (STOCK, OURS)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.override_config('osapi_volume_extension', self.extensions)
+        self.get_pools = self.mock_object(
+            rpcapi.SchedulerAPI,
+            'get_pools',
+            autospec=True,
+            return_value=POOLS,
+        )
+        # Volumes end here: what is past the API is another test's.
+        self.mock_object(rpcapi.SchedulerAPI, 'create_volume', autospec=True)
+        self.admin_context = cinder_context.get_admin_context()
+        self.types = {
+            name: db.volume_type_create(
+                self.admin_context,
+                {
+                    'name': name,
+                    'extra_specs': dict(specs),
+                    'is_public': True,
+                    'projects': [],
+                },
+            )['id']
+            for name, specs in TYPES.items()
+        }
+        self.override_config('default_volume_type', 'rbd')
+        self.router = fakes.router.APIRouter()
+        self.app = self.make_app('member', 'reader')
+        self.reader = self.make_app('reader')
+        self.admin = self.make_app('admin', 'member', 'reader')
+        self.stranger = self.make_app(
+            'member', 'reader', project=OTHER_PROJECT
+        )
+
+    def make_app(self, *roles: str, project: str = fake.PROJECT_ID) -> Any:
+        """Return the API as a user with roles in a project sees it."""
+        context = cinder_context.RequestContext(
+            fake.USER_ID,
+            project,
+            is_admin='admin' in roles,
+            auth_token=True,
+            roles=list(roles),
+        )
+        app = fakes.wsgi_app(
+            fake_auth_context=context, inner_app_v3=self.router
+        )
+        app.project = project
+        return app
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        app: Any = None,
+        version: str | None = None,
+    ) -> webob.Response:
+        """Send a request; return the response."""
+        app = app or self.app
+        request = webob.Request.blank(f'/v3/{app.project}{path}')
+        request.method = method
+        if version is None:
+            version = api_version_request.max_api_version().get_string()
+        request.headers['OpenStack-API-Version'] = f'volume {version}'
+        request.headers['Content-Type'] = 'application/json'
+        if body is not None:
+            request.body = jsonutils.dump_as_bytes(body)
+        return request.get_response(app)
+
+    def ok(self, method: str, path: str, body: Any = None, **how: Any) -> Any:
+        """Send a request that succeeds; return the answer."""
+        response = self.call(method, path, body, **how)
+        self.assertLess(response.status_int, 300, f'{body} {response.text}')
+        return response.json if response.body else None
+
+    def refused(
+        self,
+        status: int,
+        words: str | tuple[str, ...],
+        method: str,
+        path: str,
+        body: Any = None,
+        **how: Any,
+    ) -> None:
+        """Send a request that is refused with some words."""
+        response = self.call(method, path, body, **how)
+        shown = f'{method} {path} {body}: {response.text}'
+        self.assertEqual(status, response.status_int, shown)
+        (fault,) = response.json.values()
+        for each in (words,) if isinstance(words, str) else words:
+            self.assertIn(each, fault['message'])
+
+    def create(self, metadata: Any = None, **values: Any) -> Answer:
+        """Return the body of a request for a volume."""
+        volume = {'size': 1, 'volume_type': 'rbd', **values}
+        if metadata is not None:
+            volume['metadata'] = metadata
+        return {'volume': {k: v for k, v in volume.items() if v is not None}}
+
+    def volume(
+        self,
+        metadata: dict[str, str] | None = None,
+        made: dict[str, str] | None = None,
+        volume_type: str = 'rbd',
+        **values: Any,
+    ) -> Any:
+        """Return a volume that is there."""
+        context = cinder_context.RequestContext(
+            fake.USER_ID, fake.PROJECT_ID, is_admin=True
+        )
+        values.setdefault('host', f'host@{volume_type}#{volume_type}')
+        values.setdefault('availability_zone', 'nova')
+        values.setdefault('volume_type_id', self.types[volume_type])
+        return utils.create_volume(
+            context, metadata=metadata, admin_metadata=made, **values
+        )
+
+    def volumes(self) -> int:
+        """Return how many volumes are there."""
+        return len(objects.VolumeList.get_all(self.admin_context))

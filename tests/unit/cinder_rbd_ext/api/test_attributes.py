@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.attributes: what is shown on volumes."""
+
+from typing import Any
+
+from cinder import objects
+from cinder.db import api as db
+import sqlalchemy
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_NAMES = (
+    'object_size',
+    'stripe_unit',
+    'stripe_count',
+    'features',
+    'data_pool',
+    'cache_modes',
+)
+_SHOWN = {
+    'object_size': 1048576,
+    'stripe_unit': 65536,
+    'stripe_count': 8,
+    'features': ['exclusive-lock', 'layering', 'striping'],
+    'data_pool': 'ec',
+    'cache_modes': {},
+}
+
+
+class AttributesTest(base.ApiTestCase):
+    """GET volumes/{id} and volumes/detail."""
+
+    def attributes(self, shown: base.Answer) -> base.Answer:
+        """Return our attributes of a volume."""
+        return {
+            key.partition(':')[2]: value
+            for key, value in shown.items()
+            if key.startswith('os-rbd-volume-options:')
+        }
+
+    def test_made(self) -> None:
+        made = {**base.MADE, 'rbd:data_pool': 'ec'}
+        volume = self.volume({'rbd:object_size': '1M'}, made)
+        for app in (self.app, self.admin, self.reader):
+            shown = self.ok('GET', f'/volumes/{volume.id}', app=app)['volume']
+            self.assertEqual(_SHOWN, self.attributes(shown))
+            # What was asked stays as it was written.
+            self.assertEqual({'rbd:object_size': '1M'}, shown['metadata'])
+            (shown,) = self.ok('GET', '/volumes/detail', app=app)['volumes']
+            self.assertEqual(_SHOWN, self.attributes(shown))
+
+    def test_nothing_recorded(self) -> None:
+        for made in (None, {'rbd:object_size': 'x'}):
+            volume = self.volume(made=made)
+            shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+            wanted = dict.fromkeys(_NAMES) | {'cache_modes': {}}
+            self.assertEqual(wanted, self.attributes(shown))
+
+    def test_cache_modes(self) -> None:
+        volume = self.volume()
+        wanted = {}
+        for mode in ('writeback', None):
+            attachment = objects.VolumeAttachment(
+                self.admin_context,
+                volume_id=volume.id,
+                attach_status='attached',
+            )
+            attachment.create()
+            attachment.connection_info = {'cache_mode': mode} if mode else {}
+            attachment.save()
+            wanted[attachment.id] = mode
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
+        (shown,) = self.ok('GET', '/volumes/detail')['volumes']
+        self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
+
+    def test_list_without_details(self) -> None:
+        self.volume(made=base.MADE)
+        (shown,) = self.ok('GET', '/volumes')['volumes']
+        self.assertEqual({}, self.attributes(shown))
+
+    def test_others_see_nothing(self) -> None:
+        volume = self.volume(made=base.MADE)
+        path = f'/volumes/{volume.id}'
+        self.refused(404, volume.id, 'GET', path, app=self.stranger)
+
+    def _queries(self) -> int:
+        """Return how often a page asks the database."""
+        asked: list[Any] = []
+
+        def counted(*arguments: Any) -> None:
+            asked.append(arguments)
+
+        engine = db.get_engine()
+        sqlalchemy.event.listen(engine, 'before_cursor_execute', counted)
+        try:
+            self.ok('GET', '/volumes/detail')
+        finally:
+            sqlalchemy.event.remove(engine, 'before_cursor_execute', counted)
+        return len(asked)
+
+    def test_no_query_for_each_volume(self) -> None:
+        self.volume(made=base.MADE)
+        one = self._queries()
+        self.assertLess(0, one)
+        for _ in range(5):
+            self.volume(made=base.MADE)
+        self.assertEqual(one, self._queries())

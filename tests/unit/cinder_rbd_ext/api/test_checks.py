@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.checks, beyond what HTTP tests reach."""
+
+from typing import Any
+
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import origins
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.api import base as api_base
+
+_STRIPED = options.VolumeOptions(striping=layout.Striping(4096, 8))
+
+
+class ChecksTest(base.TestCase):
+    """No HTTP here."""
+
+    def test_ours(self) -> None:
+        for items, wanted in (
+            (None, {}),
+            ({}, {}),
+            ({'a': 1}, {}),
+            ({'rbd:x': '1', 'a': 1}, {'rbd:x': '1'}),
+            ({'rbd:x': 1}, None),
+            ([], None),
+            ('rbd:x', None),
+        ):
+            self.assertEqual(wanted, checks.ours(items))
+
+    def test_changed(self) -> None:
+        before = {'same': '1', 'other': '1', 'gone': '1'}
+        after = {'same': '1', 'other': '2', 'new': '1'}
+        self.assertEqual(
+            {'other', 'gone', 'new'}, checks.changed(before, after)
+        )
+
+    def test_defaults_of_a_back_end_count(self) -> None:
+        offer = offers.Offer({}, (api_base.settings(_STRIPED),))
+        asked = {'rbd:object_size': '4K'}
+        checks.check_created(offer, asked, 1, origins.Source())
+        # Of what the API can't see it says nothing.
+        source = origins.Source(known=False)
+        checks.check_created(offer, asked, 1, source)
+
+    def test_retype_to_what_is_there(self) -> None:
+        offer = offers.Offer({}, (api_base.settings(),))
+        state = plan.ImageState(
+            layout.ImageLayout(1 << 20), frozenset({'layering'})
+        )
+        source = origins.Source(1, None, state)
+        self._retyped(offer, {'rbd:object_size': '1M'}, source)
+        self.assertRaises(
+            errors.OptionError,
+            self._retyped,
+            offer,
+            {'rbd:object_size': '2M'},
+            source,
+        )
+
+    def _retyped(self, offer: Any, given: Any, source: Any) -> None:
+        checks.check_retyped(offer, given, source, True, False)

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.metadata."""
+
+from typing import Any
+
+from tests.unit.cinder_rbd_ext.api import base
+
+
+class MetadataTest(base.ApiTestCase):
+    """POST, PUT and DELETE volumes/{id}/metadata."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = {'rbd:object_size': '1M', 'rbd:stripes': '8', 'a': 'b'}
+        self.id = self.volume(self.there, base.MADE).id
+        self.path = f'/volumes/{self.id}/metadata'
+
+    def test_fixed_keys_stay(self) -> None:
+        for key, value in (
+            ('rbd:object_size', '2M'),
+            ('rbd:object_map', 'true'),
+            ('rbd:features', 'layering'),
+        ):
+            words = (key, 'settled when the volume was created')
+            meta = {key: value}
+            all_of_them = {**self.there, **meta}
+            self.refused(400, words, 'POST', self.path, {'metadata': meta})
+            self.refused(
+                400, words, 'PUT', self.path, {'metadata': all_of_them}
+            )
+            self.refused(
+                400, words, 'PUT', f'{self.path}/{key}', {'meta': meta}
+            )
+        words = ('rbd:object_size', "can't be removed")
+        self.refused(400, words, 'PUT', self.path, {'metadata': {'a': 'c'}})
+        self.refused(400, words, 'DELETE', f'{self.path}/rbd:object_size')
+        self.assertEqual(self.there, self.ok('GET', self.path)['metadata'])
+
+    def test_the_same_again(self) -> None:
+        meta = {'rbd:object_size': '1M'}
+        self.ok('POST', self.path, {'metadata': meta})
+        self.ok('PUT', f'{self.path}/rbd:object_size', {'meta': meta})
+        self.ok('PUT', self.path, {'metadata': self.there})
+        self.get_pools.assert_not_called()
+
+    def test_unknown_keys(self) -> None:
+        body = {'metadata': {'rbd:other': '8'}}
+        self.refused(400, 'unknown key', 'POST', self.path, body)
+        body = {'metadata': {'rbd:data_pool': 'ec'}}
+        self.refused(400, 'volume metadata', 'POST', self.path, body)
+        # One that stood there before may go.
+        self.ok('DELETE', f'{self.path}/rbd:stripes')
+
+    def test_cache_mode_changes(self) -> None:
+        for mode in ('writeback', 'none'):
+            meta = {'rbd:cache_mode': mode}
+            self.ok('POST', self.path, {'metadata': meta})
+        self.ok(
+            'PUT', self.path, {'metadata': {**self.there, **meta, 'a': 'c'}}
+        )
+        self.ok('DELETE', f'{self.path}/rbd:cache_mode')
+
+    def test_cache_modes_that_are_refused(self) -> None:
+        for volume_type, mode, words in (
+            ('rbd', 'fast', 'not a cache mode'),
+            ('rbd', 'unsafe', 'not allowed by this backend'),
+            ('rbd2', 'directsync', 'none, writeback'),
+            ('shared', 'writeback', 'multi-attach'),
+            ('striped', 'none', 'not for tenants to set'),
+            ('fake', 'none', 'no back end of the volume type'),
+        ):
+            host = 'rbd' if volume_type in ('shared', 'striped') else None
+            volume = self.volume(
+                volume_type=volume_type, host=f'host@{host}#{host}'
+            )
+            path = f'/volumes/{volume.id}/metadata'
+            body = {'metadata': {'rbd:cache_mode': mode}}
+            self.refused(400, words, 'POST', path, body)
+
+    def test_the_back_end_that_holds_the_volume_decides(self) -> None:
+        volume = self.volume(volume_type='both', host='host@rbd#rbd')
+        body = {'metadata': {'rbd:cache_mode': 'directsync'}}
+        self.ok('POST', f'/volumes/{volume.id}/metadata', body)
+
+    def test_back_end_that_is_down(self) -> None:
+        volume = self.volume(volume_type='nowhere')
+        body = {'metadata': {'rbd:cache_mode': 'none'}}
+        path = f'/volumes/{volume.id}/metadata'
+        self.refused(503, 'not reported', 'POST', path, body)
+
+    def test_others(self) -> None:
+        body = {'metadata': {'rbd:cache_mode': 'none'}}
+        self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
+        words = ('set_cache_mode', 'rbd:cache_mode')
+        self.refused(403, words, 'POST', self.path, body, app=self.reader)
+        self.ok('POST', self.path, body, app=self.admin)
+
+    def test_metadata_of_others(self) -> None:
+        self.ok('POST', self.path, {'metadata': {'a': 'c'}})
+        self.ok('PUT', f'{self.path}/a', {'meta': {'a': 'd'}})
+        self.ok('DELETE', f'{self.path}/a')
+        self.get_pools.assert_not_called()
+
+    def test_malformed(self) -> None:
+        bodies: Any = ([], {}, {'metadata': None}, {'metadata': []})
+        for body in bodies:
+            for method in ('POST', 'PUT'):
+                response = self.call(method, self.path, body)
+                self.assertEqual(400, response.status_int, response.text)
+        path = f'{self.path}/rbd:cache_mode'
+        bodies = ([], {}, {'meta': []}, {'meta': {'rbd:cache_mode': 5}})
+        for body in bodies:
+            response = self.call('PUT', path, body)
+            self.assertEqual(400, response.status_int, response.text)

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.offers."""
+
+from typing import Any
+
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import pools
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.api import base as api_base
+
+_ORIGIN = errors.Origin.VOLUME_METADATA
+
+
+def _offer(specs: dict[str, str], *settings: Any) -> offers.Offer:
+    return offers.Offer.of(
+        specs, [pools.Pool('host@x#x', {}, each) for each in settings]
+    )
+
+
+class OfferTest(base.TestCase):
+    """What several back ends offer together."""
+
+    def test_reasons(self) -> None:
+        ours = api_base.settings()
+        for settings, reason in (
+            ((), offers.NO_BACKEND),
+            ((None,), offers.NOT_RBD),
+            ((None, ours), offers.MIXED),
+            ((ours, ours), None),
+        ):
+            self.assertEqual(reason, _offer({}, *settings).reason)
+
+    def test_nothing_offered(self) -> None:
+        offer = _offer({}, None)
+        offer.check_offered({}, _ORIGIN)
+        error = self.assertRaises(
+            errors.OptionError,
+            offer.check_offered,
+            {'rbd:object_map': 'true'},
+            _ORIGIN,
+        )
+        self.assertEqual(keys.OBJECT_MAP, error.key)
+        self.assertEqual(offers.NOT_RBD, error.reason)
+
+    def test_tenant_options(self) -> None:
+        two = (
+            api_base.settings(),
+            api_base.settings(tenant_options=frozenset({keys.CACHE_MODE})),
+        )
+        self.assertEqual({keys.CACHE_MODE}, _offer({}, *two).tenant_options)
+        specs = {keys.TENANT_OPTIONS: keys.OBJECT_MAP}
+        self.assertEqual({keys.OBJECT_MAP}, _offer(specs, *two).tenant_options)
+        none = {keys.TENANT_OPTIONS: ''}
+        self.assertEqual(frozenset(), _offer(none, *two).tenant_options)
+
+    def test_multiattach(self) -> None:
+        self.assertTrue(_offer({'multiattach': '<is> True'}).multiattach)
+        self.assertFalse(_offer({}).multiattach)

@@ -1,0 +1,153 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.options: the routes of our own."""
+
+import importlib.resources
+import json
+from typing import Any
+
+from cinder.db import api as db
+import jsonschema
+import oslo_messaging
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_PATH = '/os-rbd-volume-options'
+_SCHEMA = json.loads(
+    importlib.resources.files('cinder_rbd_ext.api')
+    .joinpath('schemas/options.json')
+    .read_text()
+)
+_VALIDATOR = jsonschema.Draft202012Validator(
+    _SCHEMA, format_checker=jsonschema.FormatChecker()
+)
+
+
+class OptionsTest(base.ApiTestCase):
+    """GET os-rbd-volume-options, of all types and of one."""
+
+    def get(self, name: str, **how: Any) -> base.Answer:
+        """Return what is told of a type."""
+        answer: base.Answer = self.ok('GET', f'{_PATH}/{name}', **how)
+        _VALIDATOR.validate(answer)
+        told: base.Answer = answer['volume_type']
+        return told
+
+    def test_schema_is_one(self) -> None:
+        jsonschema.Draft202012Validator.check_schema(_SCHEMA)
+        # It has teeth.
+        self.assertFalse(_VALIDATOR.is_valid({'volume_type': {}}))
+
+    def test_all_types(self) -> None:
+        answer = self.ok('GET', _PATH)
+        _VALIDATOR.validate(answer)
+        supported = {
+            each['name']: each['supported'] for each in answer['volume_types']
+        }
+        wanted = {
+            name: name not in ('fake', 'any', 'nowhere') for name in base.TYPES
+        }
+        wanted['__DEFAULT__'] = False
+        self.assertEqual(wanted, {name: supported[name] for name in wanted})
+
+    def test_by_name_and_by_id(self) -> None:
+        self.assertEqual(self.get('rbd'), self.get(self.types['rbd']))
+
+    def test_back_ends_are_told_apart(self) -> None:
+        one, two = self.get('rbd')['options'], self.get('rbd2')['options']
+        self.assertEqual(64, one['rbd:stripe_count']['maximum'])
+        self.assertEqual(4, two['rbd:stripe_count']['maximum'])
+        self.assertEqual(4 * base.MIB, one['rbd:object_size']['default'])
+        self.assertEqual(8 * base.MIB, two['rbd:object_size']['default'])
+        self.assertEqual('writeback', two['rbd:cache_mode']['default'])
+        self.assertEqual(
+            'backend configuration', two['rbd:cache_mode']['default_from']
+        )
+        self.assertEqual('ec', two['rbd:data_pool']['default'])
+        self.assertTrue(one['rbd:object_size']['settable'])
+        self.assertFalse(two['rbd:object_size']['settable'])
+        fake = self.get('fake')
+        self.assertFalse(fake['supported'])
+        self.assertIn('no back end of the volume type', fake['reason'])
+
+    def test_intersection(self) -> None:
+        both = self.get('both')['options']
+        self.assertEqual(4, both['rbd:stripe_count']['maximum'])
+        self.assertEqual(
+            ['none', 'writeback'], both['rbd:cache_mode']['allowed']
+        )
+        self.assertFalse(both['rbd:object_size']['settable'])
+        self.assertTrue(both['rbd:cache_mode']['settable'])
+        # The back ends differ.
+        self.assertIsNone(both['rbd:object_size']['default'])
+
+    def test_multiattach(self) -> None:
+        shared = self.get('shared')['options']
+        self.assertEqual(['none'], shared['rbd:cache_mode']['allowed'])
+        self.assertEqual('none', shared['rbd:cache_mode']['default'])
+        self.assertEqual([False], shared['rbd:object_map']['allowed'])
+        self.assertNotIn('exclusive-lock', shared['rbd:features']['allowed'])
+
+    def test_what_a_type_says(self) -> None:
+        striped = self.get('striped')['options']
+        self.assertEqual(65536, striped['rbd:stripe_unit']['default'])
+        self.assertEqual(8, striped['rbd:stripe_count']['default'])
+        self.assertEqual(
+            'volume type', striped['rbd:stripe_count']['default_from']
+        )
+        settable = [k for k, v in striped.items() if v['settable']]
+        self.assertEqual(['rbd:object_map'], settable)
+
+    def test_type_with_specs_that_are_wrong(self) -> None:
+        db.volume_type_extra_specs_update_or_create(
+            self.admin_context, self.types['rbd'], {'rbd:stripes': '8'}
+        )
+        told = self.get('rbd')
+        self.assertFalse(told['supported'])
+        self.assertIn('rbd:stripes', told['reason'])
+
+    def test_what_a_reader_may_set(self) -> None:
+        told = self.get('rbd', app=self.reader)['options']
+        self.assertFalse(any(each['settable'] for each in told.values()))
+
+    def test_private_types(self) -> None:
+        db.volume_type_create(
+            self.admin_context,
+            {
+                'name': 'private',
+                'extra_specs': base.TYPES['rbd'],
+                'is_public': False,
+                'projects': [],
+            },
+        )
+        self.refused(404, 'private', 'GET', f'{_PATH}/private')
+        names = [e['name'] for e in self.ok('GET', _PATH)['volume_types']]
+        self.assertNotIn('private', names)
+        self.assertTrue(self.get('private', app=self.admin)['supported'])
+
+    def test_no_such_type(self) -> None:
+        self.refused(404, 'none', 'GET', f'{_PATH}/none')
+
+    def test_nobody_has_reported(self) -> None:
+        self.get_pools.return_value = []
+        for path in (_PATH, f'{_PATH}/rbd'):
+            self.refused(503, 'has reported', 'GET', path)
+
+    def test_scheduler_is_silent(self) -> None:
+        self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
+        self.refused(503, 'scheduler does not answer', 'GET', _PATH)
+
+    def test_other_methods(self) -> None:
+        for method in ('POST', 'PUT', 'DELETE'):
+            response = self.call(method, f'{_PATH}/rbd', {})
+            self.assertIn(response.status_int, (404, 405), response.text)

@@ -1,0 +1,179 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.origins: what a volume is made from."""
+
+from typing import Any
+import uuid
+
+from cinder import exception
+from cinder import objects
+from cinder.db import api as db
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_IMAGE = '11111111-0000-4000-8000-000000000000'
+_WRONG_UNIT = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
+
+
+class _Glance:
+    """An image service with one image."""
+
+    def __init__(self, **properties: str) -> None:
+        self.image = {
+            'id': _IMAGE,
+            'name': 'linux',
+            'size': 1,
+            'min_disk': 0,
+            'status': 'active',
+            'visibility': 'public',
+            'properties': properties,
+        }
+
+    def show(self, context: Any, ident: str) -> base.Answer:
+        if ident != _IMAGE:
+            raise exception.ImageNotFound(image_id=ident)
+        return dict(self.image)
+
+    def detail(self, context: Any, filters: Any = None) -> list[Any]:
+        return [self.image] if filters == {'name': 'linux'} else []
+
+
+class SourceTest(base.ApiTestCase):
+    """POST volumes with snapshot_id, source_volid, backup_id, imageRef."""
+
+    def _refused(self, words: Any, metadata: Any, **values: Any) -> None:
+        values.setdefault('volume_type', None)
+        values.setdefault('size', None)
+        body = self.create(metadata, **values)
+        self.refused(400, words, 'POST', '/volumes', body)
+
+    def _accepted(self, metadata: Any, **values: Any) -> None:
+        values.setdefault('volume_type', None)
+        values.setdefault('size', None)
+        self.ok('POST', '/volumes', self.create(metadata, **values))
+
+    def _glance(self, service: _Glance) -> None:
+        for name in ('show', 'detail'):
+            self.patch(
+                f'cinder.image.glance.GlanceImageService.{name}',
+                side_effect=getattr(service, name),
+            )
+
+    def _snapshot(self, volume: Any) -> str:
+        snapshot = objects.Snapshot(
+            self.admin_context,
+            volume_id=volume.id,
+            volume_size=volume.size,
+            project_id=volume.project_id,
+            user_id=volume.user_id,
+            volume_type_id=volume.volume_type_id,
+            status='available',
+        )
+        snapshot.create()
+        ident: str = snapshot.id
+        return ident
+
+    def test_volume(self) -> None:
+        source = self.volume(made=base.MADE, size=3)
+        words = (
+            'not a factor of the object size, 1 MiB',
+            'the source has 1 MiB objects, 64 KiB x 8',
+        )
+        self._refused(words, _WRONG_UNIT, source_volid=source.id)
+        self._refused(
+            '3 GiB is no multiple of 64 KiB x 7',
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '7'},
+            source_volid=source.id,
+        )
+        more = {**_WRONG_UNIT, 'rbd:object_size': '4M'}
+        self._accepted(more, source_volid=source.id)
+
+    def test_snapshot(self) -> None:
+        source = self.volume(made=base.MADE)
+        ident = self._snapshot(source)
+        self._refused('the source has', _WRONG_UNIT, snapshot_id=ident)
+        good = {'rbd:object_map': 'true'}
+        self._accepted(good, snapshot_id=ident)
+
+    def test_type_of_the_source(self) -> None:
+        source = self.volume(volume_type='fake')
+        words = 'no back end of the volume type'
+        good = {'rbd:object_map': 'true'}
+        self._refused(words, good, source_volid=source.id)
+        ident = self._snapshot(source)
+        self._refused(words, good, snapshot_id=ident)
+
+    def test_stock_volume_of_which_nothing_is_known(self) -> None:
+        source = self.volume()
+        unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
+        self._accepted(unit, source_volid=source.id)
+        self._refused(
+            'a power of two', {'rbd:object_size': '3M'}, source_volid=source.id
+        )
+
+    def test_backup(self) -> None:
+        backup = db.backup_create(
+            self.admin_context,
+            {
+                'size': 2048,
+                'status': 'available',
+                'project_id': self.app.project,
+                'user_id': 'u',
+                'volume_id': str(uuid.uuid4()),
+            },
+        )
+        asked = {'rbd:object_size': '4K', 'rbd:object_map': 'true'}
+        self._refused('256,000,000', asked, backup_id=backup['id'])
+
+    def test_image(self) -> None:
+        self._glance(_Glance())
+        bad = {'rbd:object_size': '3M'}
+        unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
+        for reference in (_IMAGE, 'linux', f'http://glance/images/{_IMAGE}'):
+            self._refused('a power of two', bad, size=1, imageRef=reference)
+            self._accepted(unit, size=1, imageRef=reference)
+        self._refused('Invalid image', unit, size=1, imageRef='other')
+        self._refused(
+            'Invalid image', unit, size=1, imageRef=str(uuid.uuid4())
+        )
+
+    def test_type_that_an_image_asks_for(self) -> None:
+        self._glance(_Glance(cinder_img_volume_type='fake'))
+        good = {'rbd:object_map': 'true'}
+        words = 'no back end of the volume type'
+        self._refused(words, good, size=1, imageRef=_IMAGE)
+        body = self.create(good, volume_type=None)
+        body['volume']['image_id'] = _IMAGE
+        self.refused(400, words, 'POST', '/volumes', body, version='3.0')
+
+    def test_what_is_not_there(self) -> None:
+        ident = str(uuid.uuid4())
+        for name in ('source_volid', 'snapshot_id', 'backup_id'):
+            body = self.create({'rbd:object_map': 'true'}, **{name: ident})
+            self.refused(404, ident, 'POST', '/volumes', body)
+
+    def test_what_is_another_projects(self) -> None:
+        source = self.volume(made=base.MADE)
+        body = self.create(_WRONG_UNIT, source_volid=source.id)
+        self.refused(
+            404, source.id, 'POST', '/volumes', body, app=self.stranger
+        )
+
+    def test_several_at_once_are_left_to_cinder(self) -> None:
+        source = self.volume(made=base.MADE)
+        body = self.create(
+            {'rbd:object_map': 'true'},
+            source_volid=source.id,
+            snapshot_id=self._snapshot(source),
+        )
+        self.refused(400, 'May specify only one', 'POST', '/volumes', body)

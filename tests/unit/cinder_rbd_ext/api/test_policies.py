@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.policies."""
+
+import pathlib
+
+from cinder import policy as cinder_policy
+import fixtures
+from oslo_policy import generator
+
+from cinder_rbd_ext.api import policies
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext.api import base
+
+
+class PoliciesTest(base.ApiTestCase):
+    """Defaults, and what an operator makes of them."""
+
+    def test_each_key_has_one(self) -> None:
+        self.assertEqual(set(keys.VOLUME_KEYS), set(policies.POLICY_OF_KEY))
+
+    def test_each_is_documented(self) -> None:
+        names = {rule.name for rule in policies.list_rules()}
+        self.assertLessEqual(set(policies.POLICY_OF_KEY.values()), names)
+        for rule in policies.list_rules():
+            self.assertNotEqual('', rule.description)
+            self.assertNotEqual([], rule.operations)
+            # What the sample is made of.
+            self.assertIn(rule.name, generator._format_rule_default_yaml(rule))
+
+    def test_operator_overrides(self) -> None:
+        file = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
+        )
+        file.write_text(
+            f'"{policies.SET_LAYOUT}": "role:admin"\n'
+            f'"{policies.GET}": "role:auditor"\n'
+        )
+        self.override_config('policy_file', str(file), group='oslo_policy')
+        cinder_policy.reset()
+        self.addCleanup(cinder_policy.reset)
+        body = self.create({'rbd:object_size': '1M'})
+        self.refused(403, policies.SET_LAYOUT, 'POST', '/volumes', body)
+        self.ok('POST', '/volumes', body, app=self.admin)
+        self.ok('POST', '/volumes', self.create({'rbd:object_map': 'true'}))
+        path = '/os-rbd-volume-options'
+        self.refused(403, policies.GET, 'GET', path)
+        volume = self.volume(made=base.MADE)
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual([], [k for k in shown if k.startswith('os-rbd')])

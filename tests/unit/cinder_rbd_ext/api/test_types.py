@@ -1,0 +1,138 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.types."""
+
+from typing import Any
+
+from cinder.db import api as db
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_GOOD = {
+    'volume_backend_name': 'rbd',
+    'rbd:stripe_unit': '64K',
+    'rbd:stripe_count': '8',
+    'rbd:tenant_options': 'rbd:cache_mode',
+    'rbd:data_pool': 'ec',
+}
+_BAD = (
+    ({'rbd:stripes': '8'}, 'unknown key'),
+    ({'rbd:stripe_unit': '64K'}, 'given without rbd:stripe_count'),
+    ({'rbd:object_size': '3M'}, 'a power of two'),
+    ({'rbd:data_pool': 'a/b'}, "not a pool's name"),
+    ({'rbd:tenant_options': 'rbd:data_pool'}, 'no key that tenants can set'),
+    (
+        {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'},
+        'not a factor of the object size',
+    ),
+    ({'rbd:stripe_unit': '4K', 'rbd:stripe_count': '65'}, '1 to 64'),
+    ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this backend'),
+    (
+        {'rbd:object_map': 'true', 'multiattach': '<is> True'},
+        'multi-attach',
+    ),
+    (
+        {'rbd:object_map': 'true', 'volume_backend_name': 'fake'},
+        'no back end of the volume type',
+    ),
+)
+
+
+class SpecsTest(base.ApiTestCase):
+    """Extra specs at creation and afterwards."""
+
+    def test_create_with_specs(self) -> None:
+        for number, (bad, words) in enumerate(_BAD):
+            specs = {'volume_backend_name': 'rbd', **bad}
+            name = f'bad{number}'
+            body = {'volume_type': {'name': name, 'extra_specs': specs}}
+            self.refused(400, words, 'POST', '/types', body, app=self.admin)
+        names = {
+            each['name'] for each in self.ok('GET', '/types')['volume_types']
+        }
+        self.assertEqual(set(), {n for n in names if n.startswith('bad')})
+        body = {'volume_type': {'name': 'good', 'extra_specs': _GOOD}}
+        self.ok('POST', '/types', body, app=self.admin)
+
+    def test_add_specs(self) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        for bad, words in _BAD:
+            body = {'extra_specs': bad}
+            self.refused(400, words, 'POST', path, body, app=self.admin)
+        self.ok('POST', path, {'extra_specs': _GOOD}, app=self.admin)
+
+    def test_one_spec(self) -> None:
+        path = f'/types/{self.types["striped"]}/extra_specs'
+        for key, value, words in (
+            ('rbd:stripe_unit', '3K', 'not a power of two'),
+            ('rbd:stripe_count', '65', '1 to 64'),
+            ('rbd:object_size', '32K', 'not a factor'),
+        ):
+            one = f'{path}/{key}'
+            self.refused(400, words, 'PUT', one, {key: value}, app=self.admin)
+        one = f'{path}/rbd:stripe_count'
+        self.ok('PUT', one, {'rbd:stripe_count': '4'}, app=self.admin)
+
+    def test_type_that_may_use_any_back_end(self) -> None:
+        path = f'/types/{self.types["any"]}/extra_specs'
+        body = {'extra_specs': {'rbd:object_map': 'true'}}
+        self.refused(400, 'without RBD', 'POST', path, body, app=self.admin)
+
+    def test_before_the_back_end_is_there(self) -> None:
+        path = f'/types/{self.types["nowhere"]}/extra_specs'
+        body: Any = {'extra_specs': {'rbd:object_map': 'true'}}
+        self.ok('POST', path, body, app=self.admin)
+        self.get_pools.return_value = []
+        body = {'volume_type': {'name': 'early', 'extra_specs': _GOOD}}
+        self.ok('POST', '/types', body, app=self.admin)
+
+    def test_members(self) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        for app in (self.app, self.reader, self.stranger):
+            body: Any = {'extra_specs': {'rbd:object_map': 'true'}}
+            self.refused(403, 'set_extra_specs', 'POST', path, body, app=app)
+            one = f'{path}/rbd:object_map'
+            self.refused(
+                403, 'extra_specs', 'PUT', one, body['extra_specs'], app=app
+            )
+            body = {'volume_type': {'name': 'x', **body}}
+            self.refused(
+                403, 'set_extra_specs', 'POST', '/types', body, app=app
+            )
+
+    def test_specs_of_others(self) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        body: Any = {'extra_specs': {'vendor:x': 'true'}}
+        self.ok('POST', path, body, app=self.admin)
+        body = {'volume_type': {'name': 'other', **body}}
+        self.ok('POST', '/types', body, app=self.admin)
+        self.get_pools.assert_not_called()
+
+    def test_malformed(self) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        bodies: Any = (
+            [],
+            {},
+            {'extra_specs': None},
+            {'extra_specs': {'rbd:object_map': True}},
+        )
+        for body in bodies:
+            response = self.call('POST', path, body, app=self.admin)
+            self.assertEqual(400, response.status_int, response.text)
+        bodies = ({'volume_type': []}, {'volume_type': {'name': 'x'}})
+        for body in bodies:
+            self.call('POST', '/types', body, app=self.admin)
+        found = db.volume_type_extra_specs_get(
+            self.admin_context, self.types['rbd']
+        )
+        self.assertEqual({'volume_backend_name': 'rbd'}, found)

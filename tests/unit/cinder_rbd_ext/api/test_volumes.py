@@ -1,0 +1,278 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.volumes: what is refused at creation."""
+
+from typing import Any
+from unittest import mock
+
+from cinder.db import api as db
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_VOLUMES = '/volumes'
+_RETYPE = 'cinder.volume.api.API.retype'
+
+
+class CreateTest(base.ApiTestCase):
+    """POST volumes."""
+
+    ACCEPTED: tuple[Any, ...] = (
+        ({'rbd:object_size': '4M'}, {}),
+        ({'rbd:stripe_unit': '64K', 'rbd:stripe_count': '64'}, {}),
+        ({'rbd:object_map': 'true', 'colour': 'blue'}, {'size': 4}),
+        ({'rbd:cache_mode': 'writeback'}, {'volume_type': 'rbd2'}),
+        ({'rbd:cache_mode': 'writeback'}, {'volume_type': 'both'}),
+        ({'rbd:cache_mode': 'none'}, {'volume_type': 'shared'}),
+        ({'rbd:object_map': 'false'}, {'volume_type': None}),
+        ({'colour': 'blue'}, {'volume_type': 'fake'}),
+        ({}, {'volume_type': 'nowhere'}),
+        (None, {}),
+    )
+
+    def test_accepted(self) -> None:
+        for metadata, values in self.ACCEPTED:
+            answer = self.ok('POST', _VOLUMES, self.create(metadata, **values))
+            self.assertEqual(metadata or {}, answer['volume']['metadata'])
+
+    REFUSED: tuple[Any, ...] = (
+        ({'rbd:stripes': '8'}, {}, ('rbd:stripes', 'unknown key')),
+        (
+            {'rbd:object_size': '3M'},
+            {},
+            ("rbd:object_size = '3M'", 'a power of two from 4 KiB to 32 MiB'),
+        ),
+        ({'rbd:data_pool': 'ec'}, {}, 'not a key of volume metadata'),
+        ({'rbd:stripe_unit': '64K'}, {}, 'given without rbd:stripe_count'),
+        (
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '65'},
+            {},
+            '1 to 64',
+        ),
+        (
+            {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '1'},
+            {},
+            'not a factor of the object size, 4 MiB',
+        ),
+        (
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
+            {},
+            '1 GiB is no multiple of 64 KiB x 3',
+        ),
+        (
+            {'rbd:object_size': '4K', 'rbd:object_map': 'true'},
+            {'size': 2048},
+            '256,000,000',
+        ),
+        ({'rbd:object_map': 'true'}, {'volume_type': 'shared'}, 'multi-att'),
+        (
+            {'rbd:object_size': '4M'},
+            {'volume_type': 'rbd2'},
+            ('not for tenants to set', 'rbd:stripe_unit, rbd:cache_mode'),
+        ),
+        (
+            {'rbd:cache_mode': 'directsync'},
+            {'volume_type': 'rbd2'},
+            'none, writeback',
+        ),
+        (
+            {'rbd:cache_mode': 'directsync'},
+            {'volume_type': 'both'},
+            'none, writeback',
+        ),
+        (
+            {'rbd:cache_mode': 'none'},
+            {'volume_type': 'fake'},
+            'no back end of the volume type has RBD',
+        ),
+        ({'rbd:cache_mode': 'none'}, {'volume_type': 'any'}, 'without RBD'),
+        ({'rbd:cache_mode': 'unsafe'}, {}, "rbd:cache_mode = 'unsafe'"),
+        (
+            {'rbd:object_size': '4M'},
+            {'volume_type': 'striped'},
+            'rbd:object_map',
+        ),
+    )
+
+    def test_refused(self) -> None:
+        for metadata, values, words in self.REFUSED:
+            body = self.create(metadata, **values)
+            self.refused(400, words, 'POST', _VOLUMES, body)
+            self.assertEqual(0, self.volumes())
+
+    def test_microversions(self) -> None:
+        for version in (
+            '3.0',
+            '3.12',
+            '3.13',
+            '3.46',
+            '3.47',
+            '3.52',
+            '3.53',
+            '3.71',
+        ):
+            self._check_version(version)
+
+    def _check_version(self, version: str) -> None:
+        bad, good = {'rbd:object_size': '3M'}, {'rbd:object_size': '1M'}
+        self.refused(
+            400,
+            'a power of two',
+            'POST',
+            _VOLUMES,
+            self.create(bad),
+            version=version,
+        )
+        self.ok('POST', _VOLUMES, self.create(good), version=version)
+
+    def test_unknown_type(self) -> None:
+        body = self.create({'rbd:object_size': '1M'}, volume_type='none such')
+        self.refused(404, 'none such', 'POST', _VOLUMES, body)
+
+    def test_type_without_a_back_end(self) -> None:
+        body = self.create({'rbd:object_size': '1M'}, volume_type='nowhere')
+        self.refused(503, 'has reported', 'POST', _VOLUMES, body)
+
+    MALFORMED: tuple[Any, ...] = (
+        [],
+        'text',
+        {},
+        {'volume': None},
+        {'volume': []},
+        {'volume': {'size': 1, 'metadata': []}},
+        {'volume': {'size': 1, 'metadata': {'rbd:object_map': True}}},
+        {'volume': {'size': [], 'metadata': {'rbd:object_map': 'true'}}},
+        {'volume': {'size': 'x', 'metadata': {'rbd:object_map': 'true'}}},
+        {'volume': {'size': -1, 'metadata': {'rbd:object_map': 'true'}}},
+        {
+            'volume': {
+                'size': 1,
+                'volume_type': 5,
+                'metadata': {'rbd:object_map': 'true'},
+            }
+        },
+        {
+            'volume': {
+                'size': 1,
+                'snapshot_id': 5,
+                'metadata': {'rbd:object_map': 'true'},
+            }
+        },
+    )
+
+    def test_what_cinder_refuses_is_left_to_it(self) -> None:
+        for body in self.MALFORMED:
+            response = self.call('POST', _VOLUMES, body)
+            self.assertEqual(400, response.status_int, response.text)
+
+    def test_no_question_without_keys_of_ours(self) -> None:
+        self.ok('POST', _VOLUMES, self.create({'colour': 'blue'}))
+        self.ok('POST', _VOLUMES, self.create())
+        self.get_pools.assert_not_called()
+
+    def test_reader(self) -> None:
+        self.refused(
+            403,
+            ('set_layout', 'rbd:object_size'),
+            'POST',
+            _VOLUMES,
+            self.create({'rbd:object_size': '1M'}),
+            app=self.reader,
+        )
+
+
+class RetypeTest(base.ApiTestCase):
+    """POST volumes/{id}/action with os-retype."""
+
+    def _body(self, new_type: str, policy: str | None = None) -> base.Answer:
+        body = {'new_type': new_type, 'migration_policy': policy}
+        return {'os-retype': {k: v for k, v in body.items() if v}}
+
+    def _refused(
+        self, volume: Any, words: Any, new_type: str, policy: str | None = None
+    ) -> None:
+        body = self._body(new_type, policy)
+        path = f'/volumes/{volume.id}/action'
+        self.refused(400, words, 'POST', path, body)
+
+    def _accepted(
+        self, volume: Any, new_type: str, policy: str | None = None
+    ) -> None:
+        """Check that Cinder's own retype is reached."""
+        with mock.patch(_RETYPE, autospec=True) as retype:
+            body = self._body(new_type, policy)
+            self.ok('POST', f'/volumes/{volume.id}/action', body)
+        retype.assert_called_once()
+
+    def test_to_a_back_end_that_ignores_keys(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        self._refused(volume, 'no back end of the volume type', 'fake')
+        self._accepted(self.volume({'colour': 'blue'}), 'fake')
+
+    def test_layout_that_needs_a_migration(self) -> None:
+        plain = {
+            **base.MADE,
+            'rbd:stripe_unit': '1048576',
+            'rbd:stripe_count': '1',
+        }
+        volume = self.volume(None, plain)
+        words = ('settled when it is made', 'the source has 1 MiB objects')
+        self._refused(volume, words, 'striped')
+        self._accepted(volume, 'striped', 'on-demand')
+
+    def test_keys_that_the_new_type_keeps_from_tenants(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        self._refused(volume, 'not for tenants to set', 'rbd2', 'on-demand')
+
+    def test_object_map_and_multiattach(self) -> None:
+        volume = self.volume({'rbd:object_map': 'true'}, base.MADE)
+        self._refused(volume, 'multi-attach', 'shared')
+
+    def test_size_that_the_new_layout_does_not_divide(self) -> None:
+        db.volume_type_extra_specs_update_or_create(
+            self.admin_context,
+            self.types['striped'],
+            {'rbd:stripe_count': '3'},
+        )
+        volume = self.volume(None, base.MADE)
+        self._refused(volume, 'no multiple', 'striped', 'on-demand')
+
+    def test_unknown_type(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        path = f'/volumes/{volume.id}/action'
+        self.refused(404, 'none such', 'POST', path, self._body('none such'))
+
+    def test_another_project(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        path = f'/volumes/{volume.id}/action'
+        body = self._body('fake')
+        self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
+
+    def test_malformed(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        for body in ({'os-retype': None}, {'os-retype': {'new_type': 5}}):
+            path = f'/volumes/{volume.id}/action'
+            self.assertEqual(400, self.call('POST', path, body).status_int)
+
+
+class UpdateTest(base.ApiTestCase):
+    """PUT volumes/{id}, whose metadata takes the place of all."""
+
+    def test_fixed_key(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        path = f'/volumes/{volume.id}'
+        for metadata in ({}, {'rbd:object_size': '2M'}, {'a': 'b'}):
+            body = {'volume': {'name': 'n', 'metadata': metadata}}
+            self.refused(400, 'rbd:object_size', 'PUT', path, body)
+        same = {'rbd:object_size': '1M', 'a': 'b'}
+        self.ok('PUT', path, {'volume': {'metadata': same}})
+        self.ok('PUT', path, {'volume': {'name': 'n'}})

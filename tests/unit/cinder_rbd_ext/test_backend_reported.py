@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.backend: what is reported, read back."""
+
+import dataclasses
+
+import cinder  # noqa: F401 - first of all: it decides about eventlet
+
+from cinder_rbd_ext import backend
+from rbd_volume_options import cache_modes
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from tests.unit import base
+
+_FULL = backend.BackendSettings(
+    options.VolumeOptions(
+        object_size=1 << 20,
+        striping=layout.Striping(4096, 8),
+        object_map=True,
+        image_features=frozenset(
+            {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
+        ),
+        cache_mode=cache_modes.CacheMode.WRITEBACK,
+        data_pool='ec',
+    ),
+    limits.Limits(
+        max_stripe_count=8,
+        require_whole_stripes=False,
+        cache_modes=(cache_modes.CacheMode.WRITEBACK,),
+        tenant_options=frozenset({'rbd:cache_mode'}),
+    ),
+    1 << 22,
+)
+
+
+def _there_and_back(
+    settings: backend.BackendSettings,
+) -> backend.BackendSettings:
+    found = backend.from_capabilities(backend.capabilities(settings))
+    if found is None:
+        raise AssertionError('not taken for one of ours')
+    return found
+
+
+class FromCapabilitiesTest(base.TestCase):
+    """The other way round of capabilities()."""
+
+    def test_as_it_was_reported(self) -> None:
+        found = _there_and_back(_FULL)
+        self.assertEqual(_FULL.options, found.options)
+        self.assertEqual(_FULL.limits, found.limits)
+
+    def test_stock_object_size(self) -> None:
+        plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
+        found = _there_and_back(plain)
+        self.assertEqual(1 << 22, found.chunk_size)
+
+    def test_others(self) -> None:
+        for report in ({}, {'rbd_volume_options': 'true'}):
+            self.assertIsNone(backend.from_capabilities(report))
+
+    def test_what_is_not_understood(self) -> None:
+        report = backend.capabilities(_FULL)
+        report['rbd_volume_cache_mode'] = 'of tomorrow'
+        self.assertIsNone(backend.from_capabilities(report))
+        self.assertIn('of tomorrow', self.log.output)
