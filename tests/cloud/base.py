@@ -83,17 +83,44 @@ class CloudTestCase(base.TestCase):
         service: str = 'block_storage',
     ) -> Record:
         """Send a request to Cinder; fail on anything but success."""
-        api = getattr(cloud or self.tenant, service)
-        extra: Record = {'json': body} if body is not None else {}
-        if service == 'block_storage':
-            extra['microversion'] = MICROVERSION
-        response = api.request(path, method, **extra)
+        response = self.respond(method, path, body, cloud, service)
         if response.status_code >= 400:
             raise AssertionError(
                 f'{method} {path}: {response.status_code} {response.text}'
             )
         answer: Record = response.json() if response.content else {}
         return answer
+
+    def respond(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        cloud: Any = None,
+        service: str = 'block_storage',
+    ) -> Any:
+        """Send a request to Cinder; return the response, whatever it is."""
+        api = getattr(cloud or self.tenant, service)
+        extra: Record = {'json': body} if body is not None else {}
+        if service == 'block_storage':
+            extra['microversion'] = MICROVERSION
+        return api.request(path, method, raise_exc=False, **extra)
+
+    def check_refused(
+        self,
+        status: int,
+        words: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        cloud: Any = None,
+    ) -> None:
+        """Check that a request is refused, with a text that has words."""
+        response = self.respond(method, path, body, cloud)
+        shown = f'{method} {path} {body}: {response.text}'
+        self.assertEqual(status, response.status_code, shown)
+        (fault,) = response.json().values()
+        self.assertIn(words, fault['message'], shown)
 
     def create(self, **values: Any) -> str:
         """Ask for a volume; return its id at once."""

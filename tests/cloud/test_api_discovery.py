@@ -1,0 +1,140 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a real Cinder tells of its volume types, and of volumes."""
+
+import importlib.resources
+import json
+
+import jsonschema
+
+from tests.cloud import base
+
+_PATH = '/os-rbd-volume-options'
+_SCHEMA = json.loads(
+    importlib.resources.files('cinder_rbd_ext.api')
+    .joinpath('schemas/options.json')
+    .read_text()
+)
+
+
+class DiscoveryTest(base.CloudTestCase):
+    """Two back ends on RBD and one that isn't."""
+
+    def _told(self, name: str) -> base.Record:
+        answer = self.request('GET', f'{_PATH}/{name}')
+        jsonschema.validate(answer, _SCHEMA)
+        told: base.Record = answer['volume_type']
+        return told
+
+    def test_back_ends_are_told_apart(self) -> None:
+        one = self._told('rbd')['options']
+        two = self._told('rbd2')['options']
+        self.assertEqual(64, one['rbd:stripe_count']['maximum'])
+        self.assertEqual(4, two['rbd:stripe_count']['maximum'])
+        self.assertTrue(one['rbd:stripe_count']['settable'])
+        self.assertFalse(two['rbd:stripe_count']['settable'])
+        self.assertTrue(two['rbd:cache_mode']['settable'])
+        self.assertEqual('volumes-data', two['rbd:data_pool']['default'])
+        fake = self._told('fake')
+        self.assertFalse(fake['supported'])
+        self.assertIn('no back end of the volume type', fake['reason'])
+
+    def test_list_is_the_sum_of_its_parts(self) -> None:
+        answer = self.request('GET', _PATH)
+        jsonschema.validate(answer, _SCHEMA)
+        names = {each['name'] for each in answer['volume_types']}
+        self.assertLessEqual({'rbd', 'rbd2', 'fake'}, names)
+        for each in answer['volume_types']:
+            if each['name'] in ('rbd', 'rbd2', 'fake'):
+                self.assertEqual(self._told(each['id']), each)
+
+    def test_what_is_told_can_be_had(self) -> None:
+        told = self._told('rbd')['options']
+        unit = told['rbd:stripe_unit']['minimum']
+        metadata = {
+            'rbd:object_size': str(told['rbd:object_size']['maximum']),
+            'rbd:stripe_unit': str(max(unit, 4096)),
+            'rbd:stripe_count': str(told['rbd:stripe_count']['maximum']),
+            'rbd:features': ','.join(
+                name
+                for name in told['rbd:features']['allowed']
+                if name != 'journaling'
+            ),
+            'rbd:cache_mode': told['rbd:cache_mode']['allowed'][-1],
+        }
+        self.created(metadata=metadata)
+
+    def test_both_back_ends(self) -> None:
+        body = {
+            'volume_type': {
+                'name': 'test-both',
+                'extra_specs': {
+                    'capabilities:rbd_volume_options': '<is> True'
+                },
+            }
+        }
+        made = self.request('POST', '/types', body, self.operator)
+        ident = made['volume_type']['id']
+        self.addCleanup(self.operator.block_storage.delete, f'/types/{ident}')
+        told = self._told('test-both')['options']
+        self.assertEqual(4, told['rbd:stripe_count']['maximum'])
+        settable = [key for key, each in told.items() if each['settable']]
+        self.assertEqual(['rbd:cache_mode'], settable)
+
+
+class AttributesTest(base.CloudTestCase):
+    """What was made, on volumes."""
+
+    def test_made(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        info = self.check_made(volume)
+        listed = self.request('GET', '/volumes/detail')['volumes']
+        (found,) = (each for each in listed if each['id'] == volume)
+        shown = self.request('GET', f'/volumes/{volume}')['volume']
+        for each in (found, shown):
+            made = {
+                key.partition(':')[2]: value
+                for key, value in each.items()
+                if key.startswith('os-rbd-volume-options:')
+            }
+            self.assertEqual({}, made.pop('cache_modes'))
+            self.assertIsNone(made.pop('data_pool'))
+            self.assertEqual(
+                sorted(info['features']), sorted(made.pop('features'))
+            )
+            self.assertEqual(base.MADE, made)
+            self.assertEqual(base.ASKED, each['metadata'])
+
+    def test_cache_mode_of_an_attachment(self) -> None:
+        volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
+        server = '22222222-0000-4000-8000-000000000000'
+        body = {
+            'attachment': {
+                'instance_uuid': server,
+                'volume_uuid': volume,
+                'connector': {'host': 'h', 'initiator': 'i', 'ip': '::1'},
+            }
+        }
+        made = self.request('POST', '/attachments', body, self.operator)
+        ident = made['attachment']['id']
+        path = f'/attachments/{ident}'
+        self.addCleanup(self.operator.block_storage.delete, path)
+        self.request(
+            'POST', f'{path}/action', {'os-complete': {}}, self.operator
+        )
+        key = 'os-rbd-volume-options:cache_modes'
+        self.assertEqual({ident: 'writeback'}, self.show(volume)[key])
+        # Another mode for the next one; this one keeps what it was made with.
+        meta = {'metadata': {'rbd:cache_mode': 'none'}}
+        self.request('POST', f'/volumes/{volume}/metadata', meta)
+        self.assertEqual({ident: 'writeback'}, self.show(volume)[key])

@@ -1,0 +1,257 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Bad requests of each kind, sent to a real Cinder.
+
+Each is answered at once with a text that helps; what is in Cinder and in the
+pools afterwards is what was there before.
+"""
+
+from typing import Any
+
+from tests.cloud import base
+
+_UNITS = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
+_MAP = {'rbd:object_map': 'true'}
+
+# Metadata of a new volume of type rbd; words of the answer.
+_VALUES: tuple[tuple[dict[str, str], str], ...] = (
+    ({'rbd:stripes': '8'}, 'unknown key'),
+    ({'rbd:': '8'}, 'unknown key'),
+    ({'rbd:Object_Size': '4M'}, 'unknown key'),
+    ({'rbd:data_pool': 'volumes-data'}, 'not a key of volume metadata'),
+    ({'rbd:tenant_options': ''}, 'not a key of volume metadata'),
+    ({'rbd:object_size': '3M'}, 'a power of two from 4 KiB to 32 MiB'),
+    ({'rbd:object_size': '2K'}, 'out of range'),
+    ({'rbd:object_size': '64M'}, 'out of range'),
+    ({'rbd:object_size': '0'}, 'not a power of two'),
+    ({'rbd:object_size': '-1'}, 'not a size'),
+    ({'rbd:object_size': '1e3'}, 'not a size'),
+    ({'rbd:object_size': '4MB'}, 'not a size'),
+    ({'rbd:object_size': ''}, 'not a size'),
+    ({'rbd:object_size': '9' * 200}, '(200 characters)'),
+    ({'rbd:object_size': '\u0664M'}, 'not a size'),
+    ({'rbd:stripe_unit': '64K'}, 'given without rbd:stripe_count'),
+    ({'rbd:stripe_count': '8'}, 'given without rbd:stripe_unit'),
+    ({**_UNITS, 'rbd:stripe_unit': '256'}, 'out of range'),
+    ({**_UNITS, 'rbd:stripe_unit': '8M'}, 'not a factor of the object size'),
+    ({**_UNITS, 'rbd:object_size': '32K'}, 'not a factor of the object size'),
+    ({**_UNITS, 'rbd:stripe_count': '65'}, '1 to 64'),
+    ({**_UNITS, 'rbd:stripe_count': '0'}, 'a whole number from 1'),
+    ({**_UNITS, 'rbd:stripe_count': '2.5'}, 'a whole number from 1'),
+    ({**_UNITS, 'rbd:stripe_count': '3'}, '1 GiB is no multiple of'),
+    ({'rbd:object_map': 'maybe'}, 'not a boolean'),
+    ({'rbd:object_map': '<is>'}, 'not a boolean'),
+    ({'rbd:features': 'layering,object-map'}, 'requires exclusive-lock'),
+    ({'rbd:features': 'exclusive-lock'}, 'layering is missing'),
+    ({'rbd:features': 'layering, deep-flatten'}, 'is no image feature'),
+    ({'rbd:features': 'layering,striping'}, 'follows from the layout'),
+    ({'rbd:features': ''}, 'is no image feature'),
+    ({'rbd:features': 'layering', **_MAP}, 'contradicts rbd:features'),
+    ({'rbd:cache_mode': 'fast'}, 'none, writethrough, writeback, directsync'),
+    ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this backend'),
+)
+
+# Other things than the metadata of a volume of type rbd and 1 GiB.
+_REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
+    (
+        {'size': 2048},
+        {'rbd:object_size': '4K', **_MAP},
+        400,
+        '256,000,000',
+    ),
+    ({'volume_type': 'rbd-multiattach'}, _MAP, 400, 'multi-attach'),
+    (
+        {'volume_type': 'rbd-multiattach'},
+        {'rbd:cache_mode': 'writeback'},
+        400,
+        'multi-attach',
+    ),
+    ({'volume_type': 'rbd2'}, _UNITS, 400, 'not for tenants to set'),
+    ({'volume_type': 'rbd2'}, _MAP, 400, 'rbd:cache_mode'),
+    ({'volume_type': 'fake'}, _MAP, 400, 'no back end of the volume type'),
+    ({'volume_type': 'no such type'}, _MAP, 404, 'no such type'),
+    ({'volume_type': None}, {'rbd:object_size': '3M'}, 400, 'power of two'),
+    (
+        {'snapshot_id': '{snapshot}'},
+        {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'},
+        400,
+        'the source has 1 MiB objects, 64 KiB x 8',
+    ),
+    (
+        {'source_volid': '{volume}', 'volume_type': None},
+        {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'},
+        400,
+        'the source has 1 MiB objects, 64 KiB x 8',
+    ),
+    (
+        {'source_volid': '{volume}', 'volume_type': 'fake'},
+        _MAP,
+        400,
+        'no back end of the volume type',
+    ),
+    ({'backup_id': '{nothing}'}, _MAP, 404, 'Backup'),
+    ({'source_volid': '{nothing}'}, _MAP, 404, 'Volume'),
+    ({'imageRef': '{nothing}'}, _MAP, 400, 'Invalid image'),
+)
+
+_NEW = {'rbd:object_map': 'false'}
+
+# What is done to a volume that has ASKED in its metadata.
+_CHANGES: tuple[tuple[str, str, Any, str], ...] = (
+    ('POST', 'metadata', {'metadata': {'rbd:object_size': '2M'}}, 'settled'),
+    (
+        'POST',
+        'metadata',
+        {'metadata': {'rbd:features': 'layering'}},
+        'settled',
+    ),
+    ('POST', 'metadata', {'metadata': {'rbd:stripes': '8'}}, 'unknown key'),
+    ('POST', 'metadata', {'metadata': {'rbd:cache_mode': 'x'}}, 'cache mode'),
+    (
+        'POST',
+        'metadata',
+        {'metadata': {'rbd:cache_mode': 'unsafe'}},
+        'not allowed',
+    ),
+    ('PUT', 'metadata', {'metadata': {}}, "can't be removed"),
+    ('PUT', 'metadata', {'metadata': {'a': 'b'}}, "can't be removed"),
+    ('PUT', 'metadata/rbd:object_map', {'meta': _NEW}, 'settled'),
+    ('DELETE', 'metadata/rbd:object_size', None, "can't be removed"),
+    ('PUT', '', {'volume': {'metadata': {}}}, "can't be removed"),
+    (
+        'POST',
+        'action',
+        {'os-retype': {'new_type': 'fake', 'migration_policy': 'on-demand'}},
+        'no back end of the volume type',
+    ),
+    (
+        'POST',
+        'action',
+        {'os-retype': {'new_type': 'rbd2', 'migration_policy': 'on-demand'}},
+        'not for tenants to set',
+    ),
+    (
+        'POST',
+        'action',
+        {'os-retype': {'new_type': 'rbd-multiattach'}},
+        'multi-attach',
+    ),
+)
+
+# Extra specs, beside the name of the back end; by an administrator.
+_SPECS: tuple[tuple[dict[str, str], str], ...] = (
+    ({'rbd:stripes': '8'}, 'unknown key'),
+    ({'rbd:stripe_unit': '64K'}, 'given without'),
+    ({'rbd:object_size': '3M'}, 'a power of two'),
+    ({'rbd:data_pool': 'a b'}, "not a pool's name"),
+    ({'rbd:tenant_options': 'rbd:all'}, 'no key that tenants can set'),
+    ({**_UNITS, 'rbd:stripe_count': '100'}, '1 to 64'),
+    ({**_MAP, 'multiattach': '<is> True'}, 'multi-attach'),
+    ({**_MAP, 'volume_backend_name': 'fake'}, 'no back end of the volume'),
+    ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this backend'),
+)
+
+_NOTHING = '00000000-0000-4000-8000-000000000000'
+
+
+class BadRequestTest(base.CloudTestCase):
+    """400, 403 or 404 with a useful text; nothing is made or changed."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.created(metadata=base.ASKED)
+        self.names = {
+            '{volume}': self.volume,
+            '{snapshot}': self.snapshot(self.volume),
+            '{nothing}': _NOTHING,
+        }
+        before = self._everything()
+        # Runs before volumes and snapshots are removed.
+        self.addCleanup(lambda: self.assertEqual(before, self._everything()))
+
+    def _everything(self) -> Any:
+        """Return what is in Cinder and in the pools."""
+        volumes = self.request(
+            'GET', '/volumes/detail?all_tenants=1', cloud=self.operator
+        )['volumes']
+        types = self.request('GET', '/types', cloud=self.operator)
+        return (
+            {each['id']: each['metadata'] for each in volumes},
+            {e['id']: e['extra_specs'] for e in types['volume_types']},
+            [base.images(pool) for pool in ('volumes', 'volumes2')],
+        )
+
+    def test_there_are_enough(self) -> None:
+        count = sum(map(len, (_VALUES, _REQUESTS, _CHANGES, _SPECS, _SPECS)))
+        self.assertGreaterEqual(count, 50)
+
+    def _body(self, metadata: dict[str, str], **values: Any) -> Any:
+        asked = {'size': 1, 'volume_type': 'rbd', **values}
+        named = {
+            key: self.names.get(value, value)
+            for key, value in asked.items()
+            if value is not None
+        }
+        return {'volume': {**named, 'metadata': metadata}}
+
+    def test_values(self) -> None:
+        for metadata, words in _VALUES:
+            body = self._body(metadata)
+            self.check_refused(400, words, 'POST', '/volumes', body)
+
+    def test_sizes_types_and_sources(self) -> None:
+        for values, metadata, status, words in _REQUESTS:
+            body = self._body(metadata, **values)
+            self.check_refused(status, words, 'POST', '/volumes', body)
+
+    def test_changes_of_a_volume(self) -> None:
+        for method, path, body, words in _CHANGES:
+            whole = f'/volumes/{self.volume}/{path}'.rstrip('/')
+            self.check_refused(400, words, method, whole, body)
+
+    def test_extra_specs(self) -> None:
+        there = self.make_type()
+        found = self.request('GET', '/types', cloud=self.operator)
+        (ident,) = (
+            each['id']
+            for each in found['volume_types']
+            if each['name'] == there
+        )
+        for bad, words in _SPECS:
+            specs = {'volume_backend_name': 'rbd', **bad}
+            path = f'/types/{ident}/extra_specs'
+            for method, where, body in (
+                ('POST', path, {'extra_specs': specs}),
+                (
+                    'POST',
+                    '/types',
+                    {'volume_type': {'name': 'bad', 'extra_specs': specs}},
+                ),
+            ):
+                self.check_refused(
+                    400, words, method, where, body, self.operator
+                )
+            if len(bad) == 1:
+                ((key, _),) = bad.items()
+                self.check_refused(
+                    400, words, 'PUT', f'{path}/{key}', bad, self.operator
+                )
+
+    def test_all_microversions(self) -> None:
+        body = self._body({'rbd:object_size': '3M'})
+        for version in ('3.0', '3.13', '3.27', '3.47', '3.53', '3.70'):
+            response = self.tenant.block_storage.post(
+                '/volumes', json=body, microversion=version
+            )
+            self.assertEqual(400, response.status_code, version)
+            self.assertIn('a power of two', response.text)
