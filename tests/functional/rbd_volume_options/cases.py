@@ -242,6 +242,8 @@ def _unit(rng: random.Random, order: int) -> int:
 
 
 def _names(rng: random.Random) -> tuple[str, ...]:
+    if rng.random() < 0.03:
+        return ()
     chosen = {
         name
         for name in BITS
