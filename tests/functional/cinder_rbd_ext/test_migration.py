@@ -82,7 +82,10 @@ class MigrationTest(base.DriverTestCase):
     def test_a_source_that_cannot_be_deleted_leaves_the_copy(self) -> None:
         volume = self.made_volume(base.ASKED)
         with mock.patch.object(
-            self.driver, 'delete_volume', side_effect=OSError
+            self.driver,
+            'delete_volume',
+            autospec=True,
+            side_effect=OSError,
         ):
             self.assertRaises(
                 exception.VolumeMigrationFailed, self._migrate, volume
