@@ -13,20 +13,13 @@
 from typing import Any
 
 import ddt
-import fixtures
 
-from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
-
-_STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
-_PLAN = plan.ImagePlan(_STRIPED, frozenset({'layering', 'exclusive-lock'}))
-_NUMBERS = (20, 64 << 10, 8, 1 | 4 | 2)
+from tests.unit.cinder_rbd_ext import librbd_case
 
 #: Plans, and librbd's arguments for each.
 _ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
@@ -36,7 +29,7 @@ _ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
         {'order': 23, 'stripe_unit': 8 << 20, 'stripe_count': 1},
     ),
     'striped_layout': (
-        plan.ImagePlan(_STRIPED),
+        plan.ImagePlan(librbd_case.STRIPED),
         {'order': 20, 'stripe_unit': 64 << 10, 'stripe_count': 8},
     ),
     'features': (
@@ -65,57 +58,7 @@ class ArgumentsTest(base.TestCase):
         self.assertEqual(arguments, librbd.arguments(how))
 
 
-class LibrbdTestCase(base.TestCase):
-    """The module on a fake one, with a creation called ``new``."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.cluster = fake_rados.Cluster('volumes', 'data')
-        self.client = self.cluster.rados.Rados()
-        self.client.connect()
-        self.ioctx = self.client.open_ioctx('volumes')
-        self.fake = fake_librbd.Librbd(self.cluster)
-        self.creations = creation_module.Creations()
-        self.module = librbd.Librbd(
-            self.fake,
-            self.creations,
-            lambda number: str(self.client.pool_reverse_lookup(number)),
-        )
-        self.asked: list[tuple[plan.ImageState, plan.ImageState | None]] = []
-        self.how = _PLAN
-        self.creation = creation_module.Creation(
-            'new', self._plan, lambda: self.module.discard(self.ioctx, 'new')
-        )
-        self.fault = fake_images.OSError('made to fail')
-
-    def _plan(
-        self, base: plan.ImageState, parent: plan.ImageState | None
-    ) -> plan.ImagePlan:
-        self.asked.append((base, parent))
-        return self.how
-
-    def numbers(self, name: str) -> tuple[int, int, int, int]:
-        """Return order, unit, count and features of an image."""
-        stored = self.cluster.stored(name)
-        return stored.order, stored.unit, stored.count, stored.mask
-
-    def parent(self, **asked: Any) -> None:
-        """Make an image with a protected snapshot."""
-        self.fake.RBD().create(
-            self.ioctx, 'parent', 1 << 30, **{'features': 1, **asked}
-        )
-        with self.fake.Image(self.ioctx, 'parent') as image:
-            image.create_snap('s')
-            image.protect_snap('s')
-
-    def clone(self, **kwargs: Any) -> None:
-        """Clone it, as the stock driver does."""
-        self.module.RBD().clone(
-            self.ioctx, 'parent', 's', self.ioctx, 'new', features=61, **kwargs
-        )
-
-
-class ModuleTest(LibrbdTestCase):
+class ModuleTest(librbd_case.LibrbdTestCase):
     def test_all_else_is_the_real_module(self) -> None:
         self.assertIs(self.fake.ImageBusy, self.module.ImageBusy)
         self.assertEqual(1, self.module.RBD_FEATURE_LAYERING)
@@ -160,37 +103,7 @@ class ModuleTest(LibrbdTestCase):
         self.assertIn('Could not remove parent', self.log.output)
 
 
-class CloseImagesTest(LibrbdTestCase):
-    """An image that outlives its connection blocks the process."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.parent()
-        self.other = self.client.open_ioctx('volumes')
-
-    def test_those_of_one_context(self) -> None:
-        kept = self.module.Image(self.other, 'parent')
-        left = self.module.Image(self.ioctx, 'parent')
-        self.module.close_images(self.ioctx)
-        self.assertRaises(self.fake.InvalidArgument, left.size)
-        self.assertEqual(1 << 30, kept.size())
-
-    def test_none(self) -> None:
-        with self.module.Image(self.ioctx, 'parent'):
-            pass
-        self.module.close_images(self.ioctx)
-        self.module.close_images(self.ioctx)
-
-    def test_one_that_fails_leaves_the_others(self) -> None:
-        images = [self.module.Image(self.ioctx, 'parent') for _ in range(3)]
-        self.cluster.fail('Image.close', self.fault)
-        self.module.close_images(self.ioctx)
-        self.assertEqual(1, len(self.cluster.open_images))
-        self.assertIn('made to fail', self.log.output)
-        self.assertEqual(3, len(images))
-
-
-class CreateTest(LibrbdTestCase):
+class CreateTest(librbd_case.LibrbdTestCase):
     def test_of_nobody(self) -> None:
         """Cinder's backup driver, for one, makes images of its own."""
         with self.creations.hold(self.creation):
@@ -205,7 +118,7 @@ class CreateTest(LibrbdTestCase):
             self.module.RBD().create(
                 self.ioctx, 'new', 7, 22, old_format=False, features=61
             )
-        self.assertEqual(_NUMBERS, self.numbers('new'))
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertEqual(7, self.cluster.stored('new').size)
         self.assertTrue(self.creation.made)
         ((asked, parent),) = self.asked
@@ -248,7 +161,7 @@ class CreateTest(LibrbdTestCase):
         self.assertFalse(self.creation.made)
 
 
-class CloneTest(LibrbdTestCase):
+class CloneTest(librbd_case.LibrbdTestCase):
     def test_of_nobody(self) -> None:
         self.parent(order=20)
         self.clone(order=22)
@@ -258,7 +171,7 @@ class CloneTest(LibrbdTestCase):
         self.parent(order=23)
         with self.creations.hold(self.creation):
             self.clone(order=22)
-        self.assertEqual(_NUMBERS, self.numbers('new'))
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertTrue(self.creation.made)
         ((asked, parent),) = self.asked
         # Stock's features over the parent's layout, not over stock's order.
@@ -280,7 +193,7 @@ class CloneTest(LibrbdTestCase):
         self.assertFalse(self.creation.made)
 
 
-class CopyTest(LibrbdTestCase):
+class CopyTest(librbd_case.LibrbdTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.parent(order=23)
@@ -295,12 +208,13 @@ class CopyTest(LibrbdTestCase):
         stored.metadata['conf_rbd_cache'] = 'false'
         with self.creations.hold(self.creation):
             self.source.copy(self.ioctx, 'new')
-        self.assertEqual(_NUMBERS, self.numbers('new'))
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertEqual({}, self.cluster.stored('new').metadata)
         self.assertTrue(self.creation.made)
         self.assertEqual(
             plan.ImageState(
-                _STRIPED, frozenset({'layering', 'exclusive-lock', 'striping'})
+                librbd_case.STRIPED,
+                frozenset({'layering', 'exclusive-lock', 'striping'}),
             ),
             self.creation.state,
         )
@@ -325,87 +239,3 @@ class CopyTest(LibrbdTestCase):
             )
         self.assertEqual(7, self.cluster.stored('new').size)
         self.assertFalse(self.creation.made)
-
-
-class CleanUpTest(LibrbdTestCase):
-    """Stock's is left out once the making of an image has failed."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.fake.RBD().create(self.ioctx, 'new', 7)
-        self.fake.RBD().create(self.ioctx, 'source', 7)
-        self.snapshot = 'new.clone_snap'
-        self.useFixture(_Held(self.creations, self.creation))
-
-    def _source(self) -> Any:
-        return self.module.Image(self.ioctx, 'source')
-
-    def _snapshots(self) -> dict[str, bool]:
-        stored = self.cluster.stored('source')
-        return {s.name: s.protected for s in stored.snapshots}
-
-    def _tidy(self) -> None:
-        """Do what stock does."""
-        with self._source() as image:
-            image.unprotect_snap(self.snapshot)
-            image.remove_snap(self.snapshot)
-        self.module.RBD().remove(self.ioctx, 'new')
-
-    def _take_snapshot(self) -> None:
-        with self._source() as image:
-            image.create_snap(self.snapshot)
-            image.protect_snap(self.snapshot)
-
-    def test_as_long_as_nothing_failed(self) -> None:
-        self._take_snapshot()
-        self._tidy()
-        self.assertEqual({}, self._snapshots())
-        self.assertEqual(['source'], self.cluster.names())
-
-    def test_after_a_failure(self) -> None:
-        self._take_snapshot()
-        self.creation.failure = self.fault
-        self._tidy()
-        self.assertEqual({self.snapshot: True}, self._snapshots())
-        self.assertEqual(['new', 'source'], self.cluster.names())
-
-    def test_by_the_creation_itself(self) -> None:
-        self._take_snapshot()
-        self.creation.failure = self.fault
-        self.creation.undo.callback(self._tidy)
-        self.creation.fail()
-        self.assertEqual({}, self._snapshots())
-        self.assertEqual(['source'], self.cluster.names())
-
-    def test_of_other_images(self) -> None:
-        self.creation.failure = self.fault
-        with self._source() as image:
-            image.create_snap('snapshot-1')
-            image.protect_snap('snapshot-1')
-            image.unprotect_snap('snapshot-1')
-            image.remove_snap('snapshot-1')
-        self.assertEqual({}, self._snapshots())
-        self.module.RBD().remove(self.ioctx, 'source')
-        self.assertEqual(['new'], self.cluster.names())
-
-    def test_snapshot_that_fails_is_the_failure(self) -> None:
-        for operation in ('Image.create_snap', 'Image.protect_snap'):
-            self.creation.failure = None
-            self.cluster.fail(operation, self.fault)
-            self.assertRaises(fake_images.OSError, self._take_snapshot)
-            self.assertIs(self.fault, self.creation.failure)
-
-
-class _Held(fixtures.Fixture):
-    """A creation that is held until the test ends."""
-
-    def __init__(
-        self,
-        creations: creation_module.Creations,
-        creation: creation_module.Creation,
-    ) -> None:
-        self._hold = creations.hold(creation)
-
-    def _setUp(self) -> None:
-        self._hold.__enter__()
-        self.addCleanup(self._hold.__exit__, None, None, None)
