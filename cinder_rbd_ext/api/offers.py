@@ -79,12 +79,15 @@ class Offer:
     ) -> list[tuple[request.Request, backend.BackendSettings]]:
         """Return what metadata asks for, of each back end.
 
-        :raises OptionError: for what can't be asked of one of them
+        :raises OptionError: for what can't be asked of one of them, or not
+            by a tenant
         """
-        return [
-            (request.read(metadata, self.specs, settings), settings)
-            for settings in self.settings
-        ]
+        found = []
+        for settings in self.settings:
+            request.check_tenant(metadata, self.specs, settings)
+            asked = request.read(metadata, self.specs, settings)
+            found.append((asked, settings))
+        return found
 
     @property
     def multiattach(self) -> bool:
