@@ -22,7 +22,7 @@ from tests.cloud import base
 _PATH = '/os-rbd-volume-options'
 _VALUES = {
     'rbd:object_size': {'rbd:object_size': '1M'},
-    'rbd:stripe_unit': {'rbd:stripe_unit': '4K', 'rbd:stripe_count': '2'},
+    'set_layout': {'rbd:stripe_unit': '4K', 'rbd:stripe_count': '2'},
     'rbd:object_map': {'rbd:object_map': 'true'},
     'rbd:features': {'rbd:features': 'layering'},
     'rbd:cache_mode': {'rbd:cache_mode': 'none'},
@@ -49,12 +49,18 @@ class RolesTest(base.CloudTestCase):
         identity.assign_project_role_to_user(
             project, user, identity.find_role(role)
         )
+        # Nothing of what the environment says about other users.
         return openstack.connect(
-            auth_url=self.tenant.config.auth['auth_url'],
-            username=name,
-            password=password,
-            project_id=project.id,
-            user_domain_name='Default',
+            load_yaml_config=False,
+            load_envvars=False,
+            auth_type='password',
+            auth={
+                'auth_url': self.tenant.config.auth['auth_url'],
+                'username': name,
+                'password': password,
+                'project_id': project.id,
+                'user_domain_name': 'Default',
+            },
             region_name=self.tenant.config.region_name,
         )
 
