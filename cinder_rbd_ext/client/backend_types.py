@@ -1,0 +1,87 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volume types for RBD back ends, made where none is there."""
+
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import keys
+
+BACKEND_NAME = 'volume_backend_name'
+
+Record = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What is done for a back end.
+
+    :ivar backend: its ``volume_backend_name``
+    :ivar volume_type: the type's name
+    :ivar action: ``there``, ``make``, or ``name is taken``
+    :ivar specs: extra specs of the type to make
+    """
+
+    backend: str
+    volume_type: str
+    action: str
+    specs: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a type is to be made."""
+        return self.action == 'make'
+
+
+def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
+    """Return what is to be done for each back end with our driver.
+
+    A type that somebody has linked to the back end is left as it is, and so
+    is one that has the name but another purpose.
+    """
+    there = list(types)
+    names = {each['name'] for each in there}
+    linked = {
+        (each['extra_specs'] or {}).get(BACKEND_NAME): each['name']
+        for each in reversed(there)
+    }
+    outcomes = {}
+    for pool in pools:
+        report = pool['capabilities']
+        backend = report.get(BACKEND_NAME)
+        if report.get('rbd_volume_options') is not True or not backend:
+            continue
+        if backend in linked:
+            outcomes[backend] = Outcome(backend, linked[backend], 'there')
+        elif backend in names:
+            outcomes[backend] = Outcome(backend, backend, 'name is taken')
+        else:
+            specs = _specs(backend, report)
+            outcomes[backend] = Outcome(backend, backend, 'make', specs)
+    return [outcomes[backend] for backend in sorted(outcomes)]
+
+
+def _specs(backend: str, report: Record) -> dict[str, str]:
+    """Return extra specs that suit most volumes of a back end.
+
+    The object map makes deleting and resizing fast; it is left out where the
+    operator has said anything about features.
+    """
+    specs = {BACKEND_NAME: backend}
+    if (
+        report.get('rbd_volume_object_map') is None
+        and report.get('rbd_volume_features') is None
+    ):
+        specs[keys.OBJECT_MAP] = 'true'
+    return specs

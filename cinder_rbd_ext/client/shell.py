@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext``: commands for operators."""
+
+import argparse
+from collections.abc import Sequence
+from importlib import metadata
+import sys
+from typing import Any
+
+from cliff import app
+from cliff import commandmanager
+from cliff import lister
+import openstack
+
+from cinder_rbd_ext.client import backend_types
+from cinder_rbd_ext.client import volume_rbd
+
+DISTRIBUTION = 'rbd-volume-options'
+_DESCRIPTION = 'Made by cinder-rbd-ext types ensure'
+
+
+class EnsureTypes(lister.Lister):
+    """Make a volume type for each RBD back end that has none
+
+    What is there is never changed or deleted.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Show what would be made, and make nothing',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Make what is missing; return what was done."""
+        shell: Any = self.app
+        api = shell.block_storage()
+        pools = volume_rbd.answer(
+            api.get('/scheduler-stats/get_pools?detail=True')
+        )['pools']
+        types = volume_rbd.answer(api.get('/types?is_public=None'))
+        outcomes = backend_types.plan(pools, types['volume_types'])
+        for each in outcomes:
+            if each.is_new and not parsed_args.dry_run:
+                body = {
+                    'name': each.volume_type,
+                    'description': _DESCRIPTION,
+                    'extra_specs': each.specs,
+                }
+                volume_rbd.answer(
+                    api.post('/types', json={'volume_type': body})
+                )
+        rows: list[tuple[str, ...]] = [
+            (
+                each.backend,
+                each.volume_type,
+                each.action,
+                ', '.join(f'{k}={v}' for k, v in sorted(each.specs.items())),
+            )
+            for each in outcomes
+        ]
+        return ('Back end', 'Volume type', 'Action', 'Extra specs'), rows
+
+
+class Shell(app.App):
+    """The application; the cloud is that of OS_CLOUD or OS_* variables."""
+
+    def __init__(self) -> None:
+        commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
+        commands.add_command('types ensure', EnsureTypes)
+        super().__init__(
+            description='Commands for operators of RBD volume options',
+            version=metadata.version(DISTRIBUTION),
+            command_manager=commands,
+        )
+
+    def build_option_parser(
+        self, *args: Any, **kwargs: Any
+    ) -> argparse.ArgumentParser:
+        """Add the cloud to the options of every command."""
+        parser: argparse.ArgumentParser = super().build_option_parser(
+            *args, **kwargs
+        )
+        parser.add_argument(
+            '--os-cloud',
+            metavar='<name>',
+            help='Cloud of clouds.yaml (default: OS_CLOUD, or OS_* variables)',
+        )
+        return parser
+
+    def block_storage(self) -> Any:
+        """Return Cinder's API as the user that options name."""
+        return openstack.connect(cloud=self.options.os_cloud).block_storage
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    status: int = Shell().run(list(sys.argv[1:] if argv is None else argv))
+    return status

@@ -1,0 +1,261 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``openstack volume rbd``: options of types, what was made, creation."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse
+
+from osc_lib import exceptions
+from osc_lib.command import command
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import sizes
+
+_ROUTE = '/os-rbd-volume-options'
+_ATTRIBUTE = 'os-rbd-volume-options:'
+_MADE = (
+    keys.OBJECT_SIZE,
+    keys.STRIPE_UNIT,
+    keys.STRIPE_COUNT,
+    keys.FEATURES,
+    keys.DATA_POOL,
+)
+
+Record = dict[str, Any]
+Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+def answer(response: Any) -> Record:
+    """Return what Cinder answers; its own words where it refuses."""
+    if response.status_code >= 400:
+        try:
+            (fault,) = response.json().values()
+            text = fault['message']
+        except (AttributeError, KeyError, TypeError, ValueError):
+            text = response.text
+        raise exceptions.CommandError(f'{text} (HTTP {response.status_code})')
+    found: Record = response.json()
+    return found
+
+
+def allowed(option: Record) -> str:
+    """Return what may be given for a key, in a few words."""
+    if 'allowed' in option:
+        words = [str(each).lower() for each in option['allowed']]
+        return ', '.join(words) or 'nothing'
+    if option['type'] == 'size':
+        low, high = (
+            sizes.format_size(option[each]) for each in ('minimum', 'maximum')
+        )
+        return f'power of two, {low} to {high}'
+    if option['type'] == 'count':
+        return f'{option["minimum"]} to {option["maximum"]}'
+    return ''
+
+
+def rows_of_type(told: Record) -> Iterator[tuple[Any, ...]]:
+    """Return a row for each key of a type; one that says why for none."""
+    name = told['name']
+    if not told['supported']:
+        yield name, None, None, told['reason'], None, None
+    for key, each in told['options'].items():
+        default, origin = each['default'], each['default_from']
+        yield name, key, each['settable'], allowed(each), default, origin
+
+
+class RBDOptions(command.Lister):
+    """Show which RBD volume options a volume type offers, or all types"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'type',
+            metavar='<volume-type>',
+            nargs='?',
+            help='Volume type (name or ID; all that you see by default)',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        """Return the table."""
+        api = self.app.client_manager.sdk_connection.block_storage
+        if parsed_args.type:
+            name = parse.quote(parsed_args.type, safe='')
+            told = [answer(api.get(f'{_ROUTE}/{name}'))['volume_type']]
+        else:
+            told = answer(api.get(_ROUTE))['volume_types']
+        columns = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
+        return columns, [row for each in told for row in rows_of_type(each)]
+
+
+class ShowRBDVolume(command.Lister):
+    """Show layout, features and cache mode of a volume, and their origin"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'volume', metavar='<volume>', help='Volume (name or ID)'
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        """Return the table."""
+        api = self.app.client_manager.sdk_connection.block_storage
+        ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
+        volume = answer(api.get(f'/volumes/{ident}'))['volume']
+        name = parse.quote(volume['volume_type'] or '', safe='')
+        told = answer(api.get(f'{_ROUTE}/{name}'))['volume_type']
+        return ('Key', 'Value', 'From'), list(rows_of_volume(volume, told))
+
+
+def rows_of_volume(
+    volume: Record, told: Record
+) -> Iterator[tuple[str, Any, str]]:
+    """Return a row for each thing that was made, and where it came from.
+
+    :param told: what the volume's type offers
+    """
+    for key in _MADE:
+        name = key.removeprefix(keys.PREFIX)
+        value = volume.get(f'{_ATTRIBUTE}{name}')
+        if isinstance(value, list):
+            value = ','.join(value)
+        yield key, value, _origin(key, volume, told)
+    mode = volume['metadata'].get(keys.CACHE_MODE)
+    option = told['options'].get(keys.CACHE_MODE) or {}
+    yield (
+        keys.CACHE_MODE,
+        mode or option.get('default'),
+        _origin(keys.CACHE_MODE, volume, told),
+    )
+    attached = volume.get(f'{_ATTRIBUTE}cache_modes') or {}
+    for ident, made_with in attached.items():
+        yield f'attachment {ident}', made_with, 'when it was attached'
+
+
+def _origin(key: str, volume: Record, told: Record) -> str:
+    """Return who decided, as far as the API tells."""
+    asked = volume['metadata']
+    if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
+        return errors.Origin.VOLUME_METADATA.label
+    option = told['options'].get(key) or {}
+    origin: str | None = option.get('default_from')
+    if origin == errors.Origin.VOLUME_TYPE.label:
+        return origin
+    if volume.get('source_volid') or volume.get('snapshot_id'):
+        return errors.Origin.SOURCE_VOLUME.label
+    return origin or errors.Origin.CLUSTER.label
+
+
+def _checked(parser: Callable[[str], Any]) -> Callable[[str], str]:
+    """Return an argument's type: checked here, sent as it was written."""
+
+    def value(text: str) -> str:
+        try:
+            parser(text)
+        except errors.OptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return text
+
+    return value
+
+
+class CreateRBDVolume(command.ShowOne):
+    """Create a volume with RBD volume options"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add = parser.add_argument
+        add('name', metavar='<name>', help='Name of the volume')
+        add('--size', metavar='<GiB>', type=int, help='Size in GiB')
+        add('--type', metavar='<volume-type>', help='Volume type')
+        source = parser.add_mutually_exclusive_group()
+        for option, what in (
+            ('--image', 'Glance image'),
+            ('--snapshot', 'snapshot'),
+            ('--source', 'volume'),
+        ):
+            source.add_argument(
+                option, metavar='<id>', help=f'ID of a {what} to make it from'
+            )
+        _add_options(parser)
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Create the volume; return what Cinder says of it."""
+        body = {'volume': request_of(parsed_args)}
+        api = self.app.client_manager.sdk_connection.block_storage
+        made = answer(api.post('/volumes', json=body))['volume']
+        shown = ('id', 'name', 'status', 'size', 'volume_type', 'metadata')
+        return shown, tuple(made[each] for each in shown)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    for option, metavar, check in (
+        ('--object-size', '<size>', layout.parse_object_size),
+        ('--stripe-unit', '<size>', layout.parse_stripe_unit),
+        ('--stripe-count', '<count>', layout.parse_stripe_count),
+        ('--features', '<name,...>', features.parse_features),
+    ):
+        key = f'{keys.PREFIX}{option[2:].replace("-", "_")}'
+        add(
+            option,
+            metavar=metavar,
+            type=_checked(check),
+            help=keys.KEYS[key].summary,
+        )
+    add(
+        '--object-map',
+        action=argparse.BooleanOptionalAction,
+        help=keys.KEYS[keys.OBJECT_MAP].summary,
+    )
+    add(
+        '--cache-mode',
+        choices=[mode.value for mode in cache_modes.CacheMode],
+        help=keys.KEYS[keys.CACHE_MODE].summary,
+    )
+
+
+def request_of(parsed_args: argparse.Namespace) -> Record:
+    """Return the request for a volume; what isn't given isn't sent."""
+    given = vars(parsed_args)
+    metadata = {}
+    for key in keys.VOLUME_KEYS:
+        value = given.get(key.removeprefix(keys.PREFIX))
+        if value is not None:
+            metadata[key] = str(value)
+            if isinstance(value, bool):
+                metadata[key] = metadata[key].lower()
+    request = {
+        'name': parsed_args.name,
+        'size': parsed_args.size,
+        'volume_type': parsed_args.type,
+        'imageRef': parsed_args.image,
+        'snapshot_id': parsed_args.snapshot,
+        'source_volid': parsed_args.source,
+        'metadata': metadata,
+    }
+    return {name: value for name, value in request.items() if value}

@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.client.backend_types."""
+
+from typing import Any
+
+from cinder_rbd_ext.client import backend_types
+from tests.unit import base
+
+
+def _pool(name: str | None, **report: Any) -> Any:
+    report.setdefault('rbd_volume_options', True)
+    return {'capabilities': {'volume_backend_name': name, **report}}
+
+
+def _type(name: str, **specs: str) -> Any:
+    return {'name': name, 'extra_specs': specs}
+
+
+class PlanTest(base.TestCase):
+    """What is made, and what is left alone."""
+
+    def _actions(self, pools: Any, types: Any) -> Any:
+        return {
+            each.backend: (each.volume_type, each.action)
+            for each in backend_types.plan(pools, types)
+        }
+
+    def test_plan(self) -> None:
+        pools = [
+            _pool('one'),
+            _pool('one'),
+            _pool('two'),
+            _pool('three'),
+            _pool('lvm', rbd_volume_options=False),
+            _pool(None),
+        ]
+        types = [
+            _type('fast', volume_backend_name='two'),
+            _type('three', volume_backend_name='lvm'),
+        ]
+        self.assertEqual(
+            {
+                'one': ('one', 'make'),
+                'two': ('fast', 'there'),
+                'three': ('three', 'name is taken'),
+            },
+            self._actions(pools, types),
+        )
+
+    def test_twice_is_once(self) -> None:
+        pools = [_pool('one')]
+        (made,) = backend_types.plan(pools, [])
+        self.assertTrue(made.is_new)
+        types = [_type(made.volume_type, **made.specs)]
+        self.assertEqual(
+            {'one': ('one', 'there')}, self._actions(pools, types)
+        )
+
+    def test_specs(self) -> None:
+        (made,) = backend_types.plan([_pool('one')], [])
+        wanted = {'volume_backend_name': 'one', 'rbd:object_map': 'true'}
+        self.assertEqual(wanted, made.specs)
+        for said in (
+            {'rbd_volume_object_map': False},
+            {'rbd_volume_features': 'layering'},
+        ):
+            (made,) = backend_types.plan([_pool('one', **said)], [])
+            self.assertEqual({'volume_backend_name': 'one'}, made.specs)

@@ -1,0 +1,80 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.client.shell."""
+
+import json
+from typing import Any
+from unittest import mock
+
+import requests
+
+from cinder_rbd_ext.client import shell
+from tests.unit import base
+
+_POOLS = [
+    {
+        'name': 'host@one#one',
+        'capabilities': {
+            'volume_backend_name': 'one',
+            'rbd_volume_options': True,
+        },
+    }
+]
+
+
+class _Cinder:
+    """As much of Cinder as the commands use; keeps the types."""
+
+    def __init__(self) -> None:
+        self.types: list[Any] = []
+
+    def _response(self, body: Any) -> requests.Response:
+        response = requests.Response()
+        response.status_code = 200
+        response._content = json.dumps(body).encode()
+        return response
+
+    def get(self, path: str) -> requests.Response:
+        if path.startswith('/types'):
+            return self._response({'volume_types': self.types})
+        return self._response({'pools': _POOLS})
+
+    def post(self, path: str, json: Any) -> requests.Response:
+        self.types.append(json['volume_type'])
+        return self._response(json)
+
+
+class EnsureTypesTest(base.TestCase):
+    """cinder-rbd-ext types ensure."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = _Cinder()
+        for target, value in (
+            ('cinder_rbd_ext.client.shell.Shell.block_storage', self.cinder),
+            ('importlib.metadata.version', '1'),
+        ):
+            patch = mock.patch(target, autospec=True, return_value=value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_dry_run_makes_nothing(self) -> None:
+        self.assertEqual(0, shell.main(['types', 'ensure', '--dry-run']))
+        self.assertEqual([], self.cinder.types)
+
+    def test_twice(self) -> None:
+        for _ in range(2):
+            self.assertEqual(0, shell.main(['types', 'ensure']))
+            (made,) = self.cinder.types
+        self.assertEqual('one', made['name'])
+        self.assertEqual('one', made['extra_specs']['volume_backend_name'])

@@ -1,0 +1,164 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.client.volume_rbd."""
+
+import argparse
+import types
+from typing import Any
+
+from osc_lib import exceptions
+import requests
+
+from cinder_rbd_ext.client import volume_rbd
+from tests.unit import base
+
+_OPTION = {'settable': True, 'default': None, 'default_from': None}
+_RBD = {
+    'name': 'rbd',
+    'supported': True,
+    'options': {
+        'rbd:object_size': {
+            **_OPTION,
+            'type': 'size',
+            'minimum': 4096,
+            'maximum': 1 << 25,
+            'default': 1 << 22,
+            'default_from': 'backend configuration',
+        },
+        'rbd:stripe_count': {
+            **_OPTION,
+            'type': 'count',
+            'minimum': 1,
+            'maximum': 64,
+            'default': 8,
+            'default_from': 'volume type',
+        },
+        'rbd:object_map': {
+            **_OPTION,
+            'type': 'boolean',
+            'allowed': [False, True],
+        },
+        'rbd:data_pool': {**_OPTION, 'type': 'pool'},
+    },
+}
+_FAKE = {
+    'name': 'fake',
+    'supported': False,
+    'reason': 'none of ours',
+    'options': {},
+}
+
+
+def _response(status: int, body: bytes) -> requests.Response:
+    response = requests.Response()
+    response.status_code = status
+    response._content = body
+    return response
+
+
+class CommandTest(base.TestCase):
+    """What is asked, and what is shown."""
+
+    def _parsed(self, command: Any, *words: str) -> argparse.Namespace:
+        app = types.SimpleNamespace()
+        parsed: argparse.Namespace = (
+            command(app, None).get_parser('x').parse_args(words)
+        )
+        return parsed
+
+    def _request(self, *words: str) -> Any:
+        parsed = self._parsed(volume_rbd.CreateRBDVolume, *words)
+        return volume_rbd.request_of(parsed)
+
+    def test_options(self) -> None:
+        rows = list(volume_rbd.rows_of_type(_RBD))
+        wanted = [
+            'power of two, 4 KiB to 32 MiB',
+            '1 to 64',
+            'false, true',
+            '',
+        ]
+        self.assertEqual(wanted, [row[3] for row in rows])
+        (row,) = volume_rbd.rows_of_type(_FAKE)
+        self.assertEqual(('fake', 'none of ours'), (row[0], row[3]))
+
+    def test_where_values_came_from(self) -> None:
+        volume = {
+            'metadata': {'rbd:object_map': 'true', 'rbd:cache_mode': 'none'},
+            'os-rbd-volume-options:object_size': 1 << 20,
+            'os-rbd-volume-options:features': ['layering', 'object-map'],
+            'os-rbd-volume-options:cache_modes': {'1': 'writeback'},
+        }
+        rows = list(volume_rbd.rows_of_volume(volume, _RBD))
+        found = {key: (value, origin) for key, value, origin in rows}
+        self.assertEqual(
+            {
+                'rbd:object_size': (1 << 20, 'backend configuration'),
+                'rbd:stripe_unit': (None, 'Ceph configuration'),
+                'rbd:stripe_count': (None, 'volume type'),
+                'rbd:features': ('layering,object-map', 'volume metadata'),
+                'rbd:data_pool': (None, 'Ceph configuration'),
+                'rbd:cache_mode': ('none', 'volume metadata'),
+                'attachment 1': ('writeback', 'when it was attached'),
+            },
+            found,
+        )
+        rows = list(
+            volume_rbd.rows_of_volume({**volume, 'snapshot_id': '2'}, _RBD)
+        )
+        self.assertEqual('source volume', rows[0][2])
+
+    def test_create(self) -> None:
+        self.assertEqual(
+            {'name': 'v', 'size': 1}, self._request('v', '--size=1')
+        )
+        found = self._request(
+            *('v', '--size', '8', '--type', 'rbd', '--object-size', '4M'),
+            *('--stripe-unit', '64K', '--stripe-count', '1'),
+            *('--no-object-map', '--cache-mode', 'writeback'),
+        )
+        self.assertEqual(
+            {
+                'rbd:object_size': '4M',
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '1',
+                'rbd:object_map': 'false',
+                'rbd:cache_mode': 'writeback',
+            },
+            found['metadata'],
+        )
+        found = self._request('v', '--object-map', '--source', '1')
+        self.assertEqual('1', found['source_volid'])
+        self.assertEqual({'rbd:object_map': 'true'}, found['metadata'])
+
+    def test_create_checks_at_once(self) -> None:
+        for words in (
+            ('--object-size', '3M'),
+            ('--stripe-count', '0'),
+            ('--features', 'object-map'),
+            ('--cache-mode', 'fast'),
+            ('--image', '1', '--source', '2'),
+        ):
+            self.assertRaises(SystemExit, self._request, 'v', *words)
+
+    def test_refused(self) -> None:
+        body = b'{"badRequest": {"code": 400, "message": "because"}}'
+        for response, text in (
+            (_response(400, body), 'because (HTTP 400)'),
+            (_response(502, b'<html>'), '<html> (HTTP 502)'),
+        ):
+            error = self.assertRaises(
+                exceptions.CommandError, volume_rbd.answer, response
+            )
+            self.assertEqual(text, str(error))
+        self.assertEqual({}, volume_rbd.answer(_response(200, b'{}')))
