@@ -19,6 +19,8 @@ extensions = [
     'openstackdocstheme',
     'oslo_config.sphinxconfiggen',
     'oslo_config.sphinxext',
+    'oslo_policy.sphinxext',
+    'oslo_policy.sphinxpolicygen',
 ]
 
 # The suite has no repository at opendev.org that the theme could link to.
@@ -36,6 +38,13 @@ html_theme_options = {'show_other_versions': False}
 config_generator_config_file = [
     (
         '../../etc/oslo-config-generator/cinder_rbd_ext.conf',
+        '_static/cinder_rbd_ext',
+    ),
+]
+
+policy_generator_config_file = [
+    (
+        '../../etc/oslo-policy-generator/cinder_rbd_ext.conf',
         '_static/cinder_rbd_ext',
     ),
 ]

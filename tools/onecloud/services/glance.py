@@ -17,6 +17,7 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
+from onecloud import venvs
 from onecloud.service import CatalogEntry
 from onecloud.service import Program
 from onecloud.service import Service
@@ -60,10 +61,20 @@ class Glance(Service):
         return (self.cloud.uwsgi(self, environ, (self.conf,)),)
 
     def initialise(self) -> None:
-        """Make its schema."""
+        """Make its schema; load our metadata definitions."""
         self.state.once('glance-schema', self._sync)
+        self.state.once('glance-metadefs', self._load_metadefs)
 
     def _sync(self) -> None:
         manage = self.cloud.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
         self.cloud.execute('glance-manage', manage, *conf, 'db_sync')
+
+    def _load_metadefs(self) -> None:
+        """Load the keys that Horizon's metadata editor is to offer."""
+        manage = self.cloud.venv.program('glance-manage')
+        conf = ('--config-file', str(self.conf))
+        folder = str(venvs.CHECKOUT / 'etc' / 'metadefs')
+        self.cloud.execute(
+            'glance-manage', manage, *conf, 'db_load_metadefs', folder
+        )
