@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from typing import Any
+import uuid
 
 from tests.cloud import base
 
@@ -108,7 +109,7 @@ class ImageTest(base.CloudTestCase):
                     check=True,
                 )
             image = self.tenant.image.create_image(
-                f'test-{disk_format}',
+                f'test-{uuid.uuid4().hex[:8]}',
                 filename=str(path),
                 disk_format=disk_format,
                 container_format='bare',
