@@ -17,10 +17,10 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
-from onecloud import venvs
 from onecloud.service import CatalogEntry
 from onecloud.service import Program
 from onecloud.service import Service
+from onecloud.state import CHECKOUT
 
 
 class Glance(Service):
@@ -74,7 +74,7 @@ class Glance(Service):
         """Load the keys that Horizon's metadata editor is to offer."""
         manage = self.cloud.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
-        folder = str(venvs.CHECKOUT / 'etc' / 'metadefs')
+        folder = str(CHECKOUT / 'etc' / 'metadefs')
         self.cloud.execute(
             'glance-manage', manage, *conf, 'db_load_metadefs', folder
         )
