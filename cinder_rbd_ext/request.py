@@ -131,10 +131,19 @@ def check_tenant(
     allowed = options.parse(
         specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
     ).tenant_options
-    limits.check_tenant_keys(
-        frozenset(options.ours(metadata)) & frozenset(keys.VOLUME_KEYS),
-        settings.limits.tenant_options if allowed is None else allowed,
-    )
+    try:
+        limits.check_tenant_keys(
+            frozenset(options.ours(metadata)) & frozenset(keys.VOLUME_KEYS),
+            settings.limits.tenant_options if allowed is None else allowed,
+        )
+    except errors.OptionError as error:
+        raise errors.OptionError(
+            error.key,
+            metadata[error.key],
+            error.reason,
+            error.allowed,
+            error.origin,
+        ) from None
 
 
 def metadata_of(volume: Any) -> dict[str, str]:

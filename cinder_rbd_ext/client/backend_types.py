@@ -52,10 +52,12 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     """
     there = list(types)
     names = {each['name'] for each in there}
-    linked = {
-        (each['extra_specs'] or {}).get(BACKEND_NAME): each['name']
-        for each in reversed(there)
-    }
+    linked: dict[str, str] = {}
+    for each in sorted(there, key=lambda each: str(each['name'])):
+        backend = (each['extra_specs'] or {}).get(BACKEND_NAME)
+        # Of several the one that is called like the back end is shown.
+        if backend and (backend not in linked or each['name'] == backend):
+            linked[backend] = each['name']
     outcomes = {}
     for pool in pools:
         report = pool['capabilities']

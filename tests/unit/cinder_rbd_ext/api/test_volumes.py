@@ -77,7 +77,11 @@ class CreateTest(base.ApiTestCase):
         (
             {'rbd:object_size': '4M'},
             {'volume_type': 'rbd2'},
-            ('not for tenants to set', 'rbd:stripe_unit, rbd:cache_mode'),
+            (
+                "rbd:object_size = '4M'",
+                'not for tenants to set',
+                'rbd:stripe_unit, rbd:cache_mode',
+            ),
         ),
         (
             {'rbd:cache_mode': 'directsync'},

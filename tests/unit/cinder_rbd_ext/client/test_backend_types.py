@@ -47,6 +47,7 @@ class PlanTest(base.TestCase):
         ]
         types = [
             _type('fast', volume_backend_name='two'),
+            _type('zwei', volume_backend_name='two'),
             _type('three', volume_backend_name='lvm'),
         ]
         self.assertEqual(
@@ -66,6 +67,15 @@ class PlanTest(base.TestCase):
         self.assertEqual(
             {'one': ('one', 'there')}, self._actions(pools, types)
         )
+
+    def test_the_one_with_the_name_is_shown(self) -> None:
+        types = [
+            _type(name, volume_backend_name='one') for name in ('a', 'one')
+        ]
+        for order in (types, types[::-1]):
+            self.assertEqual(
+                {'one': ('one', 'there')}, self._actions([_pool('one')], order)
+            )
 
     def test_specs(self) -> None:
         (made,) = backend_types.plan([_pool('one')], [])
