@@ -88,11 +88,13 @@ class _Read:
     def __init__(self, image: Any, start: int, length: int) -> None:
         self._start = start
         self._length = length
-        self._data: bytes | None = None
-        self._completion = image.aio_read(start, length, self._done)
-
-    def _done(self, completion: Any, data: bytes | None) -> None:
-        self._data = data
+        # A list, and not this object: that would be a circle, through the
+        # completion, and hold the data until Python looks for such.
+        self._found: list[bytes | None] = []
+        found = self._found
+        self._completion = image.aio_read(
+            start, length, lambda completion, data: found.append(data)
+        )
 
     def wait(self) -> None:
         self._completion.wait_for_complete_and_cb()
@@ -100,12 +102,13 @@ class _Read:
     def data(self) -> bytes:
         self.wait()
         result = self._completion.get_return_value()
-        if result < 0 or self._data is None:
+        data = self._found.pop() if self._found else None
+        if result < 0 or data is None:
             raise stock.rbd.OSError('error reading image', errno=-result)
-        if len(self._data) != self._length:
+        if len(data) != self._length:
             # Somebody has made the image smaller.
             raise exceptions.BackendException(
                 i18n._('RBD image ended at %d bytes')
-                % (self._start + len(self._data))
+                % (self._start + len(data))
             )
-        return self._data
+        return data

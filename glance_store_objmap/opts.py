@@ -97,7 +97,7 @@ STORE_OPTS: list[cfg.Opt] = [
         max=MAX_DEPTH,
         help=(
             'How many reads of a download are in flight at a time, each of '
-            'rbd_store_chunk_size but at most 8 MiB.'
+            'rbd_store_chunk_size but at most 4 MiB.'
         ),
     ),
 ]

@@ -43,6 +43,9 @@ _LIMITS = limits.Limits(
 #: besides those in flight.
 MAX_PIECE = 8 * sizes.MIB
 
+#: librbd holds what it reads twice more, in messages and in its own buffers.
+MAX_READ = 4 * sizes.MIB
+
 
 @dataclasses.dataclass(frozen=True)
 class StoreSettings:
@@ -97,8 +100,13 @@ class StoreSettings:
 
     @property
     def piece(self) -> int:
-        """Bytes that are read and written at a time."""
+        """Bytes that are written at a time."""
         return min(self.chunk_size, MAX_PIECE)
+
+    @property
+    def read_piece(self) -> int:
+        """Bytes that are read at a time."""
+        return min(self.chunk_size, MAX_READ)
 
     def plan(self, base: plan.ImageState, size: int) -> plan.ImagePlan:
         """Return how an image is to be made.

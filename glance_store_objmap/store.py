@@ -268,7 +268,7 @@ class Store(stock.Store):
             place.image,
             offset,
             chunk_size,
-            self.settings.piece,
+            self.settings.read_piece,
             self.settings.read_depth,
         )
         return reader, left if chunk_size is None else min(chunk_size, left)

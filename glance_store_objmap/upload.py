@@ -146,9 +146,8 @@ def _failure(number: int) -> Exception:
 def is_zero(piece: bytes) -> bool:
     """Return whether a piece is all zeros.
 
-    By comparison, which stops at the first byte that isn't, and else takes a
-    hundredth of the time of ``any(piece)``.
+    By a comparison of bytes, which stops at the first one that isn't, and
+    else takes a hundredth of the time of ``any(piece)``.
     """
-    if len(piece) > len(_ZEROS):
-        return not any(piece)
-    return memoryview(_ZEROS)[: len(piece)] == piece
+    whole = len(piece) == len(_ZEROS)
+    return piece == (_ZEROS if whole else bytes(len(piece)))

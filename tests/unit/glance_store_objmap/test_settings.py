@@ -71,11 +71,12 @@ class SettingsTest(base.TestCase):
             found.plan(BASE, 12345).layout,
         )
 
-    @ddt.data((1, MIB), (8, 8 * MIB), (32, 8 * MIB))
+    @ddt.data((1, MIB, MIB), (8, 8 * MIB, 4 * MIB), (32, 8 * MIB, 4 * MIB))
     @ddt.unpack
-    def test_piece(self, chunk: int, piece: int) -> None:
+    def test_pieces(self, chunk: int, piece: int, read_piece: int) -> None:
         found = read(rbd_store_chunk_size=chunk)
         self.assertEqual(piece, found.piece)
+        self.assertEqual(read_piece, found.read_piece)
         self.assertEqual(chunk * MIB, found.chunk_size)
 
     @ddt.data(
