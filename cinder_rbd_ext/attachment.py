@@ -42,11 +42,10 @@ def cache_mode(
 
     :raises OptionError: for a mode that is none, or not allowed
     """
-    asked = request.read(
-        _relevant(request.metadata_of(volume)),
-        _relevant(request.specs_of(volume.volume_type)),
-        settings,
-    )
+    metadata = _relevant(request.metadata_of(volume))
+    specs = _relevant(request.specs_of(volume.volume_type))
+    request.check_tenant(metadata, specs, settings)
+    asked = request.read(metadata, specs, settings)
     choice = asked.resolve().cache_mode
     if volume.multiattach:
         return cache_modes.CacheMode.NONE

@@ -72,6 +72,7 @@ class Creation:
         self.undo = contextlib.ExitStack()
         self._planner = planner
         self._remove = remove
+        self._undoing = False
 
     def plan(
         self, base: plan.ImageState, parent: plan.ImageState | None = None
@@ -105,8 +106,14 @@ class Creation:
         self.failure = None
         self.was_made()
 
+    @property
+    def is_to_be_undone(self) -> bool:
+        """Whether it failed, so that stock's clean-up is to be left out."""
+        return self.failure is not None and not self._undoing
+
     def fail(self) -> None:
         """Undo what was done; what can't be undone is logged."""
+        self._undoing = True
         try:
             self.undo.close()
         except Exception:

@@ -191,11 +191,14 @@ class RBDExtDriver(image_making.ImageMakingDriver):
         return update
 
     def _undo_rename(self, name: str, original: str) -> None:
-        with rbd.RADOSClient(self) as client:
-            try:
+        try:
+            with rbd.RADOSClient(self) as client:
                 self.RBDProxy().rename(client.ioctx, name, original)
-            except self.rbd.ImageNotFound:
-                LOG.debug('%s was not renamed to %s', original, name)
+        except self.rbd.ImageNotFound:
+            LOG.debug('%s was not renamed to %s', original, name)
+        except Exception:
+            # Not raised: it would hide the failure that this is to undo.
+            LOG.exception('Could not rename %s to %s', name, original)
 
     def update_migrated_volume(
         self,
@@ -211,6 +214,11 @@ class RBDExtDriver(image_making.ImageMakingDriver):
         )
         record.made(volume.id, state)
         return update
+
+    def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
+        """Close a connection, and first the images that stock left open."""
+        self.rbd.close_images(ioctx)
+        super()._disconnect_from_rados(client, ioctx)
 
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()

@@ -17,7 +17,6 @@ import contextlib
 import functools
 from typing import Any
 
-from cinder import utils
 from cinder.volume.drivers import rbd
 from oslo_concurrency import processutils
 from oslo_log import log as logging
@@ -25,6 +24,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import image_lookup
 from cinder_rbd_ext import images
 from cinder_rbd_ext import librbd
 from cinder_rbd_ext import opts
@@ -34,7 +34,6 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -47,11 +46,10 @@ Update = dict[str, Any]
 _FROM_SOURCE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
 
 
-class ImageMakingDriver(rbd.RBDDriver):
+class ImageMakingDriver(image_lookup.ImageLookupDriver):
     """The stock driver, making each image as its volume asks."""
 
     # Set by the stock driver, untyped, and replaced here.
-    rbd: Any
     _execute: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -203,7 +201,12 @@ class ImageMakingDriver(rbd.RBDDriver):
     def _new_creation(
         self, volume: Any, source: Any
     ) -> creation_module.Creation:
-        asked = request.of_volume(volume, volume.volume_type, self.settings)
+        asked = request.of_volume(
+            volume,
+            volume.volume_type,
+            self.settings,
+            moved=sources.is_moved(volume),
+        )
         levels = []
         if source is not None:
             state = self._state_of(source.name)
@@ -292,49 +295,6 @@ class ImageMakingDriver(rbd.RBDDriver):
             layout.ImageLayout(1 << order, striping),
             features.from_mask(mask),
         )
-
-    # What is in the pool
-
-    def _state_of(self, name: str) -> plan.ImageState:
-        with rbd.RBDVolumeProxy(self, name, read_only=True) as image:
-            state: plan.ImageState = self.rbd.state_of(image)
-        return state
-
-    def _exists(self, name: str) -> bool:
-        try:
-            with rbd.RBDVolumeProxy(self, name, read_only=True):
-                return True
-        except self.rbd.ImageNotFound:
-            return False
-
-    def _pool_name(self, pool_id: int) -> str:
-        with rbd.RADOSClient(self) as client:
-            return str(client.cluster.pool_reverse_lookup(pool_id))
-
-    def _check_pool(self, name: str, origin: errors.Origin) -> None:
-        with rbd.RADOSClient(self) as client:
-            if client.cluster.pool_exists(name):
-                return
-        raise errors.OptionError(
-            keys.DATA_POOL,
-            name,
-            'no such pool',
-            'a pool of the Ceph cluster',
-            origin,
-        )
-
-    def _undo_image(self, name: str) -> None:
-        with rbd.RADOSClient(self) as client:
-            utils.tpool_wrap(self.rbd).discard(client.ioctx, name)
-
-    def _undo_clone_snapshot(self, source: str, clone: str) -> None:
-        snapshot = f'{clone}.clone_snap'
-        with rbd.RBDVolumeProxy(self, source) as image:
-            if all(s['name'] != snapshot for s in image.list_snaps()):
-                return
-            if image.is_protected_snap(snapshot):
-                image.unprotect_snap(snapshot)
-            image.remove_snap(snapshot)
 
 
 @contextlib.contextmanager

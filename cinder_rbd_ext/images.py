@@ -26,6 +26,10 @@ from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
+# librbd's namespace of snapshots that people take; those of groups and those
+# that were removed while they had clones can't be opened by name.
+_BY_NAME = 0
+
 #: Image metadata that beats QEMU's cache mode, and that clones inherit.
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
@@ -97,7 +101,8 @@ def rebuild_object_maps(
 
     After the feature is enabled the maps say nothing yet, and everything
     that reads them falls back to looking at each object; librbd rebuilds
-    the head's and each snapshot's on its own.
+    the head's and each snapshot's on its own. A snapshot that was removed
+    and only waits for its last clone is left as it is.
 
     :param open_snapshot: a context manager that opens the image at a snapshot
     :returns: how many maps were rebuilt
@@ -109,6 +114,8 @@ def rebuild_object_maps(
         image.rebuild_object_map()
         rebuilt += 1
     for snapshot in list(image.list_snaps()):
+        if snapshot.get('namespace', _BY_NAME) != _BY_NAME:
+            continue
         with open_snapshot(snapshot['name']) as at_snapshot:
             if at_snapshot.flags():
                 at_snapshot.rebuild_object_map()

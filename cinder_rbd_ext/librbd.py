@@ -19,8 +19,10 @@ that they are made for. Everything else passes through.
 """
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 from typing import Any
+import weakref
 
 from oslo_log import log as logging
 
@@ -33,6 +35,9 @@ from rbd_volume_options import plan
 LOG = logging.getLogger(__name__)
 
 PoolName = Callable[[int], str]
+
+# What stock names the snapshot of a source by, after the volume to be.
+_CLONE_SNAPSHOT = '.clone_snap'
 
 
 class _Delegate:
@@ -62,18 +67,41 @@ class Librbd(_Delegate):
         super().__init__(module)
         self._creations = creations
         self._pool_name = pool_name
+        self._opened: dict[int, weakref.WeakSet[Image]] = {}
 
     def RBD(self) -> 'RBD':
         """Return the object that makes, clones and removes images."""
         return RBD(self._wrapped.RBD(), self)
 
-    def Image(self, *args: Any, **kwargs: Any) -> 'Image':
+    def Image(self, ioctx: Any, *args: Any, **kwargs: Any) -> 'Image':
         """Open an image."""
-        return Image(self._wrapped.Image(*args, **kwargs), self)
+        image = Image(self._wrapped.Image(ioctx, *args, **kwargs), self)
+        self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
+        return image
+
+    def close_images(self, ioctx: Any) -> None:
+        """Close what was opened in a context that is about to be closed.
+
+        Stock forgets the source of a clone that fails. An image that is
+        closed, or collected, after its connection waits for ever for threads
+        that have ended, and the whole volume service with it.
+        """
+        for image in self._opened.pop(id(ioctx), ()):
+            try:
+                image.close()
+            except Exception:
+                LOG.exception('Could not close an image')
 
     def creation_of(self, name: object) -> creation_module.Creation | None:
         """Return the creation under way for an image."""
         return self._creations.get(name)
+
+    def clone_of(self, snapshot: object) -> creation_module.Creation | None:
+        """Return the creation of a clone, by the source's snapshot for it."""
+        name = str(snapshot)
+        if not name.endswith(_CLONE_SNAPSHOT):
+            return None
+        return self._creations.get(name.removesuffix(_CLONE_SNAPSHOT))
 
     def read_state(self, ioctx: Any, name: str) -> plan.ImageState:
         """Return layout, features and data pool of an image."""
@@ -210,7 +238,7 @@ class RBD(_Delegate):
         an image that was there before; :class:`Creation` undoes it instead.
         """
         creation = self._librbd.creation_of(name)
-        if creation is not None and creation.failure is not None:
+        if creation is not None and creation.is_to_be_undone:
             LOG.debug('Removal of %s is left to the clean-up', name)
             return
         self._wrapped.remove(ioctx, name, *args, **kwargs)
@@ -243,16 +271,47 @@ class Image(_Delegate):
             given = {**kwargs, **arguments(how)}
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
+                with self._librbd.Image(dest_ioctx, dest_name) as copied:
+                    images.drop_cache_override(copied)
+                    creation.state = self._librbd.state_of(copied)
             except self._librbd.ImageExists:
                 raise
             except Exception:
                 # librbd leaves the part that it has copied.
                 self._librbd.discard(dest_ioctx, dest_name)
                 raise
-            copied = self._librbd.Image(dest_ioctx, dest_name)
-            try:
-                images.drop_cache_override(copied)
-                creation.state = self._librbd.state_of(copied)
-            finally:
-                copied.close()
         creation.was_made()
+
+    # The source's snapshot for a clone. When a step fails, stock's clean-up
+    # fails as well, on a snapshot that is not there or not protected, and
+    # hides the failure; Creation undoes it instead.
+
+    def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Take a snapshot; remember a failure."""
+        with self._noting(name):
+            self._wrapped.create_snap(name, *args, **kwargs)
+
+    def protect_snap(self, name: str) -> None:
+        """Protect a snapshot; remember a failure."""
+        with self._noting(name):
+            self._wrapped.protect_snap(name)
+
+    def unprotect_snap(self, name: str) -> None:
+        """Unprotect a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.unprotect_snap(name)
+
+    def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Remove a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.remove_snap(name, *args, **kwargs)
+
+    def _noting(
+        self, snapshot: str
+    ) -> contextlib.AbstractContextManager[None]:
+        creation = self._librbd.clone_of(snapshot)
+        return creation.noting() if creation else contextlib.nullcontext()
+
+    def _has_failed(self, snapshot: str) -> bool:
+        creation = self._librbd.clone_of(snapshot)
+        return creation is not None and creation.is_to_be_undone

@@ -63,15 +63,23 @@ class Request:
 
 
 def of_volume(
-    volume: Any, volume_type: Any, settings: backend.BackendSettings
+    volume: Any,
+    volume_type: Any,
+    settings: backend.BackendSettings,
+    moved: bool = False,
 ) -> Request:
     """Return what is asked for a volume.
 
     :param volume: Cinder's volume object
     :param volume_type: its type, or the one it is about to get; may be None
+    :param moved: whether an operator moves it here as it is, so that its
+        tenant may have set what this backend wouldn't let it set
     :raises OptionError: for what can't be asked, or not by a tenant
     """
-    return read(metadata_of(volume), specs_of(volume_type), settings)
+    metadata, specs = metadata_of(volume), specs_of(volume_type)
+    if not moved:
+        check_tenant(metadata, specs, settings)
+    return read(metadata, specs, settings)
 
 
 def read(
@@ -81,18 +89,13 @@ def read(
 ) -> Request:
     """Return what metadata and extra specs ask for.
 
-    :raises OptionError: for what can't be asked, or not by a tenant
+    :raises OptionError: for what can't be asked
     """
     type_options = options.parse(
         specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
     )
     volume_options = options.parse(
         metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-    )
-    allowed = type_options.tenant_options
-    limits.check_tenant_keys(
-        frozenset(options.ours(metadata)),
-        settings.limits.tenant_options if allowed is None else allowed,
     )
     levels = (
         precedence.Level(errors.Origin.VOLUME_METADATA, volume_options),
@@ -107,6 +110,25 @@ def read(
         levels,
         multiattach=specs.get(_MULTIATTACH) == _TRUE,
         replicated=specs.get(_REPLICATED) == _TRUE,
+    )
+
+
+def check_tenant(
+    metadata: Mapping[str, str],
+    specs: Mapping[str, str],
+    settings: backend.BackendSettings,
+) -> None:
+    """Check that a tenant may set the keys that it has set.
+
+    :raises OptionError: naming the first one that it may not, unless it is
+        no key for volumes at all, which :func:`read` says better
+    """
+    allowed = options.parse(
+        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+    ).tenant_options
+    limits.check_tenant_keys(
+        frozenset(options.ours(metadata)) & frozenset(keys.VOLUME_KEYS),
+        settings.limits.tenant_options if allowed is None else allowed,
     )
 
 

@@ -15,6 +15,8 @@
 import json
 from typing import Any
 
+from cinder import context
+from cinder import objects
 from oslo_config import cfg
 from oslo_utils import units
 
@@ -29,6 +31,9 @@ from rbd_volume_options import precedence
 
 CONF = cfg.CONF
 
+# How Cinder marks the volume that a host-assisted migration copies to.
+_TARGET = 'target:'
+
 
 def is_cached_image(volume: Any) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache.
@@ -37,6 +42,21 @@ def is_cached_image(volume: Any) -> bool:
     """
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
+
+
+def is_moved(volume: Any) -> bool:
+    """Return whether a volume is made only to move another one here.
+
+    That is an operator's doing, and what the tenant asked for was allowed
+    where the volume was made. Not so when the type changes on the way.
+    """
+    status = volume.migration_status or ''
+    if not status.startswith(_TARGET):
+        return False
+    moved = objects.Volume.get_by_id(
+        context.get_admin_context(), status[len(_TARGET) :]
+    )
+    return bool(moved.volume_type_id == volume.volume_type_id)
 
 
 def level_of(

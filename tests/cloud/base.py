@@ -194,7 +194,9 @@ class CloudTestCase(base.TestCase):
 
     def info(self, volume: str, pool: str = 'volumes') -> Record:
         """Return what ``rbd info`` says of a volume's image."""
-        record: Record = rbd('info', f'{pool}/volume-{volume}')
+        # A volume that was migrated within a pool keeps the image's new name.
+        name = self.show(volume)['os-vol-mig-status-attr:name_id'] or volume
+        record: Record = rbd('info', f'{pool}/volume-{name}')
         return record
 
     def check_made(self, volume: str, pool: str = 'volumes') -> Record:

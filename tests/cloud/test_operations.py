@@ -55,58 +55,70 @@ class OperationsTest(base.CloudTestCase):
         backup = answer['backup']['id']
         self.addCleanup(self.remove, backup, 'backups')
         self.wait_for(backup, kind='backups')
-        # To a new volume, which Cinder makes for it.
-        answer = self.request(
-            'POST', f'/backups/{backup}/restore', {'restore': {}}
+        made_of_it = self.created(backup_id=backup, metadata=base.ASKED)
+        self.check_made(made_of_it)
+        target = self.created(metadata=base.ASKED)
+        self.request(
+            'POST',
+            f'/backups/{backup}/restore',
+            {'restore': {'volume_id': target}},
         )
-        restored = answer['restore']['volume_id']
-        self.addCleanup(self.remove, restored)
-        self.wait_for(restored)
         self.wait_for(backup, kind='backups')
-        self.assertEqual(base.ASKED, self.metadata(restored))
-        self.check_made(restored)
-        # To a volume that asks for a layout of its own.
-        other = self.created(backup_id=backup, metadata=base.ASKED)
-        self.check_made(other)
+        self.wait_for(target)
+        self.check_made(target)
 
     def test_migration_to_another_pool(self) -> None:
-        volume = self.created(metadata=base.ASKED)
-        self._migrate(volume, force=False)
-        info = self.check_made(volume, 'volumes2')
-        self.assertEqual('volumes-data', info['data_pool'])
-        self.assertNotIn(f'volume-{volume}', base.images('volumes'))
+        self._check_migrated(*self._migrated(force=False))
 
     def test_host_assisted_migration(self) -> None:
-        volume = self.created(volume_type='rbd')
-        before = self.info(volume)
-        self._migrate(volume, force=True)
-        after = self.info(volume, 'volumes2')
-        self.assertEqual(before['object_size'], after['object_size'])
-        self.assertEqual('volumes-data', after['data_pool'])
+        self._check_migrated(*self._migrated(force=True))
 
-    def _migrate(self, volume: str, force: bool) -> None:
+    def _check_migrated(self, volume: str, pool: str) -> None:
+        info = self.info(volume, pool)
+        self.assertEqual(2**20, info['object_size'])
+        self.assertEqual(65536, info['stripe_unit'])
+        self.assertEqual(4, info['stripe_count'])
+        self.assertIn('object-map', info['features'])
+        self.assertEqual([], info['flags'])
+        expected = 'volumes-data' if pool == 'volumes2' else None
+        self.assertEqual(expected, info.get('data_pool'))
+
+    def _migrated(self, force: bool) -> tuple[str, str]:
+        """Return a volume that was moved, and the pool it is in now."""
+        # As many stripes as both back ends allow.
+        asked = {**base.ASKED, 'rbd:stripe_count': '4'}
+        name = self.make_type(
+            volume_backend_name='<or> rbd <or> rbd2',
+            rbd_tenant_options=','.join(base.ASKED),
+        )
+        volume = self.created(volume_type=name, metadata=asked)
+        host = self.show(volume)['os-vol-host-attr:host']
+        pool, target = 'volumes2', 'sandbox@rbd2#rbd2'
+        if host == target:
+            pool, target = 'volumes', 'sandbox@rbd#rbd'
         self.action(
             volume,
             self.operator,
             **{
                 'os-migrate_volume': {
-                    'host': 'sandbox@rbd2#rbd2',
+                    'host': target,
                     'force_host_copy': force,
                 }
             },
         )
+        self.addCleanup(self.remove, volume)
 
         def migrated() -> bool:
             record = self.show(volume)
-            status = record['os-vol-mig-status-attr:migstat']
-            if status == 'error':
+            if record['migration_status'] == 'error':
                 raise AssertionError(record)
             return bool(
-                status in (None, 'success')
-                and 'rbd2' in record['os-vol-host-attr:host']
+                record['os-vol-host-attr:host'] == target
+                and record['migration_status'] == 'success'
             )
 
         self.until(migrated)
+        return volume, pool
 
     def test_retype_to_a_layout_migrates(self) -> None:
         volume = self.created()
@@ -133,7 +145,8 @@ class OperationsTest(base.CloudTestCase):
             self.operator,
             **{'os-retype': {'new_type': name, 'migration_policy': policy}},
         )
-        self.addCleanup(self._back, volume)
+        # Types go last, when nothing uses them any more.
+        self.addCleanup(self.remove, volume)
 
         def retyped() -> bool:
             record = self.show(volume)
@@ -143,10 +156,6 @@ class OperationsTest(base.CloudTestCase):
             )
 
         self.until(retyped)
-
-    def _back(self, volume: str) -> None:
-        """Wait until nothing uses the type any more: types go last."""
-        self.remove(volume)
 
     def test_group_from_a_group(self) -> None:
         group_type = self._group_type()
@@ -160,7 +169,7 @@ class OperationsTest(base.CloudTestCase):
             '/groups',
             'create',
         )
-        volume = self.created(metadata=base.ASKED, group_id=group)
+        volume = self._member(group)
         copy = self._group(
             {'create-from-src': {'source_group_id': group}},
             '/groups/action',
@@ -170,6 +179,19 @@ class OperationsTest(base.CloudTestCase):
         self.assertEqual(1, len(members))
         self.assertNotEqual(volume, members[0])
         self.check_made(members[0])
+
+    def _member(self, group: str) -> str:
+        """Return a volume of a group, which goes with the group."""
+        body = {
+            'size': 1,
+            'volume_type': 'rbd',
+            'group_id': group,
+            'metadata': base.ASKED,
+        }
+        answer = self.request('POST', '/volumes', {'volume': body})
+        ident: str = answer['volume']['id']
+        self.wait_for(ident)
+        return ident
 
     def _group_type(self) -> str:
         answer = self.request(

@@ -289,6 +289,20 @@ class Images:
         at_snapshot.rebuild_object_map()
         self.check(0, at_snapshot.flags())
 
+    def test_enabled_map_distrusts_older_snapshots(self) -> None:
+        self.create(features=LAYERING | LOCK)
+        image = self.open()
+        image.create_snap('s')
+        image.update_features(OBJECT_MAP, True)
+        with self.open(snapshot='s') as at_snapshot:
+            self.check(MAP_INVALID, at_snapshot.flags())
+        image.rebuild_object_map()
+        with self.open(snapshot='s') as at_snapshot:
+            self.check(MAP_INVALID, at_snapshot.flags())
+        image.update_features(OBJECT_MAP, False)
+        with self.open(snapshot='s') as at_snapshot:
+            self.check(0, at_snapshot.flags())
+
     def test_rebuild_without_a_map(self) -> None:
         self.create(features=LAYERING)
         self.refuses('InvalidArgument', self.open().rebuild_object_map)

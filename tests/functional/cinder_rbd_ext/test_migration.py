@@ -19,6 +19,7 @@ from cinder import exception
 from oslo_utils import units
 import rbd
 
+from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -81,9 +82,41 @@ class MigrationTest(base.DriverTestCase):
     def test_a_source_that_cannot_be_deleted_leaves_the_copy(self) -> None:
         volume = self.made_volume(base.ASKED)
         with mock.patch.object(
-            self.driver, 'delete_volume', side_effect=OSError
+            self.driver,
+            'delete_volume',
+            autospec=True,
+            side_effect=OSError,
         ):
             self.assertRaises(
                 exception.VolumeMigrationFailed, self._migrate, volume
             )
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
+
+
+class HostAssistedTest(base.DriverTestCase):
+    """The volume that Cinder makes to copy another one to."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.strict = self.make_driver(pool='volumes2', rbd_tenant_options='')
+
+    def _target(self, volume: Any, type_id: str) -> Any:
+        return self.new_volume(
+            base.ASKED, type_id, migration_status=f'target:{volume.id}'
+        )
+
+    def test_an_operator_moves_what_tenants_could_not_make(self) -> None:
+        type_id = self.make_type()
+        volume = self.made_volume(base.ASKED, type_id)
+        target = self._target(volume, type_id)
+        self.strict.create_volume(target)
+        self.assertEqual(base.MADE, self.layout_of(target, 'volumes2'))
+
+    def test_a_change_of_type_is_no_way_around(self) -> None:
+        volume = self.made_volume(base.ASKED, self.make_type())
+        target = self._target(volume, self.make_type())
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused, self.strict.create_volume, target
+        )
+        self.assertIn('not for tenants to set', str(error))
+        self.assertEqual([], self.cluster.names('volumes2'))

@@ -123,11 +123,11 @@ def state(numbers: cases.Numbers) -> plan.ImageState:
 
 def base_of(case: cases.Case) -> plan.ImageState:
     """Return the image that stock would make."""
+    image_layout = layout.ImageLayout(4 * 2**20)
     if case.parent:
-        return state(case.parent)
+        image_layout = state(case.parent).layout
     return plan.ImageState(
-        layout.ImageLayout(4 * 2**20),
-        features.from_mask(case.default_features),
+        image_layout, features.from_mask(case.stock_features)
     )
 
 

@@ -15,3 +15,8 @@
 # First of all: this patches the standard library for eventlet, which must
 # precede whatever else Cinder's own tests import.
 import cinder  # noqa: F401
+from cinder import objects
+
+# As each of Cinder's services does: modules name objects.Volume when they
+# are imported.
+objects.register_all()

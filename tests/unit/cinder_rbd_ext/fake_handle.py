@@ -51,6 +51,7 @@ class Image:
         """Close the image; again is no mistake."""
         if not self._closed:
             self._require_connection('Image.close')
+            self._cluster.reach('Image.close')
             self._closed = True
             self._cluster.open_images.remove(self)
 

@@ -239,3 +239,5 @@ def update_features(image: StoredImage, mask: int, enable: bool) -> None:
     image.mask = after
     if mask & _MAP:
         image.flags = MAP_INVALID if enable else 0
+        for snapshot in image.snapshots:
+            snapshot.flags = image.flags

@@ -103,6 +103,10 @@ class Cluster:
                 self._faults[operation] = (error, times - 1)
             raise error
 
+    def forgive(self) -> None:
+        """Have nothing fail any more."""
+        self._faults.clear()
+
     @property
     def faults_left(self) -> set[str]:
         """The operations that were to fail and were not reached."""

@@ -44,6 +44,8 @@ NO_NUMBERS = {
     'fullwidth_digits': '\uff16\uff14',
     'devanagari_digits': '\u096c\u096a',
     'mathematical_bold_digits': '\U0001d7d4\U0001d7d2',
+    'ascii_and_arabic_indic_digits': '6\u0664',
+    'ascii_and_fullwidth_digits': '6\uff14',
     'superscript': '6\u2074',
     'roman_numeral': '\u216b',
     'ideograph': '\u516b',

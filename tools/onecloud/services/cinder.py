@@ -27,7 +27,7 @@ from onecloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
-_BACKENDS = {'sandbox@rbd', 'sandbox@rbd2', 'sandbox@fake'}
+_BACKENDS = {'sandbox@rbd', 'sandbox@rbd2', 'sandbox@fake', 'cinder-backup'}
 # Volume types by name: their extra specs.
 _TYPES = {
     'rbd': {'volume_backend_name': 'rbd'},
@@ -142,13 +142,13 @@ class Cinder(Service):
                 api.cinder('POST', path, {'encryption': _LUKS})
 
     def _wait_backends(self) -> None:
-        """Wait until the scheduler knows all back ends.
+        """Wait until the scheduler knows all back ends, and the backup's.
 
         A service that listens, or whose record says up, may still be
         connecting to its back end.
         """
         deadline = time.monotonic() + 60
-        while missing := _BACKENDS - self._backends():
+        while missing := _BACKENDS - self._known():
             for program in self.programs():
                 self.cloud.supervisor.check(program.name)
             if time.monotonic() > deadline:
@@ -158,7 +158,13 @@ class Cinder(Service):
                 )
             time.sleep(0.3)
 
-    def _backends(self) -> set[str]:
+    def _known(self) -> set[str]:
         answer = self.cloud.api.cinder('GET', '/scheduler-stats/get_pools')
         # Named host@backend#pool.
-        return {pool['name'].partition('#')[0] for pool in answer['pools']}
+        found = {pool['name'].partition('#')[0] for pool in answer['pools']}
+        answer = self.cloud.api.cinder('GET', '/os-services')
+        return found | {
+            service['binary']
+            for service in answer['services']
+            if service['state'] == 'up'
+        }

@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the driver looks up in its pool, and takes out of it again."""
+
+from typing import Any
+
+from cinder import utils
+from cinder.volume.drivers import rbd
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import plan
+
+
+class ImageLookupDriver(rbd.RBDDriver):
+    """The stock driver, with questions about images and pools."""
+
+    # The stock driver's, untyped: librbd's module as the driver sees it.
+    rbd: Any
+
+    def _state_of(self, name: str) -> plan.ImageState:
+        with rbd.RBDVolumeProxy(self, name, read_only=True) as image:
+            state: plan.ImageState = self.rbd.state_of(image)
+        return state
+
+    def _exists(self, name: str) -> bool:
+        try:
+            with rbd.RBDVolumeProxy(self, name, read_only=True):
+                return True
+        except self.rbd.ImageNotFound:
+            return False
+
+    def _pool_name(self, pool_id: int) -> str:
+        with rbd.RADOSClient(self) as client:
+            return str(client.cluster.pool_reverse_lookup(pool_id))
+
+    def _check_pool(self, name: str, origin: errors.Origin) -> None:
+        with rbd.RADOSClient(self) as client:
+            if client.cluster.pool_exists(name):
+                return
+        raise errors.OptionError(
+            keys.DATA_POOL,
+            name,
+            'no such pool',
+            'a pool of the Ceph cluster',
+            origin,
+        )
+
+    def _undo_image(self, name: str) -> None:
+        with rbd.RADOSClient(self) as client:
+            utils.tpool_wrap(self.rbd).discard(client.ioctx, name)
+
+    def _undo_clone_snapshot(self, source: str, clone: str) -> None:
+        snapshot = f'{clone}.clone_snap'
+        with rbd.RBDVolumeProxy(self, source) as image:
+            if all(s['name'] != snapshot for s in image.list_snaps()):
+                return
+            if image.is_protected_snap(snapshot):
+                image.unprotect_snap(snapshot)
+            image.remove_snap(snapshot)

@@ -1,0 +1,107 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Replicated volume types: mirroring for real, on one cluster."""
+
+from cinder import exception
+from cinder.objects import fields
+import ddt
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+from tests.functional.cinder_rbd_ext import paths
+
+
+@ddt.ddt
+class ReplicationTest(base.DriverTestCase):
+    """Layout and object map with mirroring."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.rbd('mirror', 'pool', 'enable', 'volumes', 'image')
+        self.addCleanup(self._stop_mirroring)
+        self.replicated = self.make_type(replication_enabled='<is> True')
+
+    def _stop_mirroring(self) -> None:
+        self.cluster.empty()
+        self.rbd('mirror', 'pool', 'disable', 'volumes')
+
+    # (A clone can only be mirrored where its parent is.)
+    @ddt.data(paths.Create, paths.FullCopy)
+    def test_layout_and_map(self, path_class: type[paths.Path]) -> None:
+        path = path_class(self)
+        path.prepare()
+        volume = path.new_volume(metadata=base.ASKED, type_id=self.replicated)
+        path.make(volume, self.driver)
+        self.assertEqual(base.MADE, self.layout_of(volume))
+        self.assertLessEqual(
+            {'object-map', 'journaling'}, self.features_of(volume)
+        )
+        self.assertEqual(
+            fields.ReplicationStatus.ENABLED, volume.replication_status
+        )
+        self.assertIn('journaling', self.recorded(volume)[keys.FEATURES])
+
+    def test_journaling_is_not_passed_on(self) -> None:
+        source = self.made_volume(base.ASKED, self.replicated)
+        clone = self.new_volume()
+        self.driver.create_cloned_volume(clone, source)
+        self.assertNotIn('journaling', self.features_of(clone))
+        self.assertIn('object-map', self.features_of(clone))
+
+    def test_a_set_of_features_without_journaling(self) -> None:
+        volume = self.new_volume(
+            {keys.FEATURES: 'layering,exclusive-lock'}, self.replicated
+        )
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused, self.driver.create_volume, volume
+        )
+        self.assertIn('requires journaling', str(error))
+        self.assertEqual([], self.cluster.names())
+
+
+class FailedReplicationTest(base.DriverTestCase):
+    """Mirroring that can't be had (the pool doesn't mirror)."""
+
+    def test_nothing_is_left(self) -> None:
+        replicated = self.make_type(replication_enabled='<is> True')
+        source = self.made_volume()
+        for make in (
+            self.driver.create_volume,
+            lambda v: self.driver.create_cloned_volume(v, source),
+        ):
+            volume = self.new_volume(base.ASKED, replicated)
+            error = self.assertRaises(exception.ReplicationError, make, volume)
+            self.assertIn('replication', str(error))
+            self.assertEqual([source.name], self.cluster.names())
+            with self.cluster.image(source.name) as image:
+                self.assertEqual([], list(image.list_snaps()))
+
+
+class ImageCacheTest(base.DriverTestCase):
+    """Cinder's image-volume cache."""
+
+    def test_an_entry_passes_no_layout_on(self) -> None:
+        self.override_config('cinder_internal_tenant_project_id', 'internal')
+        asked = {**base.ASKED, keys.OBJECT_MAP: 'false'}
+        entry = self.made_volume(asked)
+        entry.project_id = 'internal'
+        entry.save()
+        volume = self.new_volume()
+        self.driver.create_cloned_volume(volume, entry)
+        plain = self.made_volume()
+        self.assertEqual(self.layout_of(plain), self.layout_of(volume))
+        self.assertEqual(self.features_of(plain), self.features_of(volume))
+        other = self.new_volume(base.ASKED)
+        self.driver.create_cloned_volume(other, entry)
+        self.assertEqual(base.MADE, self.layout_of(other))

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is asked for: a backend's section, metadata and extra specs."""
+
+from typing import Any
+
+from cinder import objects
+from oslo_config import cfg
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import opts
+from rbd_volume_options import keys
+
+_GROUP = 'ceph'
+
+
+class Section:
+    """A backend's section, as Cinder's configuration object gives it."""
+
+    def __init__(self, section: Any) -> None:
+        self._section = section
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._section, name)
+
+    def safe_get(self, name: str) -> Any:
+        """Return an option's value; None for one that isn't registered."""
+        try:
+            return getattr(self._section, name)
+        except cfg.NoSuchOptError:
+            return None
+
+
+def section(**options: Any) -> Section:
+    """Return a section that sets some options."""
+    conf = cfg.ConfigOpts()
+    opts.register_opts(conf, _GROUP)
+    conf.register_opt(cfg.IntOpt('rbd_store_chunk_size', default=4), _GROUP)
+    conf(args=[], default_config_files=[], default_config_dirs=[])
+    for name, value in options.items():
+        conf.set_override(name, value, _GROUP)
+    return Section(conf[_GROUP])
+
+
+def settings(**options: Any) -> backend.BackendSettings:
+    """Return a backend's settings; tenants may set every key."""
+    options.setdefault('rbd_tenant_options', ','.join(keys.VOLUME_KEYS))
+    return backend.BackendSettings.read(section(**options))
+
+
+def volume_type(**specs: str) -> Any:
+    """Return a volume type; ``rbd_x`` stands for ``rbd:x``."""
+    return objects.VolumeType(
+        extra_specs={k.replace('rbd_', 'rbd:', 1): v for k, v in specs.items()}
+    )
+
+
+def volume(
+    metadata: dict[str, str] | None = None, type_: Any = None, **fields: Any
+) -> Any:
+    """Return a volume that is in no database."""
+    return objects.Volume(
+        **{
+            'id': '11111111-2222-4333-8444-555555555555',
+            'metadata': metadata or {},
+            'volume_type': type_,
+            'size': 1,
+            'multiattach': False,
+            'project_id': 'project',
+            'provider_location': None,
+            'replication_driver_data': None,
+            **fields,
+        }
+    )

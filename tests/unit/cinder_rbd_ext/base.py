@@ -1,0 +1,243 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Our driver on the cluster in memory, with Cinder's own objects."""
+
+from collections.abc import Callable
+import pathlib
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder.db import api as db
+from cinder.image import image_utils
+from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+from cinder.volume import configuration
+from cinder.volume import driver as cinder_driver
+from cinder.volume import qos_specs
+from cinder.volume import volume_types
+from cinder.volume.drivers import rbd as stock_rbd
+import fixtures
+
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import opts
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import fake_commands
+from tests.unit.cinder_rbd_ext import fake_librbd
+from tests.unit.cinder_rbd_ext import fake_rados
+
+GIB = 1 << 30
+ASKED = {
+    keys.OBJECT_SIZE: '1M',
+    keys.STRIPE_UNIT: '64K',
+    keys.STRIPE_COUNT: '8',
+}
+#: The same as librbd has it.
+MADE = (20, 64 << 10, 8)
+
+_ENCRYPTION = {
+    'provider': 'luks',
+    'cipher': 'aes-xts-plain64',
+    'key_size': 256,
+    'control_location': 'front-end',
+}
+
+
+class DriverTestCase(test.TestCase):
+    """A driver on a cluster of the test's own, volumes in a database."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster(
+            'volumes', 'volumes2', 'data', 'images'
+        )
+        self.librbd = fake_librbd.Librbd(self.cluster)
+        self.commands = fake_commands.Commands(self.cluster)
+        # Stock asks whether the bindings are installed; os-brick, by which
+        # it reaches the target of a migration, takes no others.
+        for name in (
+            'cinder.volume.drivers.rbd',
+            'os_brick.initiator.linuxrbd',
+        ):
+            self._patch(f'{name}.rados', self.cluster.rados)
+            self._patch(f'{name}.rbd', self.librbd)
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.context = context.RequestContext('user', 'project')
+        self.admin = context.get_admin_context()
+        self._types = 0
+        self.driver = self.make_driver()
+        self.addCleanup(self._check_what_is_left)
+
+    def _patch(self, name: str, value: object) -> None:
+        self.useFixture(fixtures.MonkeyPatch(name, value))
+
+    def _check_what_is_left(self) -> None:
+        """Check what no test may leave, whatever it is about."""
+        self.assertEqual([], self.cluster.ended)
+        self.assertEqual([], self.cluster.open_images)
+        self.assertEqual(set(), self.cluster.faults_left)
+
+    def make_driver(
+        self, cls: type[Any] = driver.RBDExtDriver, **options: Any
+    ) -> Any:
+        """Return a driver that has started, with options of its own."""
+        group = f'{cls.__name__}-{options.get("rbd_pool", "volumes")}'
+        settings = configuration.Configuration(
+            cinder_driver.volume_opts, config_group=group
+        )
+        # Before the driver exists, which reads some of them only once.
+        settings.append_config_values(stock_rbd.RBD_OPTS)
+        settings.append_config_values(opts.BACKEND_OPTS)
+        given = {
+            'volume_backend_name': 'ceph',
+            'rbd_pool': 'volumes',
+            'rbd_user': 'cinder',
+            'rados_connection_interval': 0,
+            'rados_connection_retries': 1,
+            'num_shell_tries': 1,
+            'rbd_tenant_options': ','.join(keys.VOLUME_KEYS),
+            **options,
+        }
+        for name, value in given.items():
+            self.override_config(name, value, group=group)
+        made = cls(
+            configuration=settings,
+            db=db,
+            execute=self.commands,
+            rados=self.cluster.rados,
+            rbd=self.librbd,
+        )
+        made.do_setup(self.admin)
+        made.check_for_setup_error()
+        made.set_initialized()
+        return made
+
+    def override_backend(self, name: str, value: Any) -> None:
+        """Set an option of the driver's backend."""
+        group = self.driver.configuration.config_group
+        self.override_config(name, value, group=group)
+
+    # Volumes
+
+    def make_type(self, **specs: str) -> Any:
+        """Make a volume type with extra specs; ``rbd_x`` is ``rbd:x``."""
+        self._types += 1
+        made = volume_types.create(
+            self.admin,
+            f'type-{self._types}',
+            {k.replace('rbd_', 'rbd:', 1): v for k, v in specs.items()},
+        )
+        return objects.VolumeType.get_by_id(self.admin, made['id'])
+
+    def qos_type(self, **limits: str) -> Any:
+        """Make a volume type whose limits the driver puts into effect."""
+        made = self.make_type()
+        specs = qos_specs.create(
+            self.admin, made.name, {'consumer': 'back-end', **limits}
+        )
+        qos_specs.associate_qos_with_type(self.admin, specs.id, made.id)
+        return objects.VolumeType.get_by_id(self.admin, made.id)
+
+    def new_volume(
+        self,
+        metadata: dict[str, str] | None = None,
+        volume_type: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a volume of the database; its image is not made yet."""
+        volume_type = volume_type or self.make_type()
+        return cinder_utils.create_volume(
+            self.context,
+            metadata=metadata,
+            volume_type_id=volume_type.id,
+            **kwargs,
+        )
+
+    def encrypted_volume(self, **kwargs: Any) -> Any:
+        """Return such a volume, of an encrypted type."""
+        for name, value in (
+            ('backend', 'cinder.keymgr.conf_key_mgr.ConfKeyManager'),
+            ('fixed_key', 'a' * 64),
+        ):
+            self.override_config(name, value, group='key_manager')
+        volume = self.new_volume(
+            encryption_key_id='00000000-0000-0000-0000-000000000000', **kwargs
+        )
+        db.volume_type_encryption_create(
+            self.admin, volume.volume_type_id, dict(_ENCRYPTION)
+        )
+        return volume
+
+    def made_volume(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a volume that the driver has created."""
+        volume = self.new_volume(*args, **kwargs)
+        self.update(volume, self.driver.create_volume(volume))
+        return volume
+
+    def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
+        """Save what a driver returned, as Cinder's manager does."""
+        if changes:
+            volume.update(changes)
+            volume.save()
+
+    def new_snapshot(self, volume: Any) -> Any:
+        """Return a snapshot that the driver has made."""
+        made = cinder_utils.create_snapshot(
+            self.context, volume.id, volume_size=volume.size
+        )
+        snapshot = objects.Snapshot.get_by_id(self.context, made.id)
+        self.driver.create_snapshot(snapshot)
+        return snapshot
+
+    def glance_image(self, **metadata: str) -> tuple[str, None]:
+        """Make a Glance image of 8 MiB objects; return its location."""
+        with self.cluster.connected('images') as ioctx:
+            self.librbd.RBD().create(ioctx, 'glance', GIB, order=23)
+            with self.librbd.Image(ioctx, 'glance') as image:
+                image.create_snap('snap')
+                image.protect_snap('snap')
+        self.cluster.stored('glance', 'images').metadata.update(metadata)
+        return f'rbd://{self.cluster.fsid}/images/glance/snap', None
+
+    def glance_download(self) -> None:
+        """Have Cinder find an image's content where Glance would send it."""
+
+        def fetch(*args: Any, **kwargs: Any) -> None:
+            pathlib.Path(args[3]).write_bytes(b'content')
+
+        self._patch('cinder.image.image_utils.fetch_to_raw', fetch)
+        self.assertIs(fetch, image_utils.fetch_to_raw)
+
+    # What is there
+
+    def layout_of(self, name: str, pool: str = 'volumes') -> tuple[int, ...]:
+        """Return order, unit and count of an image."""
+        stored = self.cluster.stored(name, pool)
+        return stored.order, stored.unit, stored.count
+
+    def snapshots_of(self, name: str) -> list[str]:
+        """Return the names of an image's snapshots."""
+        return [s.name for s in self.cluster.stored(name).snapshots]
+
+    def recorded(self, volume: Any) -> dict[str, str]:
+        """Return the volume's admin metadata."""
+        return dict(db.volume_admin_metadata_get(self.admin, volume.id))
+
+    def raised(self, call: Callable[..., Any], *args: Any) -> Exception:
+        """Return what a call raises, and nothing that keeps its frames."""
+        try:
+            call(*args)
+        except Exception as error:
+            return error
+        raise AssertionError('nothing was raised')

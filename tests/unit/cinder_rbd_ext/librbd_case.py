@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Our librbd on the fake one, with a creation under way."""
+
+from typing import Any
+
+from cinder_rbd_ext import creation as creation_module
+from cinder_rbd_ext import librbd
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import fake_images
+from tests.unit.cinder_rbd_ext import fake_librbd
+from tests.unit.cinder_rbd_ext import fake_rados
+
+STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
+PLAN = plan.ImagePlan(STRIPED, frozenset({'layering', 'exclusive-lock'}))
+#: The same as librbd has it: order, unit, count and features.
+NUMBERS = (20, 64 << 10, 8, 1 | 4 | 2)
+
+
+class LibrbdTestCase(base.TestCase):
+    """The module on a fake one, with a creation called ``new``."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster('volumes', 'data')
+        self.client = self.cluster.rados.Rados()
+        self.client.connect()
+        self.ioctx = self.client.open_ioctx('volumes')
+        self.fake = fake_librbd.Librbd(self.cluster)
+        self.creations = creation_module.Creations()
+        self.module = librbd.Librbd(
+            self.fake,
+            self.creations,
+            lambda number: str(self.client.pool_reverse_lookup(number)),
+        )
+        self.asked: list[tuple[plan.ImageState, plan.ImageState | None]] = []
+        self.how = PLAN
+        self.creation = creation_module.Creation(
+            'new', self._plan, lambda: self.module.discard(self.ioctx, 'new')
+        )
+        self.fault = fake_images.OSError('made to fail')
+
+    def _plan(
+        self, base: plan.ImageState, parent: plan.ImageState | None
+    ) -> plan.ImagePlan:
+        self.asked.append((base, parent))
+        return self.how
+
+    def numbers(self, name: str) -> tuple[int, int, int, int]:
+        """Return order, unit, count and features of an image."""
+        stored = self.cluster.stored(name)
+        return stored.order, stored.unit, stored.count, stored.mask
+
+    def parent(self, **asked: Any) -> None:
+        """Make an image with a protected snapshot."""
+        self.fake.RBD().create(
+            self.ioctx, 'parent', 1 << 30, **{'features': 1, **asked}
+        )
+        with self.fake.Image(self.ioctx, 'parent') as image:
+            image.create_snap('s')
+            image.protect_snap('s')
+
+    def clone(self, **kwargs: Any) -> None:
+        """Clone it, as the stock driver does."""
+        self.module.RBD().clone(
+            self.ioctx, 'parent', 's', self.ioctx, 'new', features=61, **kwargs
+        )

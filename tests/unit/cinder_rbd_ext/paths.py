@@ -1,0 +1,156 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The ways in which a volume's RBD image comes to be, one class each."""
+
+from typing import Any
+
+from tests.unit.cinder_rbd_ext import base
+
+
+class Path:
+    """A way to make a volume.
+
+    :ivar volume: the volume, of which there is no image yet
+    :cvar size: the volume's, in GiB; what it is made from has 1
+    """
+
+    size = 1
+
+    def __init__(self, case: base.DriverTestCase, **kwargs: Any) -> None:
+        self.case = case
+        self.prepare()
+        self.volume = self.new_volume(size=self.size, **kwargs)
+        self.begin()
+
+    def prepare(self) -> None:
+        """Make what the volume is made from."""
+
+    def begin(self) -> None:
+        """Do what Cinder does before the step that this is about."""
+
+    def new_volume(self, **kwargs: Any) -> Any:
+        """Return the volume."""
+        return self.case.new_volume(**kwargs)
+
+    def make(self) -> Any:
+        """Have the driver make the volume's image."""
+        raise NotImplementedError
+
+
+class Create(Path):
+    """A new, empty volume."""
+
+    def make(self) -> Any:
+        return self.case.driver.create_volume(self.volume)
+
+
+class CreateEncrypted(Create):
+    """``rbd import`` of an encrypted file."""
+
+    def new_volume(self, **kwargs: Any) -> Any:
+        return self.case.encrypted_volume(**kwargs)
+
+
+class CloneFromSnapshot(Path):
+    """A clone of a snapshot, larger than the snapshot."""
+
+    size = 2
+
+    def prepare(self) -> None:
+        self.source = self.case.made_volume()
+        self.snapshot = self.case.new_snapshot(self.source)
+
+    def make(self) -> Any:
+        return self.case.driver.create_volume_from_snapshot(
+            self.volume, self.snapshot
+        )
+
+
+class CloneAndFlattenSnapshot(CloneFromSnapshot):
+    """The same, flattened, as the backend wants it."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.case.override_backend('rbd_flatten_volume_from_snapshot', True)
+
+
+class CloneVolume(Path):
+    """A clone of a volume, larger than the volume."""
+
+    size = 2
+
+    def prepare(self) -> None:
+        self.source = self.case.made_volume()
+
+    def make(self) -> Any:
+        return self.case.driver.create_cloned_volume(self.volume, self.source)
+
+
+class CloneAndFlattenVolume(CloneVolume):
+    """The same, flattened, for its chain would be too long."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        first, self.source = self.source, self.case.new_volume()
+        self.case.driver.create_cloned_volume(self.source, first)
+        self.case.override_backend('rbd_max_clone_depth', 1)
+
+
+class FullCopy(CloneVolume):
+    """A full copy of a volume, where clones are switched off."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.case.override_backend('rbd_max_clone_depth', 0)
+
+
+class CloneGlanceImage(Path):
+    """A clone of the RBD image behind a Glance image."""
+
+    def prepare(self) -> None:
+        self.location = self.case.glance_image()
+
+    def make(self) -> Any:
+        return self.case.driver.clone_image(
+            self.case.context,
+            self.volume,
+            self.location,
+            {'disk_format': 'raw'},
+            None,
+        )
+
+
+class ImportGlanceImage(Path):
+    """``rbd import`` of what came from Glance, in place of the volume."""
+
+    def begin(self) -> None:
+        self.case.driver.create_volume(self.volume)
+        self.case.glance_download()
+
+    def make(self) -> Any:
+        self.case.driver.copy_image_to_volume(
+            self.case.context, self.volume, None, 'image'
+        )
+
+
+ALL: tuple[type[Path], ...] = (
+    Create,
+    CreateEncrypted,
+    CloneFromSnapshot,
+    CloneAndFlattenSnapshot,
+    CloneVolume,
+    CloneAndFlattenVolume,
+    FullCopy,
+    CloneGlanceImage,
+    ImportGlanceImage,
+)

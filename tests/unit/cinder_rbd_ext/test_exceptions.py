@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from cinder import exception
+from cinder.image import image_utils  # noqa: F401 - or the next one fails
+from cinder.volume.flows.manager import create_volume
+
+from cinder_rbd_ext import exceptions
+from tests.unit import base
+
+
+class ExceptionsTest(base.TestCase):
+    def test_texts(self) -> None:
+        self.assertEqual(
+            'RBD volume option refused: the reason',
+            str(exceptions.VolumeOptionRefused(reason='the reason')),
+        )
+        self.assertEqual(
+            'Backend ceph: the reason',
+            str(
+                exceptions.InvalidBackendOptions(
+                    backend='ceph', reason='the reason'
+                )
+            ),
+        )
+
+    def test_cinder_knows_them(self) -> None:
+        """What is none of Cinder's exceptions loses its text on the way."""
+        self.assertTrue(
+            issubclass(
+                exceptions.VolumeOptionRefused, exception.CinderException
+            )
+        )
+        self.assertTrue(
+            issubclass(
+                exceptions.InvalidBackendOptions,
+                exception.InvalidConfigurationValue,
+            )
+        )
+
+    def test_refusal_is_not_tried_on_another_backend(self) -> None:
+        """That could be one that ignores the option."""
+        task = create_volume.OnFailureRescheduleTask(
+            reschedule_context=None,
+            db=None,
+            manager=None,
+            scheduler_rpcapi=None,
+            do_reschedule=True,
+        )
+        never = tuple(task.no_reschedule_types)
+        self.assertTrue(issubclass(exceptions.VolumeOptionRefused, never))
+        self.assertFalse(issubclass(exceptions.InvalidBackendOptions, never))

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the driver looks up in its pool, and takes out of it again."""
+
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from tests.unit.cinder_rbd_ext import base
+
+
+class LookupTest(base.DriverTestCase):
+    """Questions about images and pools."""
+
+    def test_state_of_an_image(self) -> None:
+        self.driver.rbd.RBD().create(
+            self._ioctx(),
+            'image',
+            base.GIB,
+            order=20,
+            features=5,
+            stripe_unit=65536,
+            stripe_count=8,
+            data_pool='data',
+        )
+        state = self.driver._state_of('image')
+        self.assertEqual(
+            layout.ImageLayout(1 << 20, layout.Striping(65536, 8)),
+            state.layout,
+        )
+        self.assertEqual('data', state.data_pool)
+        self.assertLessEqual(
+            {features.LAYERING, features.EXCLUSIVE_LOCK},
+            state.image_features,
+        )
+
+    def test_whether_an_image_exists(self) -> None:
+        self.assertFalse(self.driver._exists('image'))
+        self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
+        self.assertTrue(self.driver._exists('image'))
+
+    def test_a_pool_that_does_not_exist(self) -> None:
+        self.driver._check_pool('data', errors.Origin.VOLUME_TYPE)
+        error = self.assertRaises(
+            errors.OptionError,
+            self.driver._check_pool,
+            'nowhere',
+            errors.Origin.VOLUME_TYPE,
+        )
+        self.assertEqual("'nowhere'", errors.shown(error.value))
+        self.assertIn('(volume type): no such pool', str(error))
+
+    def test_undoing_what_is_not_there(self) -> None:
+        self.driver._undo_image('image')
+        self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
+        self.driver._undo_clone_snapshot('image', 'clone')
+        self.driver._undo_image('image')
+        self.assertFalse(self.driver._exists('image'))
+
+    def test_undoing_a_snapshot(self) -> None:
+        self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
+        image = self.driver.rbd.Image(self._ioctx(), 'image')
+        image.create_snap('clone.clone_snap')
+        image.protect_snap('clone.clone_snap')
+        image.create_snap('other')
+        self.driver._undo_clone_snapshot('image', 'clone')
+        self.assertEqual(
+            ['other'], [snap['name'] for snap in image.list_snaps()]
+        )
+        image.close()
+
+    def _ioctx(self) -> object:
+        client, ioctx = self.driver._connect_to_rados()
+        self.addCleanup(self.driver._disconnect_from_rados, client, ioctx)
+        return ioctx

@@ -1,0 +1,302 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import json
+from typing import Any
+
+from cinder.db import api as db
+import ddt
+from oslo_concurrency import processutils
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+from tests.unit.cinder_rbd_ext import fake_images
+from tests.unit.cinder_rbd_ext import paths
+
+
+@ddt.ddt
+class EveryWayTest(base.DriverTestCase):
+    """One behaviour, held to each way."""
+
+    @ddt.data(*paths.ALL)
+    def test_as_asked_and_recorded(self, way: type[paths.Path]) -> None:
+        path = way(
+            self,
+            metadata=base.ASKED,
+            volume_type=self.make_type(
+                rbd_features='layering,exclusive-lock', rbd_data_pool='data'
+            ),
+        )
+        path.make()
+        stored = self.cluster.stored(path.volume.name)
+        self.assertEqual(base.MADE, self.layout_of(path.volume.name))
+        self.assertEqual(1 | 2 | 4 | 128, stored.mask)
+        self.assertEqual(self.cluster.pools['data'].number, stored.data_pool)
+        self.assertEqual(path.size * base.GIB, stored.size)
+        self.assertEqual(
+            {
+                keys.OBJECT_SIZE: '1048576',
+                keys.STRIPE_UNIT: '65536',
+                keys.STRIPE_COUNT: '8',
+                keys.FEATURES: 'data-pool,exclusive-lock,layering,striping',
+                keys.DATA_POOL: 'data',
+            },
+            self.recorded(path.volume),
+        )
+
+    @ddt.data(*paths.ALL)
+    def test_set_up(self, way: type[paths.Path]) -> None:
+        """Stock forgets encrypted volumes and full copies."""
+        path = way(self, volume_type=self.make_type(multiattach='<is> True'))
+        update = path.make()
+        self.assertEqual(1 | 32, self.cluster.stored(path.volume.name).mask)
+        if way is paths.CloneGlanceImage:
+            update, cloned = update
+            self.assertTrue(cloned)
+        elif way is not paths.ImportGlanceImage:  # Which returns nothing.
+            saved = json.loads(update['provider_location'])
+            self.assertEqual(61, saved['saved_features'] & 0xFF)
+
+    @ddt.data(*paths.ALL)
+    def test_nothing_inherited_that_beats_the_cache_mode(
+        self, way: type[paths.Path]
+    ) -> None:
+        path = way(self)
+        for pool in ('volumes', 'images'):
+            for name in self.cluster.names(pool):
+                metadata = self.cluster.stored(name, pool).metadata
+                metadata.update(conf_rbd_cache='false', other='kept')
+        path.make()
+        self.assertNotIn(
+            'conf_rbd_cache', self.cluster.stored(path.volume.name).metadata
+        )
+
+    @ddt.data(*(p for p in paths.ALL if p is not paths.ImportGlanceImage))
+    def test_refused(self, way: type[paths.Path]) -> None:
+        path = way(self, metadata={keys.OBJECT_SIZE: '3M'})
+        before = self.cluster.names()
+        commands = len(self.commands.ran)
+        taken: list[str] = []
+        self._patch(
+            'tests.unit.cinder_rbd_ext.fake_handle.Image.create_snap',
+            lambda image, name: taken.append(name),
+        )
+        error = self.raised(path.make)
+        self.assertIsInstance(error, exceptions.VolumeOptionRefused)
+        text = (
+            "rbd:object_size = '3M' (volume metadata): not a power of two; "
+            'allowed: a power of two from 4 KiB to 32 MiB'
+        )
+        self.assertIn(text, str(error))
+        self.assertEqual(text, self._reason(path.volume))
+        self.assertIn(text, self.log.output)
+        self.assertEqual(before, self.cluster.names())
+        self.assertEqual([], taken)
+        self.assertEqual(commands, len(self.commands.ran))
+
+    def _reason(self, volume: Any) -> str | None:
+        for row in db.volume_glance_metadata_get(self.context, volume.id):
+            if row['key'] == record.ERROR_KEY:
+                return str(row['value'])
+        return None
+
+    @ddt.data(paths.CloneVolume, paths.FullCopy)
+    def test_refused_before_the_source_is_touched(
+        self, way: type[paths.CloneVolume]
+    ) -> None:
+        path = way(
+            self, metadata={keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}
+        )
+        error = self.raised(path.make)
+        self.assertIsInstance(error, exceptions.VolumeOptionRefused)
+        self.assertIn('no multiple', str(error))
+        self.assertEqual([path.source.name], self.cluster.names())
+        self.assertEqual([], self.snapshots_of(path.source.name))
+
+    def test_pool_that_is_not_there(self) -> None:
+        path = paths.Create(
+            self, volume_type=self.make_type(rbd_data_pool='nowhere')
+        )
+        error = self.raised(path.make)
+        self.assertIn("rbd:data_pool = 'nowhere' (volume type)", str(error))
+        self.assertIn('no such pool', self._reason(path.volume) or '')
+
+
+class ImportTest(base.DriverTestCase):
+    """The command by which an image comes in from a file."""
+
+    def _imported(self, path: paths.Path) -> tuple[str, ...]:
+        path.make()
+        (command,) = self.commands.imports()
+        return command
+
+    def test_nothing_asked(self) -> None:
+        command = self._imported(paths.CreateEncrypted(self))
+        self.assertIn('--order', command)
+        for word in ('--object-size', '--image-feature', '--data-pool'):
+            self.assertNotIn(word, command)
+
+    def test_default_striping_of_the_pool(self) -> None:
+        """librbd's own counts where only an object size is asked for."""
+        config = self.cluster.pools['volumes'].config
+        config['rbd_default_stripe_unit'] = '65536'
+        config['rbd_default_stripe_count'] = '4'
+        path = paths.CreateEncrypted(self, metadata={keys.OBJECT_SIZE: '1M'})
+        self._imported(path)
+        self.assertEqual((20, 65536, 4), self.layout_of(path.volume.name))
+
+    def test_map_over_the_default_features(self) -> None:
+        self.cluster.config['rbd_default_features'] = '33'
+        path = paths.CreateEncrypted(self, metadata={keys.OBJECT_MAP: 'true'})
+        self._imported(path)
+        self.assertEqual(61, self.cluster.stored(path.volume.name).mask)
+
+    def test_second_try_succeeds(self) -> None:
+        self.override_backend('num_shell_tries', 2)
+        self._patch('time.sleep', lambda seconds: None)
+        path = paths.ImportGlanceImage(self)
+        self.cluster.fail('rbd import', fake_images.OSError('once'))
+        path.make()
+        self.assertEqual(2, len(self.commands.imports()))
+        self.assertIn(path.volume.name, self.cluster.names())
+
+    def test_first_failure_of_several_tries(self) -> None:
+        """The second try finds the part that the first has left."""
+        self.override_backend('num_shell_tries', 2)
+        self._patch('time.sleep', lambda seconds: None)
+        path = paths.ImportGlanceImage(self)
+        self.cluster.fail('rbd import half-way', fake_images.OSError('first'))
+        error = self.raised(path.make)
+        self.assertIsInstance(error, processutils.ProcessExecutionError)
+        self.assertIn('first', str(error))
+        self.assertEqual(2, len(self.commands.imports()))
+        self.assertEqual([], self.cluster.names())
+
+    def test_command_that_is_not_there(self) -> None:
+        path = paths.CreateEncrypted(self)
+        missing = FileNotFoundError(2, 'rbd')
+
+        def run(*command: Any, **kwargs: Any) -> Any:
+            if command[:2] == ('rbd', 'import'):
+                raise missing
+            return self.commands(*command, **kwargs)
+
+        self.driver._run = run
+        self.assertIs(missing, self.raised(path.make))
+
+    def test_other_commands_pass_as_they_are(self) -> None:
+        self.driver._execute('rbd', 'export', 'volume-1', '/tmp/x')
+        self.assertEqual(
+            ('rbd', 'export', 'volume-1', '/tmp/x'), self.commands.ran[-1]
+        )
+
+
+class ReimageTest(base.DriverTestCase):
+    def test_image_is_kept(self) -> None:
+        """What the volume asks for was settled when it was made."""
+        volume = self.made_volume(base.ASKED)
+        volume.metadata = {keys.OBJECT_SIZE: '3M'}
+        self.glance_download()
+        converted: list[str] = []
+        self._patch(
+            'cinder.image.image_utils.convert_image',
+            lambda source, target, *args, **kwargs: converted.append(target),
+        )
+        self.driver.copy_image_to_volume(
+            self.context, volume, None, 'image', disable_sparse=True
+        )
+        self.assertEqual(1, len(converted))
+        self.assertEqual([], self.commands.imports())
+        self.assertEqual(base.MADE, self.layout_of(volume.name))
+
+
+class NotClonedTest(base.DriverTestCase):
+    def test_glance_image_elsewhere(self) -> None:
+        """Cinder goes on to download it; nothing was made, or recorded."""
+        volume = self.new_volume(base.ASKED)
+        self.assertEqual(
+            ({}, False),
+            self.driver.clone_image(
+                self.context,
+                volume,
+                ('file:///tmp/x', None),
+                {'disk_format': 'raw'},
+                None,
+            ),
+        )
+        self.assertEqual({}, self.recorded(volume))
+
+
+class MigrateTest(base.DriverTestCase):
+    def _host(self, pool: str, **capabilities: Any) -> dict[str, Any]:
+        location = f'ceph::{self.cluster.fsid}:cinder:{pool}'
+        return {
+            'host': 'there@ceph2#ceph2',
+            'capabilities': {
+                'storage_protocol': 'ceph',
+                'location_info': location,
+                **capabilities,
+            },
+        }
+
+    def test_as_it_is_with_the_other_pool_for_data(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        moved = self.driver.migrate_volume(
+            self.context,
+            volume,
+            self._host('volumes2', rbd_volume_data_pool='data'),
+        )
+        self.assertEqual((True, None), moved)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
+        self.assertEqual('data', self.recorded(volume)[keys.DATA_POOL])
+
+    def test_not_moved(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        before = self.recorded(volume)
+        host = self._host('volumes')
+        host['capabilities']['storage_protocol'] = 'iSCSI'
+        self.assertEqual(
+            (False, None),
+            self.driver.migrate_volume(self.context, volume, host),
+        )
+        self.assertEqual(before, self.recorded(volume))
+
+    def test_same_pool(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        before = self.recorded(volume)
+        self.assertEqual(
+            (True, None),
+            self.driver.migrate_volume(
+                self.context,
+                volume,
+                self._host('volumes', rbd_volume_data_pool='data'),
+            ),
+        )
+        self.assertEqual([volume.name], self.cluster.names())
+        self.assertEqual(before, self.recorded(volume))
+
+
+class SetupTest(base.DriverTestCase):
+    def test_without_a_creation(self) -> None:
+        """As in a retype, where nothing is made."""
+        volume = self.made_volume()
+        fault = fake_images.OSError('made to fail')
+        self.cluster.fail('Image.update_features', fault)
+        shared = self.make_type(multiattach='<is> True')
+        self.assertIs(
+            fault, self.raised(self.driver._setup_volume, volume, shared)
+        )
+        self.driver._setup_volume(volume, shared)
+        self.assertEqual(1 | 32, self.cluster.stored(volume.name).mask)

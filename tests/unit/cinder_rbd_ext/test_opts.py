@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import io
+import pathlib
+import tempfile
+from typing import Any
+
+from cinder.volume import configuration
+from cinder.volume import driver as cinder_driver
+import ddt
+import fixtures
+from oslo_config import cfg
+from oslo_config import generator
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import opts
+from rbd_volume_options import keys
+from tests.unit import base
+
+_NAMES = sorted(option.name for option in opts.BACKEND_OPTS)
+
+#: A wrong value of each option.
+_WRONG = {
+    'rbd_volume_object_size': '3M',
+    'rbd_volume_stripe_unit': '256',
+    'rbd_volume_stripe_count': '0',
+    'rbd_volume_object_map': 'perhaps',
+    'rbd_volume_features': 'layering,object-map',
+    'rbd_volume_cache_mode': 'fast',
+    'rbd_allowed_cache_modes': 'none,fast',
+    'rbd_tenant_options': 'rbd:stripe_unit,stripe_count',
+    'rbd_max_stripe_count': '0',
+    'rbd_require_whole_stripes': 'perhaps',
+    'rbd_volume_data_pool': 'pool/namespace',
+}
+
+
+def _conf(text: str, group: str = opts.SHARED_GROUP) -> cfg.ConfigOpts:
+    with tempfile.NamedTemporaryFile('w', suffix='.conf') as stream:
+        stream.write(f'[{group}]\n{text}\n')
+        stream.flush()
+        conf = cfg.ConfigOpts()
+        opts.register_opts(conf, group)
+        conf(args=[], default_config_files=[stream.name])
+        return conf
+
+
+@ddt.ddt
+class OptionsTest(base.TestCase):
+    def test_unset_means_as_stock(self) -> None:
+        conf = _conf('')
+        self.assertEqual(
+            {
+                'rbd_volume_object_size': None,
+                'rbd_volume_stripe_unit': None,
+                'rbd_volume_stripe_count': None,
+                'rbd_volume_object_map': None,
+                'rbd_volume_features': None,
+                'rbd_volume_cache_mode': None,
+                'rbd_allowed_cache_modes': (
+                    'none,writethrough,writeback,directsync'
+                ),
+                'rbd_tenant_options': '',
+                'rbd_max_stripe_count': 64,
+                'rbd_require_whole_stripes': True,
+                'rbd_volume_data_pool': None,
+            },
+            {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},
+        )
+
+    @ddt.data(*_NAMES)
+    def test_wrong_value_names_the_option(self, name: str) -> None:
+        conf = _conf(f'{name} = {_WRONG[name]}', 'ceph')
+        error = self.assertRaises(
+            cfg.ConfigFileValueError, getattr, conf.ceph, name
+        )
+        self.assertIn(f'option {name}', str(error))
+
+    def test_every_key_has_an_option(self) -> None:
+        self.assertEqual(set(keys.KEYS), set(backend.OPTION_OF_KEY))
+        self.assertLessEqual(set(backend.OPTION_OF_KEY.values()), set(_NAMES))
+
+    def test_registered_again(self) -> None:
+        """By the driver, and by whoever lists options."""
+        conf = _conf('')
+        opts.register_opts(conf)
+        self.assertEqual(64, conf.backend_defaults.rbd_max_stripe_count)
+
+    def test_driver_lists_them_beside_the_stock_ones(self) -> None:
+        listed = {o.name for o in driver.RBDExtDriver.get_driver_options()}
+        self.assertLess({*_NAMES, 'rbd_pool', 'rbd_store_chunk_size'}, listed)
+
+    def test_shared_section_of_cinder(self) -> None:
+        self.assertEqual(configuration.SHARED_CONF_GROUP, opts.SHARED_GROUP)
+        settings = configuration.Configuration(
+            cinder_driver.volume_opts, config_group='ceph-shared'
+        )
+        settings.append_config_values(opts.BACKEND_OPTS)
+        cfg.CONF.set_override('rbd_max_stripe_count', 7, opts.SHARED_GROUP)
+        self.addCleanup(
+            cfg.CONF.clear_override, 'rbd_max_stripe_count', opts.SHARED_GROUP
+        )
+        self.assertEqual(7, settings.safe_get('rbd_max_stripe_count'))
+
+
+class SampleTest(base.TestCase):
+    """What oslo-config-generator makes of the namespace."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # The entry point is there only where the distribution is installed;
+        # that it names this function the structure tests hold.
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'oslo_config.generator._get_raw_opts_loaders', self._loaders
+            )
+        )
+
+    def _loaders(self, namespaces: list[str]) -> list[tuple[str, Any]]:
+        self.assertEqual(['cinder_rbd_ext'], namespaces)
+        return [('cinder_rbd_ext', opts.list_opts)]
+
+    def _sample(self) -> str:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'conf'
+        path.write_text('[DEFAULT]\nnamespace = cinder_rbd_ext\n')
+        conf = cfg.ConfigOpts()
+        generator.register_cli_opts(conf)
+        conf(args=[f'--config-file={path}'])
+        out = io.StringIO()
+        generator.generate(conf, out)
+        return out.getvalue()
+
+    def test_every_option_with_its_help(self) -> None:
+        sample = self._sample()
+        self.assertIn('[backend_defaults]', sample)
+        # Wrapped, after a hyphen too.
+        folded = ''.join(sample.replace('#', ' ').split())
+        for option in opts.BACKEND_OPTS:
+            self.assertIn(f'#{option.name} =', sample)
+            self.assertIn(''.join((option.help or '?').split()), folded)
+
+    def test_sample_can_be_used_as_it_is(self) -> None:
+        """Whoever takes the comment signs away gets an option that works."""
+        lines = [
+            line.removeprefix('#')
+            for line in self._sample().splitlines()
+            if line.startswith('#rbd_') and '<None>' not in line
+        ]
+        conf = _conf('\n'.join(lines))
+        self.assertNotEqual([], lines)
+        for line in lines:
+            getattr(conf[opts.SHARED_GROUP], line.split()[0])

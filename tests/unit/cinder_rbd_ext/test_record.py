@@ -1,0 +1,127 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from unittest import mock
+
+from cinder import context
+from cinder.db import api as db
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+import fixtures
+
+from cinder_rbd_ext import record
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+_PLAIN = plan.ImageState(
+    layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
+)
+_STRIPED = plan.ImageState(
+    layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
+    frozenset({'layering', 'striping', 'data-pool'}),
+    'data',
+)
+_PLAIN_RECORDED = {
+    keys.OBJECT_SIZE: '4194304',
+    keys.STRIPE_UNIT: '4194304',
+    keys.STRIPE_COUNT: '1',
+    keys.FEATURES: 'exclusive-lock,layering',
+}
+_STRIPED_RECORDED = {
+    keys.OBJECT_SIZE: '1048576',
+    keys.STRIPE_UNIT: '65536',
+    keys.STRIPE_COUNT: '8',
+    keys.FEATURES: 'data-pool,layering,striping',
+    keys.DATA_POOL: 'data',
+}
+
+
+class RecordTestCase(test.TestCase):
+    """A volume of a tenant in Cinder's database."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.context = context.RequestContext('user', 'project')
+        self.admin = context.get_admin_context()
+        self.volume = cinder_utils.create_volume(
+            self.context, metadata={'rbd:object_size': '1M'}
+        )
+
+    def recorded(self) -> dict[str, str]:
+        """Return the volume's admin metadata."""
+        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
+
+    def reasons(self) -> list[str]:
+        """Return what a tenant can read."""
+        return [
+            row['value']
+            for row in db.volume_glance_metadata_get(
+                self.context, self.volume.id
+            )
+            if row['key'] == record.ERROR_KEY
+        ]
+
+
+class MadeTest(RecordTestCase):
+    def test_as_metadata(self) -> None:
+        self.assertEqual(_PLAIN_RECORDED, record.as_metadata(_PLAIN))
+        self.assertEqual(_STRIPED_RECORDED, record.as_metadata(_STRIPED))
+
+    def test_recorded(self) -> None:
+        record.made(self.volume.id, _STRIPED)
+        self.assertEqual(_STRIPED_RECORDED, self.recorded())
+
+    def test_tenants_metadata_stays_as_written(self) -> None:
+        record.made(self.volume.id, _STRIPED)
+        self.volume.refresh()
+        self.assertEqual({'rbd:object_size': '1M'}, self.volume.metadata)
+
+    def test_made_anew(self) -> None:
+        """No data pool any more, and what others recorded stays."""
+        db.volume_admin_metadata_update(
+            self.admin, self.volume.id, {'readonly': 'True'}, False
+        )
+        record.made(self.volume.id, _STRIPED)
+        record.made(self.volume.id, _PLAIN)
+        self.assertEqual(
+            {**_PLAIN_RECORDED, 'readonly': 'True'}, self.recorded()
+        )
+
+
+class RefusedTest(RecordTestCase):
+    def test_tenant_can_read_it(self) -> None:
+        record.refused(self.volume.id, 'the reason')
+        self.assertEqual(['the reason'], self.reasons())
+
+    def test_again(self) -> None:
+        record.refused(self.volume.id, 'first')
+        record.refused(self.volume.id, 'second')
+        self.assertEqual(['first'], self.reasons())
+        self.assertNotIn('Could not', self.log.output)
+
+    def test_long_text(self) -> None:
+        record.refused(self.volume.id, 'x' * 5000)
+        self.assertEqual(['x' * 1024], self.reasons())
+
+    def test_database_that_is_down(self) -> None:
+        """The refusal itself matters more."""
+        with mock.patch.object(
+            db,
+            'volume_glance_metadata_create',
+            autospec=True,
+            side_effect=RuntimeError('down'),
+        ):
+            record.refused(self.volume.id, 'the reason')
+        self.assertIn('Could not record', self.log.output)
+        self.assertIn('down', self.log.output)

@@ -1,0 +1,227 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import ddt
+
+from cinder_rbd_ext import request
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+Origin = errors.Origin
+_MIB = 1 << 20
+
+
+def _request(
+    metadata: dict[str, str] | None = None,
+    specs: dict[str, str] | None = None,
+    **backend: str,
+) -> request.Request:
+    volume = asked.volume(metadata)
+    return request.of_volume(
+        volume, asked.volume_type(**(specs or {})), asked.settings(**backend)
+    )
+
+
+class OfVolumeTest(base.TestCase):
+    def test_three_levels(self) -> None:
+        found = _request(
+            {'rbd:object_size': '1M', 'purpose': 'x'},
+            {'rbd_object_size': '2M', 'replication': 'y'},
+            rbd_volume_object_size='8M',
+        )
+        self.assertEqual(
+            [
+                (Origin.VOLUME_METADATA, _MIB),
+                (Origin.VOLUME_TYPE, 2 * _MIB),
+                (Origin.BACKEND, 8 * _MIB),
+            ],
+            [
+                (level.origin, level.options.object_size)
+                for level in found.levels
+            ],
+        )
+        self.assertFalse(found.multiattach)
+        self.assertFalse(found.replicated)
+
+    def test_neither_metadata_nor_type(self) -> None:
+        volume = asked.volume()
+        volume.metadata = {}
+        found = request.of_volume(volume, None, asked.settings())
+        self.assertEqual(precedence.Resolved(), found.resolve())
+        self.assertEqual({}, request.metadata_of(volume))
+        self.assertEqual({}, request.specs_of(None))
+
+    def test_type_it_is_about_to_get(self) -> None:
+        volume = asked.volume({}, asked.volume_type(rbd_object_size='1M'))
+        found = request.of_volume(
+            volume, asked.volume_type(rbd_object_size='2M'), asked.settings()
+        )
+        self.assertEqual(
+            precedence.Choice(2 * _MIB, Origin.VOLUME_TYPE),
+            found.resolve().object_size,
+        )
+
+
+@ddt.ddt
+class TypeTest(base.TestCase):
+    @ddt.data(
+        ('<is> True', True),
+        ('<is> False', False),
+        ('true', False),
+        ('', False),
+    )
+    @ddt.unpack
+    def test_flags(self, value: str, flag: bool) -> None:
+        """As the stock driver reads them, no other way."""
+        self.assertIs(flag, _request(specs={'multiattach': value}).multiattach)
+        self.assertIs(
+            flag, _request(specs={'replication_enabled': value}).replicated
+        )
+
+    @ddt.data('multiattach', 'replication_enabled')
+    def test_contradiction_is_found(self, flag: str) -> None:
+        found = _request(
+            {'rbd:features': 'layering,exclusive-lock'}, {flag: '<is> True'}
+        )
+        error = self.assertRaises(errors.OptionError, found.resolve)
+        self.assertEqual('rbd:features', error.key)
+
+    def test_tenant_keys_of_the_type(self) -> None:
+        for specs in ({'rbd_tenant_options': 'rbd:object_map'}, {}):
+            error = self.assertRaises(
+                errors.OptionError,
+                _request,
+                {'rbd:object_size': '1M'},
+                specs,
+                rbd_tenant_options='rbd:object_map',
+            )
+            self.assertEqual('rbd:object_size', error.key)
+            self.assertEqual('rbd:object_map', error.allowed)
+        found = _request(
+            {'rbd:object_size': '1M'},
+            {'rbd_tenant_options': 'rbd:object_size'},
+            rbd_tenant_options='',
+        )
+        self.assertEqual(_MIB, found.levels[0].options.object_size)
+
+    def test_type_that_leaves_tenants_nothing(self) -> None:
+        self.assertRaises(
+            errors.OptionError,
+            _request,
+            {'rbd:object_size': '1M'},
+            {'rbd_tenant_options': ''},
+        )
+
+    def test_volume_that_an_operator_moves_here(self) -> None:
+        volume = asked.volume({'rbd:object_size': '1M'})
+        settings = asked.settings(rbd_tenant_options='')
+        self.assertRaises(
+            errors.OptionError, request.of_volume, volume, None, settings
+        )
+        found = request.of_volume(volume, None, settings, moved=True)
+        self.assertEqual(_MIB, found.levels[0].options.object_size)
+
+    def test_what_tenants_write_is_read_first(self) -> None:
+        """An unknown key is one, whatever they may set."""
+        error = self.assertRaises(
+            errors.OptionError,
+            _request,
+            {'rbd:objectsize': '1M'},
+            rbd_tenant_options='',
+        )
+        self.assertEqual('unknown key', error.reason)
+
+    @ddt.data(
+        ({'rbd:cache_mode': 'unsafe'}, {}, Origin.VOLUME_METADATA),
+        ({}, {'rbd_cache_mode': 'unsafe'}, Origin.VOLUME_TYPE),
+    )
+    @ddt.unpack
+    def test_mode_that_is_not_listed(
+        self, metadata: dict[str, str], specs: dict[str, str], origin: Origin
+    ) -> None:
+        error = self.assertRaises(
+            errors.OptionError, _request, metadata, specs
+        )
+        self.assertEqual(('rbd:cache_mode', origin), (error.key, error.origin))
+        _request(metadata, specs, rbd_allowed_cache_modes='unsafe')
+
+
+class ResolveTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.request = _request(
+            {'rbd:object_map': 'true'}, rbd_volume_object_size='8M'
+        )
+        self.source = request.source_level(
+            plan.ImageState(
+                layout.ImageLayout(2 * _MIB, layout.Striping(_MIB, 2)),
+                frozenset({'layering', 'striping'}),
+                'data',
+            )
+        )
+
+    def test_with_the_backend(self) -> None:
+        self.assertEqual(
+            precedence.Choice(8 * _MIB, Origin.BACKEND),
+            self.request.resolve().object_size,
+        )
+
+    def test_without_the_backend(self) -> None:
+        resolved = self.request.resolve(backend_too=False)
+        self.assertIsNone(resolved.object_size)
+        self.assertIsNotNone(resolved.object_map)
+
+    def test_source_over_the_backend(self) -> None:
+        resolved = self.request.resolve(self.source)
+        self.assertEqual(
+            (2 * _MIB, layout.Striping(_MIB, 2), 'data', {'layering'}),
+            (
+                getattr(resolved.object_size, 'value', None),
+                getattr(resolved.striping, 'value', None),
+                getattr(resolved.data_pool, 'value', None),
+                getattr(resolved.image_features, 'value', None),
+            ),
+        )
+
+
+@ddt.ddt
+class GlanceLevelTest(base.TestCase):
+    @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
+    @ddt.unpack
+    def test_plain(self, image: int, chunk: int, made: int) -> None:
+        """At least the chunk size, as stock has it."""
+        state = plan.ImageState(
+            layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
+        )
+        self.assertEqual(
+            precedence.Level(
+                Origin.GLANCE_IMAGE,
+                options.VolumeOptions(object_size=made * _MIB),
+            ),
+            request.glance_level(state, chunk * _MIB),
+        )
+
+    def test_striped(self) -> None:
+        """Its object size belongs to its striping."""
+        striping = layout.Striping(64 << 10, 8)
+        state = plan.ImageState(
+            layout.ImageLayout(_MIB, striping), frozenset({'layering'})
+        )
+        self.assertEqual(
+            options.VolumeOptions(object_size=_MIB, striping=striping),
+            request.glance_level(state, 4 * _MIB).options,
+        )

@@ -1,0 +1,267 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import json
+from typing import Any
+
+from cinder import context
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+from cinder.volume import volume_types
+import ddt
+from oslo_config import cfg
+
+from cinder_rbd_ext import request
+from cinder_rbd_ext import sources
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+Origin = errors.Origin
+_MIB = 1 << 20
+_LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
+_STATE = plan.ImageState(
+    _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
+)
+_STOCK = plan.ImageState(
+    layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
+)
+
+
+class SourcesTestCase(base.TestCase):
+    def internal_tenant(self, project: str | None) -> None:
+        """Set the tenant that cached images belong to."""
+        name = 'cinder_internal_tenant_project_id'
+        cfg.CONF.set_override(name, project)
+        self.addCleanup(cfg.CONF.clear_override, name)
+
+    def features_of(
+        self, state: plan.ImageState = _STATE, **fields: Any
+    ) -> set[str]:
+        """Return the features that a source passes on."""
+        level = sources.level_of(asked.volume(**fields), state, 4 * _MIB)
+        return set(level.options.image_features or ())
+
+
+class LevelOfVolumeTest(SourcesTestCase):
+    def test_layout_features_and_pool(self) -> None:
+        level = sources.level_of(asked.volume(), _STATE, 4 * _MIB)
+        self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
+        self.assertEqual(_MIB, level.options.object_size)
+        self.assertEqual(_LAYOUT.striping, level.options.striping)
+        self.assertEqual('data', level.options.data_pool)
+        self.assertEqual(
+            {'layering', 'deep-flatten'},
+            set(level.options.image_features or ()),
+        )
+
+    def test_what_multiattach_took_comes_back(self) -> None:
+        """But nothing else of what it saved."""
+        saved = json.dumps({'saved_features': 1 | 4 | 8 | 16 | 64 | 128})
+        self.assertEqual(
+            {
+                'layering',
+                'deep-flatten',
+                'exclusive-lock',
+                'object-map',
+                'fast-diff',
+                'journaling',
+            },
+            self.features_of(provider_location=saved),
+        )
+
+    def test_what_replication_added_stays_behind(self) -> None:
+        state = plan.ImageState(
+            _LAYOUT, frozenset({'layering', 'exclusive-lock', 'journaling'})
+        )
+        for had_lock in (True, False):
+            for had_journal in (True, False):
+                data = json.dumps(
+                    {
+                        'had_exclusive_lock': had_lock,
+                        'had_journaling': had_journal,
+                    }
+                )
+                wanted = {'layering'}
+                wanted |= {'exclusive-lock'} if had_lock else set()
+                wanted |= {'journaling'} if had_journal else set()
+                self.assertEqual(
+                    wanted,
+                    self.features_of(state, replication_driver_data=data),
+                )
+
+    def test_fields_that_others_fill(self) -> None:
+        for text in ('', 'not json', '[1]', '{}', '{"saved_features": "x"}'):
+            self.assertEqual(
+                {'layering', 'deep-flatten'},
+                self.features_of(
+                    provider_location=text, replication_driver_data=text
+                ),
+            )
+
+
+class CachedImageTest(SourcesTestCase):
+    def test_of_the_internal_tenant(self) -> None:
+        volume = asked.volume(project_id='internal')
+        self.internal_tenant('internal')
+        self.assertTrue(sources.is_cached_image(volume))
+        self.assertFalse(sources.is_cached_image(asked.volume()))
+
+    def test_without_an_internal_tenant(self) -> None:
+        """None is no tenant, whatever a volume's project is."""
+        self.internal_tenant(None)
+        self.assertFalse(sources.is_cached_image(asked.volume()))
+        self.assertFalse(
+            sources.is_cached_image(asked.volume(project_id=None))
+        )
+
+    def test_stands_for_an_image_without_a_layout(self) -> None:
+        self.internal_tenant('internal')
+        level = sources.level_of(
+            asked.volume(project_id='internal'), _STATE, 8 * _MIB
+        )
+        self.assertEqual(
+            request.glance_level(
+                plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1
+            ),
+            level,
+        )
+
+
+@ddt.ddt
+class MovedTest(test.TestCase):
+    """The volume that a host-assisted migration copies to."""
+
+    def _moved(self, status: str | None, same_type: bool = True) -> bool:
+        admin = context.get_admin_context()
+        types = [
+            volume_types.create(admin, name, {})['id'] for name in ('a', 'b')
+        ]
+        source = cinder_utils.create_volume(admin, volume_type_id=types[0])
+        if status == 'target:':
+            status += source.id
+        target = cinder_utils.create_volume(
+            admin,
+            volume_type_id=types[0 if same_type else 1],
+            migration_status=status,
+        )
+        return sources.is_moved(target)
+
+    def test_target(self) -> None:
+        self.assertTrue(self._moved('target:'))
+
+    def test_type_that_changes_on_the_way(self) -> None:
+        self.assertFalse(self._moved('target:', same_type=False))
+
+    @ddt.data(None, 'migrating', 'success')
+    def test_no_target(self, status: str | None) -> None:
+        self.assertFalse(self._moved(status))
+
+
+class PlanMadeTest(base.TestCase):
+    def _plan(
+        self,
+        metadata: dict[str, str],
+        *levels: Any,
+        parent: plan.ImageState | None = None,
+        size: int = 1,
+        **options: Any,
+    ) -> plan.ImagePlan:
+        settings = asked.settings(**options)
+        volume = asked.volume(metadata, size=size)
+        return sources.plan_made(
+            request.of_volume(volume, None, settings),
+            list(levels),
+            volume,
+            settings,
+            _STOCK,
+            parent,
+        )
+
+    def test_nothing_asked(self) -> None:
+        self.assertEqual(plan.ImagePlan(), self._plan({}))
+
+    def test_size_of_the_volume_counts(self) -> None:
+        striped = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}
+        error = self.assertRaises(errors.OptionError, self._plan, striped)
+        self.assertIn('1 GiB is no multiple', error.reason)
+        made = self._plan(striped, size=3)
+        self.assertEqual(
+            layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 3)),
+            made.layout,
+        )
+
+    def test_parent_without_levels_is_a_glance_image(self) -> None:
+        made = self._plan({}, parent=_STATE)
+        self.assertEqual(plan.ImagePlan(layout=_LAYOUT), made)
+
+    def test_backend_over_the_glance_image(self) -> None:
+        made = self._plan({}, parent=_STATE, rbd_volume_object_size='2M')
+        self.assertEqual(
+            layout.ImageLayout(2 * _MIB, _LAYOUT.striping), made.layout
+        )
+
+    def test_source_over_its_own_parent(self) -> None:
+        """The levels say what it is made from; the parent is one of it."""
+        level = request.source_level(_STATE)
+        made = self._plan({}, level, parent=_STOCK)
+        self.assertEqual(
+            plan.ImagePlan(
+                _LAYOUT, frozenset({'layering', 'deep-flatten'}), 'data'
+            ),
+            made,
+        )
+
+
+@ddt.ddt
+class PlanMigratedTest(base.TestCase):
+    #: The type's pool, the other backend's, the pool that comes out.
+    _POOLS = (
+        (None, None, None),
+        (None, 'theirs', 'theirs'),
+        ('ours', 'theirs', 'ours'),
+        ('ours', None, 'ours'),
+    )
+
+    def _plan(
+        self, of_type: str | None, of_host: str | None
+    ) -> plan.ImagePlan:
+        specs = {'rbd_data_pool': of_type} if of_type else {}
+        volume = asked.volume(
+            {'rbd:object_size': '8M'}, asked.volume_type(**specs)
+        )
+        host = {'capabilities': {'rbd_volume_data_pool': of_host}}
+        return sources.plan_migrated(volume, host, _STATE, _STATE)
+
+    @ddt.data(*_POOLS)
+    @ddt.unpack
+    def test_pool(
+        self, of_type: str | None, of_host: str | None, made: str | None
+    ) -> None:
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, made),
+            self._plan(of_type, of_host),
+        )
+
+    def test_stock_backend(self) -> None:
+        """One that says nothing of data pools."""
+        volume = asked.volume()
+        hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
+        for host in hosts:
+            made = sources.plan_migrated(volume, host, _STATE, _STATE)
+            self.assertIsNone(made.data_pool)
+
+    def test_pool_that_is_none(self) -> None:
+        """It comes by RPC, and goes onto a command line elsewhere."""
+        self.assertRaises(errors.OptionError, self._plan, None, 'a b')
