@@ -82,6 +82,8 @@ class _OurClasses(fixtures.Fixture):
     """Puts our classes in place, and the mocks back afterwards."""
 
     def _setUp(self) -> None:
+        # What fails there on purpose needn't be seen.
+        self.useFixture(fixtures.FakeLogger())
         for name in ('rados', 'rbd'):
             self._patch(stock, name, getattr(stock, name))
         for module in _MODULES:
