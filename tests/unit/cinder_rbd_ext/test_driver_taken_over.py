@@ -1,0 +1,172 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+from cinder.db import api as db
+import ddt
+
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+from tests.unit.cinder_rbd_ext import fake_images
+
+_LOCK, _MAP, _INVALID = 4, 8 | 16, 3
+
+
+@ddt.ddt
+class ManageTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().create(
+                ioctx, 'found', base.GIB, order=20, features=5
+            )
+
+    def _manage(self, volume: Any) -> Any:
+        return self.driver.manage_existing(volume, {'source-name': 'found'})
+
+    def test_recorded(self) -> None:
+        volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
+        self._manage(volume)
+        self.assertEqual([volume.name], self.cluster.names())
+        self.assertEqual('1048576', self.recorded(volume)[keys.OBJECT_SIZE])
+
+    def test_cache_override_stays(self) -> None:
+        """It is an image that somebody made so."""
+        self.cluster.stored('found').metadata['conf_rbd_cache'] = 'false'
+        volume = self.new_volume()
+        self._manage(volume)
+        self.assertEqual(
+            {'conf_rbd_cache': 'false'},
+            self.cluster.stored(volume.name).metadata,
+        )
+
+    @ddt.data(
+        {keys.OBJECT_SIZE: '2M'},
+        {keys.OBJECT_MAP: 'true'},
+        {keys.OBJECT_SIZE: '3M'},
+    )
+    def test_refused(self, metadata: dict[str, str]) -> None:
+        volume = self.new_volume(metadata)
+        error = self.assertRaises(
+            exception.ManageExistingVolumeTypeMismatch, self._manage, volume
+        )
+        self.assertIn(next(iter(metadata)), str(error))
+        self.assertEqual(['found'], self.cluster.names())
+
+    def test_undone(self) -> None:
+        volume = self.new_volume(
+            volume_type=self.make_type(multiattach='<is> True')
+        )
+        fault = fake_images.OSError('made to fail')
+        self.cluster.fail('Image.update_features', fault)
+        self.assertIs(fault, self.raised(self._manage, volume))
+        self.assertEqual(['found'], self.cluster.names())
+
+    def test_undone_when_it_can_not_be_recorded(self) -> None:
+        down = RuntimeError('down')
+        with mock.patch.object(
+            db, 'volume_admin_metadata_update', autospec=True, side_effect=down
+        ):
+            self.assertIs(down, self.raised(self._manage, self.new_volume()))
+        self.assertEqual(['found'], self.cluster.names())
+
+    def test_undo_fails(self) -> None:
+        volume = self.new_volume()
+
+        def lose_connection(*args: object) -> None:
+            self.cluster.fail(
+                'RBD.rename', fake_images.OSError('made to fail')
+            )
+            raise RuntimeError('first')
+
+        with mock.patch.object(
+            db,
+            'volume_admin_metadata_update',
+            autospec=True,
+            side_effect=lose_connection,
+        ):
+            error = self.raised(self._manage, volume)
+        self.assertEqual('first', str(error))
+        self.assertEqual([volume.name], self.cluster.names())
+        self.assertIn('Could not rename', self.log.output)
+
+    def test_name_that_is_taken(self) -> None:
+        volume = self.made_volume()
+        self.assertIsInstance(
+            self.raised(self._manage, volume), self.librbd.ImageExists
+        )
+        self.assertEqual(['found', volume.name], self.cluster.names())
+        self.assertEqual((22, 1 << 22, 1), self.layout_of(volume.name))
+
+
+class MigratedTest(base.DriverTestCase):
+    """The image that a host-assisted migration has made."""
+
+    def test_recorded_for_the_volume_itself(self) -> None:
+        volume = self.new_volume(base.ASKED)
+        target = self.made_volume(base.ASKED)
+        self.driver.update_migrated_volume(
+            self.admin, volume, target, 'available'
+        )
+        self.assertEqual([volume.name], self.cluster.names())
+        self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
+
+    def test_in_use(self) -> None:
+        """The image keeps the target's name then."""
+        volume = self.new_volume(base.ASKED)
+        target = self.made_volume(base.ASKED)
+        self.driver.update_migrated_volume(
+            self.admin, volume, target, 'in-use'
+        )
+        self.assertEqual([target.name], self.cluster.names())
+        self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
+
+
+class DeleteTest(base.DriverTestCase):
+    """What a kill between snapshot and clone has left."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.made_volume()
+        self.clone = self.new_volume(source_volid=self.source.id)
+        self.snapshot = f'{self.clone.name}.clone_snap'
+        self._take(self.snapshot)
+
+    def _take(self, name: str) -> None:
+        with (
+            self.cluster.connected() as ioctx,
+            self.librbd.Image(ioctx, self.source.name) as image,
+        ):
+            image.create_snap(name)
+            image.protect_snap(name)
+
+    def test_removed(self) -> None:
+        self._take('of-somebody')
+        self.driver.delete_volume(self.clone)
+        self.assertEqual(['of-somebody'], self.snapshots_of(self.source.name))
+
+    def test_source_that_is_gone(self) -> None:
+        del self.cluster.pools['volumes'].images[self.source.name]
+        self.driver.delete_volume(self.clone)
+
+    def test_clone_that_is_there(self) -> None:
+        """Its snapshot is the stock driver's business."""
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().clone(
+                ioctx, self.source.name, self.snapshot, ioctx, self.clone.name
+            )
+        self.driver._undo_clone_snapshot = self.fail
+        self.driver.delete_volume(self.clone)
+        self.assertEqual([self.source.name], self.cluster.names())
