@@ -14,9 +14,11 @@
 
 import pathlib
 import tempfile
+from unittest import mock
 
 import ddt
 from glance_store import driver
+from glance_store import multi_backend
 from oslo_config import cfg
 
 from glance_store_objmap import opts
@@ -59,6 +61,26 @@ class OptsTest(base.TestCase):
         # Whatever isn't a BadStoreConfiguration stops glance-api.
         error = self.assertRaises(cfg.ConfigFileValueError, made.configure)
         self.assertIn(name, str(error))
+
+    @ddt.data('rbd_store_features = all', 'rbd_store_chunk_size = 6')
+    def test_wrong_value_stops_the_start(self, text: str) -> None:
+        """As glance-api makes its stores: what is raised ends it."""
+        conf = self._conf(
+            f'{text}\n[DEFAULT]\nenabled_backends = ours:rbd_objmap'
+        )
+        conf.register_opt(cfg.DictOpt('enabled_backends'))
+        with mock.patch.object(
+            multi_backend,
+            '_load_multi_store',
+            autospec=True,
+            side_effect=lambda conf, entry, backend: store.Store(
+                conf, backend=backend
+            ),
+        ):
+            error = self.assertRaises(
+                ValueError, multi_backend.create_multi_stores, conf
+            )
+        self.assertIn(text.split(' ')[0], str(error))
 
     def test_shared_section(self) -> None:
         conf = self._conf('[backend_defaults]\nrbd_store_object_map = true\n')
