@@ -119,16 +119,9 @@ def parse_object_size(value: str | int) -> int:
 
     :raises OptionError: unless it is a power of two, 4 KiB to 32 MiB
     """
-    size = sizes.parse_size(keys.OBJECT_SIZE, value)
-    if not is_power_of_two(size):
-        raise errors.OptionError(
-            keys.OBJECT_SIZE, value, 'not a power of two', OBJECT_SIZE_ALLOWED
-        )
-    if not MIN_OBJECT_SIZE <= size <= MAX_OBJECT_SIZE:
-        raise errors.OptionError(
-            keys.OBJECT_SIZE, value, 'out of range', OBJECT_SIZE_ALLOWED
-        )
-    return size
+    return _power_of_two(
+        keys.OBJECT_SIZE, value, MIN_OBJECT_SIZE, OBJECT_SIZE_ALLOWED
+    )
 
 
 def parse_stripe_unit(value: str | int) -> int:
@@ -137,16 +130,20 @@ def parse_stripe_unit(value: str | int) -> int:
     :raises OptionError: unless it is a power of two, 512 bytes to 32 MiB.
         Every factor of an object size (a power of two) is one itself.
     """
-    unit = sizes.parse_size(keys.STRIPE_UNIT, value)
-    if not is_power_of_two(unit):
-        raise errors.OptionError(
-            keys.STRIPE_UNIT, value, 'not a power of two', STRIPE_UNIT_ALLOWED
-        )
-    if not MIN_STRIPE_UNIT <= unit <= MAX_OBJECT_SIZE:
-        raise errors.OptionError(
-            keys.STRIPE_UNIT, value, 'out of range', STRIPE_UNIT_ALLOWED
-        )
-    return unit
+    return _power_of_two(
+        keys.STRIPE_UNIT, value, MIN_STRIPE_UNIT, STRIPE_UNIT_ALLOWED
+    )
+
+
+def _power_of_two(
+    key: str, value: str | int, smallest: int, allowed: str
+) -> int:
+    size = sizes.parse_size(key, value)
+    if not is_power_of_two(size):
+        raise errors.OptionError(key, value, 'not a power of two', allowed)
+    if not smallest <= size <= MAX_OBJECT_SIZE:
+        raise errors.OptionError(key, value, 'out of range', allowed)
+    return size
 
 
 def parse_stripe_count(value: str | int) -> int:

@@ -111,18 +111,23 @@ class EveryWayTest(base.DriverTestCase):
                 return str(row['value'])
         return None
 
-    @ddt.data(paths.CloneVolume, paths.FullCopy)
+    @ddt.data(
+        (paths.CloneVolume, 'Image.create_snap'),
+        (paths.FullCopy, 'Image.copy'),
+    )
+    @ddt.unpack
     def test_refused_before_the_source_is_touched(
-        self, way: type[paths.CloneVolume]
+        self, way: type[paths.CloneVolume], first_step: str
     ) -> None:
         path = way(
             self, metadata={keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}
         )
+        self.cluster.fail(first_step, fake_images.OSError('reached'))
         error = self.raised(path.make)
         self.assertIsInstance(error, exceptions.VolumeOptionRefused)
         self.assertIn('no multiple', str(error))
-        self.assertEqual([path.source.name], self.cluster.names())
-        self.assertEqual([], self.snapshots_of(path.source.name))
+        self.assertEqual({first_step}, self.cluster.faults_left)
+        self.cluster.forgive()
 
     def test_pool_that_is_not_there(self) -> None:
         path = paths.Create(
@@ -170,6 +175,17 @@ class ImportTest(base.DriverTestCase):
         path.make()
         self.assertEqual(2, len(self.commands.imports()))
         self.assertIn(path.volume.name, self.cluster.names())
+
+    def test_second_try_succeeds_and_then_something_fails(self) -> None:
+        """The first try's failure is history by then."""
+        self.override_backend('num_shell_tries', 2)
+        self._patch('time.sleep', lambda seconds: None)
+        path = paths.ImportGlanceImage(self)
+        fault = fake_images.OSError('made to fail')
+        self.cluster.fail('rbd import', fake_images.OSError('once'))
+        self.cluster.fail('Image.resize', fault)
+        self.assertIs(fault, self.raised(path.make))
+        self.assertEqual([], self.cluster.names())
 
     def test_first_failure_of_several_tries(self) -> None:
         """The second try finds the part that the first has left."""

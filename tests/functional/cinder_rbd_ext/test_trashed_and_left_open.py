@@ -1,0 +1,63 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What stock leaves behind in librbd: images open, snapshots in the trash."""
+
+import gc
+
+from cinder import objects
+import fixtures
+import rbd
+
+from tests.functional.cinder_rbd_ext import base
+
+
+class LeftOpenTest(base.DriverTestCase):
+    """A clone that fails ends, and the service goes on."""
+
+    def test_source_that_takes_no_more_snapshots(self) -> None:
+        # Not gentle: librbd would wait for ever where no signal handler of
+        # Python's runs.
+        self.useFixture(fixtures.Timeout(60, gentle=False))
+        source = self.made_volume()
+        with self.cluster.image(source.name) as image:
+            image.create_snap('only one')
+            image.set_snap_limit(1)
+        error = self.assertRaises(
+            rbd.DiskQuotaExceeded,
+            self.driver.create_cloned_volume,
+            self.new_volume(),
+            source,
+        )
+        # The traceback held the source's image; so it is collected now.
+        del error
+        gc.collect()
+        self.assertEqual([source.name], self.cluster.names())
+
+
+class TrashedTest(base.DriverTestCase):
+    """A snapshot that was deleted while it had a clone."""
+
+    def test_retype_to_an_object_map(self) -> None:
+        driver = self.make_driver(rbd_volume_object_map='false')
+        source = self.made_volume(driver=driver)
+        snapshot = self.new_snapshot(source, driver)
+        clone = self.new_volume()
+        driver.create_volume_from_snapshot(clone, snapshot)
+        driver.delete_snapshot(snapshot)
+        new_type = objects.VolumeType.get_by_id(
+            self.admin, self.make_type(rbd_object_map='true')
+        )
+        moved, _ = driver.retype(self.context, source, new_type, {}, None)
+        self.assertTrue(moved)
+        self.assertIn('object-map', self.features_of(source))
+        self.assertEqual(0, self.flags_of(source))
