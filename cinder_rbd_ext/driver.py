@@ -212,7 +212,7 @@ class RBDExtDriver(image_making.ImageMakingDriver):
         update = super().update_migrated_volume(
             ctxt, volume, new_volume, original_volume_status
         )
-        record.made(volume.id, state)
+        record.moved(volume.id, state)
         return update
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:

@@ -153,7 +153,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         with self._creations.hold(creation), _naming_failure(creation):
             moved = super().migrate_volume(context, volume, host)
         if creation.state:
-            record.made(volume.id, creation.state)
+            record.moved(volume.id, creation.state)
         return moved
 
     def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
@@ -276,10 +276,18 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
                 result = self._run(*rbd_import.rewrite(command, how), **kwargs)
             except processutils.ProcessExecutionError:
                 if not there_before:
+                    # At once: stock tries again, where nothing may be.
                     creation.was_made()
+                    self._discard_part(creation.name)
                 raise
         creation.succeeded()
         return result
+
+    def _discard_part(self, name: str) -> None:
+        try:
+            self._undo_image(name)
+        except Exception:
+            LOG.exception('Could not remove the part of %s', name)
 
     def _imported(
         self, command: Any, creation: creation_module.Creation

@@ -62,6 +62,18 @@ def made(volume_id: str, state: plan.ImageState) -> None:
             db.volume_admin_metadata_delete(admin, volume_id, keys.DATA_POOL)
 
 
+def moved(volume_id: str, state: plan.ImageState) -> None:
+    """Record what a volume's image is now that it was moved.
+
+    A failure is logged: the source is gone by then, and Cinder must not take
+    the volume to be where it was.
+    """
+    try:
+        made(volume_id, state)
+    except Exception:
+        LOG.exception('Could not record what volume %s is now', volume_id)
+
+
 def refused(volume_id: str, text: str) -> None:
     """Record why a volume could not be made, where its tenant can read it.
 

@@ -99,6 +99,19 @@ class MadeTest(RecordTestCase):
         )
 
 
+class MovedTest(RecordTestCase):
+    def test_recorded(self) -> None:
+        record.moved(self.volume.id, _STRIPED)
+        self.assertEqual(_STRIPED_RECORDED, self.recorded())
+
+    def test_a_database_that_fails_is_logged(self) -> None:
+        self.patch(
+            'cinder.db.api.volume_admin_metadata_update', side_effect=OSError
+        )
+        record.moved(self.volume.id, _STRIPED)
+        self.assertIn('Could not record what volume', self.log.output)
+
+
 class RefusedTest(RecordTestCase):
     def test_tenant_can_read_it(self) -> None:
         record.refused(self.volume.id, 'the reason')

@@ -43,7 +43,8 @@ class WantedTestCase(base.TestCase):
         sandbox = set(packages.wanted('sandbox', text))
         test = set(packages.wanted('test', text))
         self.assertIn('ceph-osd', test)
-        self.assertLess(test, sandbox)
+        # What only checks the code is nothing for the sandbox.
+        self.assertLess(test - {'shellcheck'}, sandbox)
 
 
 class NoDaemonsTestCase(base.TestCase):
