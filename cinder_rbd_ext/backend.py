@@ -94,7 +94,7 @@ class BackendSettings:
             bounds = _read_limits(configuration, tenant_options)
             _check(parsed, bounds)
         except errors.OptionError as error:
-            raise _by_option(error) from None
+            raise error.renamed(OPTION_OF_KEY) from None
         return cls(
             options=dataclasses.replace(parsed, data_pool=data_pool),
             limits=bounds,
@@ -126,23 +126,6 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
             )
     if parsed.cache_mode:
         limits.check_cache_mode(parsed.cache_mode, bounds, origin)
-
-
-def _by_option(error: errors.OptionError) -> errors.OptionError:
-    """Return an error in the words of cinder.conf."""
-
-    def in_words(text: str) -> str:
-        for key, option in OPTION_OF_KEY.items():
-            text = text.replace(key, option)
-        return text
-
-    return errors.OptionError(
-        in_words(error.key),
-        error.value,
-        in_words(error.reason),
-        in_words(error.allowed),
-        errors.Origin.BACKEND,
-    )
 
 
 def _chunk_size(mebibytes: int) -> int:

@@ -12,6 +12,7 @@
 
 """The one error of this package, and where a value came from."""
 
+from collections.abc import Mapping
 import enum
 
 #: Longest part of a value that a message repeats. Metadata values may be as
@@ -97,6 +98,25 @@ class OptionError(ValueError):
         """Return the same error, told where the value was given."""
         return OptionError(
             self.key, self.value, self.reason, self.allowed, origin
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> 'OptionError':
+        """Return the same error in the words of a configuration file.
+
+        :param names: the option for each key
+        """
+
+        def in_words(text: str) -> str:
+            for key, option in names.items():
+                text = text.replace(key, option)
+            return text
+
+        return OptionError(
+            in_words(self.key),
+            self.value,
+            in_words(self.reason),
+            in_words(self.allowed),
+            self.origin,
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

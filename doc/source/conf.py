@@ -40,6 +40,10 @@ config_generator_config_file = [
         '../../etc/oslo-config-generator/cinder_rbd_ext.conf',
         '_static/cinder_rbd_ext',
     ),
+    (
+        '../../etc/oslo-config-generator/glance_store_objmap.conf',
+        '_static/glance_store_objmap',
+    ),
 ]
 
 policy_generator_config_file = [

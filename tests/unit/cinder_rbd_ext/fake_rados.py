@@ -239,6 +239,12 @@ class Ioctx:
         self.pool = pool
         self.state = 'open'
 
+    def __enter__(self) -> 'Ioctx':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the context, not the connection."""
         self.state = 'closed'

@@ -151,3 +151,18 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         self, how: Callable[[errors.OptionError], errors.OptionError]
     ) -> None:
         self.assertEqual(self._parts(self.error), self._parts(how(self.error)))
+
+    def test_renamed(self) -> None:
+        error = errors.OptionError(
+            'rbd:stripe_unit',
+            '64K',
+            'given without rbd:stripe_count',
+            'rbd:stripe_unit and rbd:stripe_count',
+            Origin.BACKEND,
+        )
+        names = {'rbd:stripe_unit': 'unit_opt', 'rbd:stripe_count': 'count'}
+        self.assertEqual(
+            "unit_opt = '64K' (backend configuration): given without count; "
+            'allowed: unit_opt and count',
+            str(error.renamed(names)),
+        )

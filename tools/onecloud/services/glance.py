@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Glance: images, in Ceph (stock store) and in files."""
+"""Glance: images in Ceph, by our store and the stock one, and in files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Glance(Service):
     def programs(self) -> tuple[Program, ...]:
         """Return the API."""
         environ = {'OS_GLANCE_CONFIG_DIR': str(self.etc)}
-        return (self.cloud.uwsgi(self, environ, (self.conf,)),)
+        return (
+            self.cloud.uwsgi(self, environ, (self.conf,), loads_suite=True),
+        )
 
     def initialise(self) -> None:
         """Make its schema; load our metadata definitions."""

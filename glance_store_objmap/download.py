@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The reading of an RBD image, several pieces ahead."""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from glance_store import exceptions
+from glance_store import i18n
+from glance_store._drivers import rbd as stock
+
+OpenImage = Callable[[], contextlib.AbstractContextManager[Any]]
+
+
+class ImageReader:
+    """A range of an image, as an iterator of bytes.
+
+    The image is opened at the first piece and closed after the last, or when
+    who reads goes away.
+
+    :param open_image: opens the RBD image
+    :param name: its name, for messages
+    :param offset: where to begin
+    :param length: how many bytes; None for all that there are
+    :param piece: bytes to read at a time
+    :param depth: how many reads are in flight at a time
+    """
+
+    def __init__(
+        self,
+        open_image: OpenImage,
+        name: str,
+        offset: int,
+        length: int | None,
+        piece: int,
+        depth: int,
+    ) -> None:
+        self._open_image = open_image
+        self._name = name
+        self._offset = offset
+        self._length = length
+        self._piece = piece
+        self._depth = depth
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            with self._open_image() as image:
+                end = image.size()
+                if self._length is not None:
+                    end = min(end, self._offset + self._length)
+                yield from self._read(image, self._offset, end)
+        except stock.rbd.ImageNotFound as error:
+            raise exceptions.NotFound(
+                i18n._('RBD image %s does not exist') % self._name
+            ) from error
+
+    def _read(self, image: Any, start: int, end: int) -> Iterator[bytes]:
+        in_flight: collections.deque[_Read] = collections.deque()
+        try:
+            while start < end or in_flight:
+                while start < end and len(in_flight) < self._depth:
+                    length = min(self._piece, end - start)
+                    in_flight.append(_Read(image, start, length))
+                    start += length
+                yield in_flight.popleft().data()
+        finally:
+            # An image that is read from can't be closed.
+            for read in in_flight:
+                read.wait()
+
+
+class _Read:
+    """One read in flight."""
+
+    def __init__(self, image: Any, start: int, length: int) -> None:
+        self._start = start
+        self._length = length
+        # A list, and not this object: that would be a circle, through the
+        # completion, and hold the data until Python looks for such.
+        self._found: list[bytes | None] = []
+        found = self._found
+        self._completion = image.aio_read(
+            start, length, lambda completion, data: found.append(data)
+        )
+
+    def wait(self) -> None:
+        self._completion.wait_for_complete_and_cb()
+
+    def data(self) -> bytes:
+        self.wait()
+        result = self._completion.get_return_value()
+        data = self._found.pop() if self._found else None
+        if result < 0 or data is None:
+            raise stock.rbd.OSError('error reading image', errno=-result)
+        if len(data) != self._length:
+            # Somebody has made the image smaller.
+            raise exceptions.BackendException(
+                i18n._('RBD image ended at %d bytes')
+                % (self._start + len(data))
+            )
+        return data

@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The store's options, given in its section of glance-api.conf.
+
+Or in ``[backend_defaults]``, for all stores. The options of the stock RBD
+store hold as well.
+"""
+
+from oslo_config import cfg
+
+from glance_store_objmap import config_types
+
+#: glance_store's section for what all stores share
+#: (``glance_store.driver.SHARED_CONF_GROUP``, not imported so that the
+#: options can be listed where glance_store isn't installed).
+SHARED_GROUP = 'backend_defaults'
+
+#: Writes of at most 8 MiB: with md5 and sha512 on, and one OSD, more than
+#: four in flight brought nothing.
+DEFAULT_WRITE_DEPTH = 4
+#: Memory grows faster with reads: at four it was twice that of three.
+DEFAULT_READ_DEPTH = 3
+MAX_DEPTH = 64
+
+STORE_OPTS: list[cfg.Opt] = [
+    cfg.Opt(
+        'rbd_store_object_map',
+        type=config_types.OBJECT_MAP,
+        help=(
+            'Whether uploaded images get an object map: true adds '
+            'exclusive-lock, object-map and fast-diff, false takes '
+            'object-map and fast-diff away. Unset: what rbd_store_features '
+            'or rbd_default_features of ceph.conf says.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_store_features',
+        type=config_types.FEATURES,
+        help=(
+            "The whole set of features of uploaded images, in librbd's "
+            'names, such as layering,exclusive-lock,object-map,fast-diff. '
+            'Must hold layering, for Cinder and Nova to clone from. Unset: '
+            'rbd_default_features of ceph.conf.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_store_object_size',
+        type=config_types.OBJECT_SIZE,
+        help=(
+            'Size of the RADOS objects of uploaded images, such as 4M. A '
+            'power of two from 4 KiB to 32 MiB, in bytes or with a unit. '
+            'Unset: rbd_store_chunk_size.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_store_stripe_unit',
+        type=config_types.STRIPE_UNIT,
+        help=(
+            'Stripe unit of uploaded images, such as 64K. A factor of the '
+            'object size, at least 512 bytes, given together with '
+            'rbd_store_stripe_count. Unset: rbd_default_stripe_unit of '
+            'ceph.conf or of the pool.'
+        ),
+    ),
+    cfg.Opt(
+        'rbd_store_stripe_count',
+        type=config_types.STRIPE_COUNT,
+        help=(
+            'Stripe count of uploaded images, given together with '
+            'rbd_store_stripe_unit.'
+        ),
+    ),
+    cfg.IntOpt(
+        'rbd_store_write_depth',
+        default=DEFAULT_WRITE_DEPTH,
+        min=1,
+        max=MAX_DEPTH,
+        help=(
+            'How many writes of an upload are in flight at a time, each of '
+            'rbd_store_chunk_size but at most 8 MiB. An upload takes at most '
+            'this many times that size, and 64 MiB, of memory.'
+        ),
+    ),
+    cfg.IntOpt(
+        'rbd_store_read_depth',
+        default=DEFAULT_READ_DEPTH,
+        min=1,
+        max=MAX_DEPTH,
+        help=(
+            'How many reads of a download are in flight at a time, each of '
+            'rbd_store_chunk_size but at most 4 MiB.'
+        ),
+    ),
+]
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options for oslo-config-generator."""
+    return [(SHARED_GROUP, STORE_OPTS)]

@@ -1,0 +1,285 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The store that Glance loads: the stock RBD store, with our images.
+
+``StoreLocation`` stands beside ``Store``, where glance_store looks for it.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import logging
+from typing import Any
+
+from glance_store import capabilities
+from glance_store import driver
+from glance_store import exceptions
+from glance_store import i18n
+from glance_store._drivers import rbd as stock
+from glance_store.common import utils as hashes
+
+from glance_store_objmap import download
+from glance_store_objmap import hashing
+from glance_store_objmap import opts
+from glance_store_objmap import pieces
+from glance_store_objmap import settings
+from glance_store_objmap import upload
+from rbd_volume_options import errors
+from rbd_volume_options import features as feature_rules
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+LOG = logging.getLogger(__name__)
+
+_BITS = capabilities.BitMasks
+
+#: The entry point's name, which has to be one of the store's schemes:
+#: glance_store looks a store up by the word in ``enabled_backends``.
+STORE_TYPE = 'rbd_objmap'
+
+
+class StoreLocation(stock.StoreLocation):
+    """``rbd://fsid/pool/image/snapshot``, as in the stock store."""
+
+
+class Store(stock.Store):
+    """The stock RBD store, with layout and features of its own.
+
+    Images are the same to both: either reads and deletes the other's, and
+    Cinder and Nova clone from them. Nothing of an upload is kept here, so
+    that one object serves all requests.
+    """
+
+    _CAPABILITIES = _BITS.RW_ACCESS | _BITS.READ_RANDOM
+    OPTIONS = stock._RBD_OPTS + opts.STORE_OPTS
+
+    settings: settings.StoreSettings
+
+    def get_schemes(self) -> tuple[str, ...]:
+        """Return the schemes of locations that the store handles."""
+        return (*super().get_schemes(), STORE_TYPE)
+
+    def configure_add(self) -> None:
+        """Read the options, and find out where the store is.
+
+        :raises OptionError: for options that can't be had; unlike
+            glance_store's BadStoreConfiguration it stops glance-api
+        """
+        try:
+            self.settings = settings.StoreSettings.read(self.store_conf)
+        except errors.OptionError as error:
+            LOG.error('Store %s: %s', self.backend_group or 'rbd', error)
+            raise
+        super().configure_add()
+        self._set_user()
+        # Without this glance_store makes, and connects, a new object for
+        # each request: the stock store keeps the state of an upload.
+        self.set_capabilities(_BITS.DRIVER_REUSABLE)
+
+    def _set_url_prefix(self) -> None:
+        # What configure_add connects with.
+        self._set_user()
+        super()._set_url_prefix()
+
+    def _set_user(self) -> None:
+        """Set the user; the stock store makes the word 'None' of None."""
+        user = self.store_conf.rbd_store_user
+        self.user = None if user is None else str(user)
+
+    def _create_image(
+        self,
+        fsid: str | None,
+        conn: Any,
+        ioctx: Any,
+        image_name: str,
+        size: int,
+        order: int,
+        context: Any = None,
+    ) -> StoreLocation:
+        """Create an image as the options say; the rest as stock has it.
+
+        :raises glance_store.exceptions.Invalid: for more objects than an
+            object map can have
+        """
+        default = conn.conf_get('rbd_default_features')
+        features = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
+        base = plan.ImageState(
+            layout.ImageLayout(1 << order), feature_rules.from_mask(features)
+        )
+        try:
+            how = self.settings.plan(base, size)
+        except errors.OptionError as error:
+            raise exceptions.Invalid(str(error)) from error
+        given: dict[str, Any] = {}
+        if how.layout:
+            order = how.layout.order
+        if self.settings.options.striping and how.layout:
+            given['stripe_unit'] = how.layout.stripe_unit
+            given['stripe_count'] = how.layout.stripe_count
+        if how.image_features is not None:
+            features = feature_rules.to_mask(how.image_features)
+        stock.rbd.RBD().create(
+            ioctx,
+            image_name,
+            size,
+            order,
+            old_format=False,
+            features=features,
+            **given,
+        )
+        specs = {
+            'fsid': fsid,
+            'pool': self.pool,
+            'image': image_name,
+            'snapshot': stock.DEFAULT_SNAPNAME,
+        }
+        return StoreLocation(specs, self.conf)
+
+    @driver.back_compat_add
+    @capabilities.check
+    def add(
+        self,
+        image_id: Any,
+        image_file: Any,
+        image_size: int | None,
+        hashing_algo: str,
+        context: Any = None,
+        verifier: Any = None,
+    ) -> tuple[str, int, str, str, dict[str, str]]:
+        """Store the data of an image.
+
+        :param image_size: bytes; 0 or None where that isn't known
+        :param verifier: takes the data too, to verify a signature
+        :returns: location, bytes written, md5, multihash, metadata
+        :raises glance_store.exceptions.Duplicate: if there is an image
+        :raises glance_store.exceptions.Invalid: for another size
+        :raises glance_store.exceptions.StorageFull: for want of space
+        """
+        size = image_size or 0
+        checksum = hashes.get_hasher('md5', False)
+        multihash = hashes.get_hasher(hashing_algo, False)
+        takers = [checksum, multihash, *([verifier] if verifier else [])]
+        with (
+            self.get_connection(self.conf_file, self.user) as conn,
+            conn.open_ioctx(self.pool) as ioctx,
+        ):
+            place = self._created(conn, ioctx, str(image_id), size)
+            with (
+                self._removed_on_failure(place),
+                stock.rbd.Image(ioctx, place.image) as image,
+            ):
+                written = self._fill(image, image_file, size, takers)
+                if place.snapshot:
+                    image.create_snap(place.snapshot)
+                    image.protect_snap(place.snapshot)
+        metadata = {'store': self.backend_group} if self.backend_group else {}
+        return (
+            place.get_uri(),
+            written,
+            checksum.hexdigest(),
+            multihash.hexdigest(),
+            metadata,
+        )
+
+    def _created(
+        self, conn: Any, ioctx: Any, name: str, size: int
+    ) -> StoreLocation:
+        fsid = conn.get_fsid() if hasattr(conn, 'get_fsid') else None
+        order = layout.ImageLayout(self.WRITE_CHUNKSIZE).order
+        LOG.debug('Creating image %s, %d bytes', name, size)
+        try:
+            return self._create_image(fsid, conn, ioctx, name, size, order)
+        except stock.rbd.ImageExists as error:
+            raise exceptions.Duplicate(
+                message=i18n._('RBD image %s already exists') % name
+            ) from error
+
+    def _fill(
+        self, image: Any, source: Any, size: int, takers: list[hashing.Hash]
+    ) -> int:
+        """Write, and hash, all that a source gives; return how much."""
+        writing = upload.Upload(image, size, self.settings)
+        try:
+            with hashing.Hashing(takers) as hashed:
+                for piece in pieces.pieces(source, self.settings.piece):
+                    # First who might refuse it.
+                    writing.write(piece)
+                    hashed.update(piece)
+                writing.finish()
+        finally:
+            writing.abandon()
+        return writing.written
+
+    @contextlib.contextmanager
+    def _removed_on_failure(self, place: StoreLocation) -> Iterator[None]:
+        """Leave no image behind, whatever ends an upload.
+
+        Also what is no ``Exception``: the stock store forgets the image of
+        an upload that a green thread's end has cut short.
+        """
+        try:
+            yield
+        except BaseException as error:
+            LOG.error('Failed to store image %s: %s', place.image, error)
+            self._discard(place)
+            if isinstance(error, stock.rbd.NoSpace):
+                raise exceptions.StorageFull(
+                    message=i18n._('No space left for image %s') % place.image
+                ) from error
+            raise
+
+    def _discard(self, place: StoreLocation) -> None:
+        pool = place.pool or self.pool
+        try:
+            self._delete_image(pool, place.image, place.snapshot)
+        except exceptions.NotFound:
+            LOG.debug('Image %s is gone already', place.image)
+        except Exception:
+            # What made the upload fail is what the caller must hear of.
+            LOG.exception('Could not remove image %s', place.image)
+
+    @capabilities.check
+    def get(
+        self,
+        location: Any,
+        offset: int = 0,
+        chunk_size: int | None = None,
+        context: Any = None,
+    ) -> tuple[download.ImageReader, int]:
+        """Return an iterator over an image's data, and how much that is.
+
+        :param offset: where to begin
+        :param chunk_size: how many bytes, as Glance means it; None for all
+        :raises glance_store.exceptions.NotFound: if there is no such image
+        """
+        place = location.store_location
+        left = max(0, self.get_size(location) - offset)
+        reader = download.ImageReader(
+            lambda: self._opened(place),
+            place.image,
+            offset,
+            chunk_size,
+            self.settings.read_piece,
+            self.settings.read_depth,
+        )
+        return reader, left if chunk_size is None else min(chunk_size, left)
+
+    @contextlib.contextmanager
+    def _opened(self, place: StoreLocation) -> Iterator[Any]:
+        with (
+            self.get_connection(self.conf_file, self.user) as conn,
+            conn.open_ioctx(place.pool or self.pool) as ioctx,
+            stock.rbd.Image(
+                ioctx, place.image, snapshot=place.snapshot, read_only=True
+            ) as image,
+        ):
+            yield image

@@ -1,0 +1,150 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Stores for tests, ours and the stock one, on a real Ceph or on a fake."""
+
+import hashlib
+import io
+import random
+from typing import Any
+import uuid
+
+from glance_store import location
+from glance_store._drivers import rbd as stock
+from oslo_config import cfg
+
+from glance_store_objmap import store
+from tests.unit import base
+
+MIB = 1 << 20
+KIB = 1 << 10
+
+#: Pieces are of one mebibyte, so that tests needn't move much.
+PIECE = MIB
+
+
+def content(length: int, seed: int = 1) -> bytes:
+    """Return bytes that no other part of an image repeats."""
+    return random.Random(seed).randbytes(length)
+
+
+class Body:
+    """The body of a request: read() gives what it likes to give."""
+
+    def __init__(self, data: bytes, most: int | None = None) -> None:
+        self._stream = io.BytesIO(data)
+        self._most = most
+
+    def read(self, wanted: int) -> bytes:
+        """Return up to so many bytes."""
+        return self._stream.read(min(wanted, self._most or wanted))
+
+
+class BreakingBody(Body):
+    """A body that ends with an exception."""
+
+    def __init__(self, data: bytes, error: BaseException) -> None:
+        super().__init__(data)
+        self._error = error
+
+    def read(self, wanted: int) -> bytes:
+        """Return bytes while there are some."""
+        data = super().read(wanted)
+        if not data:
+            raise self._error
+        return data
+
+
+class StoreTestCase(base.TestCase):
+    """Makes stores on one pool; :meth:`connect` says of which cluster."""
+
+    timeout = 120
+
+    #: Options of rados: configuration file and user.
+    cluster_options: dict[str, Any]
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.connect()
+        self.store = self.make_store()
+
+    def connect(self) -> None:
+        """Set a cluster up for :attr:`cluster_options`."""
+        raise NotImplementedError
+
+    def make_store(
+        self, cls: type[stock.Store] = store.Store, **options: Any
+    ) -> Any:
+        """Return a store that is configured as an operator says."""
+        conf = cfg.ConfigOpts()
+        conf.register_opt(cfg.DictOpt('enabled_backends'))
+        conf([], default_config_files=[], default_config_dirs=[])
+        conf.set_override('enabled_backends', {'ours': 'rbd_objmap'})
+        made = cls(conf, backend='ours')
+        given = {
+            'rbd_store_pool': 'images',
+            'rbd_store_chunk_size': 1,
+            **self.cluster_options,
+            **options,
+        }
+        for name, value in given.items():
+            conf.set_override(name, value, group='ours')
+        made.configure(re_raise_bsc=True)
+        return made
+
+    def add(
+        self, data: Any, size: int | None, where: Any = None, **kwargs: Any
+    ) -> Any:
+        """Upload; return the location and check what was returned."""
+        raw = data if isinstance(data, bytes) else None
+        ident = kwargs.pop('ident', None) or str(uuid.uuid4())
+        source = io.BytesIO(data) if raw is not None else data
+        uri, written, md5, sha512, metadata = (where or self.store).add(
+            ident, source, size, 'sha512', **kwargs
+        )
+        if raw is not None:
+            self.assertEqual(len(raw), written)
+            self.assertEqual(hashlib.md5(raw).hexdigest(), md5)  # noqa: S324
+            self.assertEqual(hashlib.sha512(raw).hexdigest(), sha512)
+        self.assertEqual({'store': 'ours'}, metadata)
+        self.assertTrue(uri.endswith(f'/images/{ident}/snap'), uri)
+        return self.location(uri)
+
+    def location(self, uri: str, cls: Any = store.StoreLocation) -> Any:
+        """Return a location as Glance hands it to a store."""
+        return location.Location('rbd', cls, cfg.ConfigOpts(), uri=uri)
+
+    def read(self, place: Any, where: Any = None, **kwargs: Any) -> bytes:
+        """Download."""
+        data, length = (where or self.store).get(place, **kwargs)
+        found = b''.join(data)
+        self.assertEqual(length, len(found))
+        return found
+
+    def check_same(self, expected: bytes, found: bytes) -> None:
+        """Check that data are the same; megabytes are no message."""
+        self.assertEqual(len(expected), len(found))
+        self.assertTrue(expected == found, 'the content differs')
+
+    # What the cluster says, by its own means
+
+    def images(self) -> list[str]:
+        """Return the names of the RBD images in the pool."""
+        raise NotImplementedError
+
+    def image(self, name: str) -> Any:
+        """Open an RBD image."""
+        raise NotImplementedError
+
+    def stored_bytes(self, name: str) -> int:
+        """Return how much of an image is there."""
+        raise NotImplementedError

@@ -1,0 +1,350 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a store does: asked of ours on the fake, and on real Ceph."""
+
+import io
+import threading
+from typing import Any
+
+import ddt
+from glance_store import exceptions
+from glance_store._drivers import rbd as stock
+
+from rbd_volume_options import features
+from tests.functional.glance_store_objmap import base
+from tests.functional.glance_store_objmap.base import PIECE
+
+SIZES = (0, 1, PIECE - 1, PIECE, PIECE + 1, 4 * PIECE, 9 * PIECE + 4321)
+
+#: Offset and length, None for the rest, in an image of 3 pieces and 5 bytes.
+LENGTH = 3 * PIECE + 5
+RANGES = (
+    (0, None),
+    (0, LENGTH),
+    (0, 1),
+    (0, 0),
+    (0, PIECE),
+    (0, PIECE + 1),
+    (1, PIECE),
+    (PIECE - 1, 2),
+    (PIECE, PIECE),
+    (PIECE, None),
+    (2 * PIECE + 7, PIECE),
+    (LENGTH - 1, 1),
+    (LENGTH - 1, None),
+    (LENGTH - 1, 99),
+    (LENGTH, None),
+    (LENGTH, 1),
+    (LENGTH + 1, 1),
+)
+
+
+class Cancelled(BaseException):
+    """As a green thread ends: not an Exception."""
+
+
+@ddt.ddt
+class Uploads(base.StoreTestCase):
+    """Uploads that succeed, and what must be left of those that don't."""
+
+    @ddt.data(*SIZES)
+    def test_known_size(self, size: int) -> None:
+        data = base.content(size)
+        place = self.add(data, size)
+        self.check_same(data, self.read(place))
+        self._check_snapshot(place, size)
+
+    @ddt.data(*SIZES)
+    def test_unknown_size(self, size: int) -> None:
+        data = base.content(size)
+        place = self.add(data, 0)
+        self.check_same(data, self.read(place))
+        self._check_snapshot(place, size)
+
+    def _check_snapshot(self, place: Any, size: int) -> None:
+        image = self.image(place.store_location.image)
+        self.addCleanup(image.close)
+        self.assertEqual(size, image.size())
+        (snapshot,) = image.list_snaps()
+        self.assertEqual('snap', snapshot['name'])
+        self.assertEqual(size, snapshot['size'])
+        self.assertTrue(image.is_protected_snap('snap'))
+
+    def test_size_that_is_none(self) -> None:
+        data = base.content(100)
+        self.check_same(data, self.read(self.add(data, None)))
+
+    @ddt.data(1, 2, 64)
+    def test_depth(self, depth: int) -> None:
+        store = self.make_store(
+            rbd_store_write_depth=depth, rbd_store_read_depth=depth
+        )
+        data = base.content(7 * PIECE + 3)
+        place = self.add(data, len(data), store)
+        self.check_same(data, self.read(place, store))
+
+    def test_body_in_small_parts(self) -> None:
+        data = base.content(2 * PIECE + 77)
+        place = self.add(base.Body(data, most=65_000), len(data))
+        self.check_same(data, self.read(place))
+
+    def test_body_that_is_an_iterator(self) -> None:
+        data = base.content(3 * PIECE + 77)
+        parts = [data[:5], b'', data[5 : 2 * PIECE + 9], data[2 * PIECE + 9 :]]
+        self.check_same(data, self.read(self.add(iter(parts), len(data))))
+
+    def test_body_of_bytearrays(self) -> None:
+        data = base.content(PIECE + 77)
+        parts = iter([bytearray(data)])
+        self.check_same(data, self.read(self.add(parts, 0)))
+
+    def test_zeros_are_left_out(self) -> None:
+        store = self.make_store(rbd_thin_provisioning=True)
+        zeros, some = bytes(PIECE), base.content(PIECE)
+        data = zeros + some + zeros * 3 + b'\0' * 99 + some + zeros
+        place = self.add(data, len(data), store)
+        self.check_same(data, self.read(place))
+        self.assertEqual(
+            3 * PIECE, self.stored_bytes(place.store_location.image)
+        )
+
+    def test_zeros_are_written(self) -> None:
+        data = bytes(3 * PIECE)
+        place = self.add(data, len(data))
+        self.assertEqual(
+            3 * PIECE, self.stored_bytes(place.store_location.image)
+        )
+
+    def test_nothing_but_zeros_of_unknown_size(self) -> None:
+        store = self.make_store(rbd_thin_provisioning=True)
+        data = bytes(3 * PIECE + 5)
+        self.check_same(data, self.read(self.add(data, 0, store)))
+
+    def test_verifier(self) -> None:
+        verifier = _Verifier()
+        data = base.content(2 * PIECE + 1)
+        self.add(data, len(data), verifier=verifier)
+        self.check_same(data, verifier.data)
+
+    # What doesn't succeed
+
+    def _check_refused(
+        self, error: type[BaseException], data: Any, size: int, **kwargs: Any
+    ) -> BaseException:
+        threads = threading.active_count()
+        raised = None
+        try:
+            self.add(data, size, **kwargs)
+        except BaseException as found:
+            raised = found
+        self.assertIsInstance(raised, error)
+        self.assertEqual([], self.images())
+        self.assertFalse(
+            [t for t in threading.enumerate() if 'upload' in t.name], threads
+        )
+        assert raised is not None  # noqa: S101 - for mypy
+        return raised
+
+    @ddt.data(1, PIECE, 2 * PIECE + 1, 3 * PIECE)
+    def test_early_end(self, missing: int) -> None:
+        data = io.BytesIO(base.content(3 * PIECE + 5 - missing))
+        error = self._check_refused(exceptions.Invalid, data, 3 * PIECE + 5)
+        self.assertIn('Size mismatch', str(error))
+
+    @ddt.data(1, PIECE - 5, PIECE, 5 * PIECE)
+    def test_longer_than_said(self, more: int) -> None:
+        data = io.BytesIO(base.content(3 * PIECE + 5 + more))
+        error = self._check_refused(exceptions.Invalid, data, 3 * PIECE + 5)
+        self.assertIn('Size exceeds', str(error))
+
+    @ddt.data(OSError('gone'), Cancelled('cancelled'), GeneratorExit('over'))
+    def test_reader_fails(self, error: BaseException) -> None:
+        for size in (0, 9 * PIECE):
+            body = base.BreakingBody(base.content(5 * PIECE), error)
+            self.assertIs(error, self._check_refused(type(error), body, size))
+
+    def test_verifier_fails(self) -> None:
+        data = io.BytesIO(base.content(9 * PIECE))
+        self._check_refused(
+            ZeroDivisionError, data, 0, verifier=_BrokenVerifier()
+        )
+
+    def test_unknown_hash(self) -> None:
+        self.assertRaises(
+            ValueError, self.store.add, 'i', io.BytesIO(b''), 0, 'no-hash'
+        )
+        self.assertEqual([], self.images())
+
+    def test_image_that_exists(self) -> None:
+        data = base.content(PIECE)
+        place = self.add(data, len(data), ident='i')
+        self.assertRaises(
+            exceptions.Duplicate, self.add, b'other', 5, ident='i'
+        )
+        self.check_same(data, self.read(place))
+
+    def test_many_objects(self) -> None:
+        store = self.make_store(
+            rbd_store_object_size='4K', rbd_store_object_map='true'
+        )
+        error = self.assertRaises(
+            exceptions.Invalid, self.add, b'', 2 << 40, store
+        )
+        self.assertIn('256,000,000', str(error))
+        self.assertIn('rbd_store_object_map', str(error))
+        self.assertEqual([], self.images())
+
+    def test_two_uploads_at_a_time(self) -> None:
+        """One store serves all requests: state is the upload's."""
+        found: dict[int, Any] = {}
+
+        def upload(number: int) -> None:
+            data = base.content((3 + number) * PIECE + number, number)
+            place = self.add(base.Body(data, most=PIECE // 3), 0)
+            found[number] = (data, place)
+
+        threads = [
+            threading.Thread(target=upload, args=(n,)) for n in range(3)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({0, 1, 2}, set(found))
+        for data, place in found.values():
+            self.check_same(data, self.read(place))
+
+
+class _Verifier:
+    def __init__(self) -> None:
+        self.data = b''
+
+    def update(self, piece: bytes) -> None:
+        self.data += piece
+
+
+class _BrokenVerifier:
+    def update(self, piece: bytes) -> None:
+        raise ZeroDivisionError
+
+
+@ddt.ddt
+class Images(base.StoreTestCase):
+    """How images are made; and the two stores with each other's."""
+
+    def _state(self, store: Any) -> tuple[int, int, int, str]:
+        ident = self.add(b'data', 4, store).store_location.image
+        image = self.image(ident)
+        self.addCleanup(image.close)
+        self.assertEqual(0, image.flags())
+        names = features.from_mask(image.features())
+        return (
+            image.stat()['obj_size'],
+            image.stripe_unit(),
+            image.stripe_count(),
+            features.joined(names),
+        )
+
+    def test_nothing_asked(self) -> None:
+        ours = self._state(self.make_store())
+        self.assertEqual(ours, self._state(self.make_store(stock.Store)))
+        self.assertEqual((PIECE, PIECE, 1), ours[:3])
+
+    def test_object_map(self) -> None:
+        store = self.make_store(
+            rbd_store_object_map='true',
+            rbd_store_features='layering,exclusive-lock,object-map',
+        )
+        self.assertEqual(
+            'exclusive-lock,fast-diff,layering,object-map',
+            self._state(store)[3],
+        )
+
+    def test_no_object_map(self) -> None:
+        store = self.make_store(rbd_store_object_map='false')
+        self.assertEqual(
+            'deep-flatten,exclusive-lock,layering', self._state(store)[3]
+        )
+
+    def test_features(self) -> None:
+        store = self.make_store(rbd_store_features='layering')
+        self.assertEqual('layering', self._state(store)[3])
+
+    def test_layout(self) -> None:
+        store = self.make_store(
+            rbd_store_object_size='4M',
+            rbd_store_stripe_unit='64K',
+            rbd_store_stripe_count='8',
+        )
+        found = self._state(store)
+        self.assertEqual((4 * PIECE, 65536, 8), found[:3])
+        self.assertIn('striping', found[3])
+
+    def test_object_size_alone(self) -> None:
+        store = self.make_store(rbd_store_object_size='4096')
+        self.assertEqual((4096, 4096, 1), self._state(store)[:3])
+
+    @ddt.data(*RANGES)
+    def test_range(self, wanted: tuple[int, int | None]) -> None:
+        offset, length = wanted
+        data = base.content(LENGTH)
+        place = self.add(data, LENGTH)
+        end = None if length is None else offset + length
+        self.check_same(
+            data[offset:end],
+            self.read(place, offset=offset, chunk_size=length),
+        )
+
+    def test_reader_that_goes_away(self) -> None:
+        place = self.add(base.content(8 * PIECE), 8 * PIECE)
+        reader = iter(self.store.get(place)[0])
+        next(reader)
+        reader.close()
+        self.store.delete(place)
+        self.assertEqual([], self.images())
+
+    def test_no_such_image(self) -> None:
+        place = self.location('rbd://fsid/images/nothing/snap')
+        for method in (self.store.get, self.store.get_size, self.store.delete):
+            self.assertRaises(exceptions.NotFound, method, place)
+
+    def test_image_that_goes_before_it_is_read(self) -> None:
+        place = self.add(b'data', 4)
+        reader, _ = self.store.get(place)
+        self.store.delete(place)
+        self.assertRaises(exceptions.NotFound, list, reader)
+
+    def test_image_of_the_stock_store(self) -> None:
+        other = self.make_store(stock.Store)
+        data = base.content(2 * PIECE + 7)
+        place = self.add(data, len(data), other)
+        self.check_same(data, self.read(place))
+        self.store.delete(place)
+        self.assertEqual([], self.images())
+
+    def test_image_for_the_stock_store(self) -> None:
+        other = self.make_store(stock.Store)
+        store = self.make_store(
+            rbd_store_object_size='4M',
+            rbd_store_stripe_unit='64K',
+            rbd_store_stripe_count='8',
+            rbd_store_object_map='true',
+        )
+        data = base.content(2 * PIECE + 7)
+        ours = self.add(data, len(data), store)
+        place = self.location(
+            ours.store_location.get_uri(), stock.StoreLocation
+        )
+        self.check_same(data, self.read(place, other))
+        other.delete(place)
+        self.assertEqual([], self.images())

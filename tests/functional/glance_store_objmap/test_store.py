@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The store on real Ceph."""
+
+import time
+from typing import Any
+
+import ddt
+from glance_store._drivers import rbd as stock
+import rbd
+
+from glance_store_objmap import store
+from tests.functional import ceph
+from tests.functional.glance_store_objmap import base
+from tests.functional.glance_store_objmap import behaviour
+
+
+class CephStoreTestCase(base.StoreTestCase):
+    """Stores of both kinds on the shared cluster."""
+
+    def connect(self) -> None:
+        """Take the cluster."""
+        self.cluster = ceph.shared_cluster()
+        self.addCleanup(self.cluster.empty)
+        self.cluster_options = {
+            'rbd_store_user': 'admin',
+            'rbd_store_ceph_conf': self.cluster.conf,
+        }
+
+    def images(self) -> list[str]:
+        """Return the names of the RBD images in the pool."""
+        return self.cluster.names('images')
+
+    def image(self, name: str) -> Any:
+        """Open an RBD image."""
+        return self.cluster.image(name, 'images')
+
+    def stored_bytes(self, name: str) -> int:
+        """Return how much of an image is there."""
+        extents: list[int] = []
+        with self.cluster.image(name, 'images') as image:
+            image.diff_iterate(
+                0,
+                image.size(),
+                None,
+                lambda offset, length, exists: extents.append(length),
+            )
+        return sum(extents)
+
+
+class UploadsTest(CephStoreTestCase, behaviour.Uploads):
+    """Uploads, on real Ceph."""
+
+
+@ddt.ddt
+class ImagesTest(CephStoreTestCase, behaviour.Images):
+    """Images, on real Ceph."""
+
+    def test_no_user_is_the_default_one(self) -> None:
+        made = self.make_store(rbd_store_user=None)
+        self.assertIsNone(made.user)
+        place = self.add(b'data', 4, made)
+        self.check_same(b'data', self.read(place, made))
+
+    def _with_clone(self) -> Any:
+        place = self.add(base.content(3 * base.PIECE), 0)
+        images, volumes = self.cluster.ioctx('images'), self.cluster.ioctx()
+        name = place.store_location.image
+        rbd.RBD().clone(images, name, 'snap', volumes, 'child', features=61)
+        return place
+
+    @ddt.data(store.Store, stock.Store)
+    def test_delete_with_children(self, cls: type[stock.Store]) -> None:
+        """The image goes to the trash; the clone goes on, and has its map."""
+        images = self.cluster.ioctx('images')
+        place = self._with_clone()
+        name = place.store_location.image
+        with self.cluster.image('child') as child:
+            self.assertEqual(0, child.flags())
+            self.assertEqual(('images', name, 'snap'), child.parent_info())
+        self.make_store(cls).delete(place)
+        self.assertEqual([], self.images())
+        (trashed,) = (
+            found
+            for found in rbd.RBD().trash_list(images)
+            if found['name'] == name
+        )
+        with self.cluster.image('child') as child:
+            found = child.read(0, 3 * base.PIECE)
+            child.flatten()
+        self.check_same(base.content(3 * base.PIECE), found)
+        rbd.RBD().trash_remove(images, trashed['id'])
+
+    def test_delete_of_a_large_image_with_an_object_map(self) -> None:
+        made = self.make_store(rbd_store_object_map='true')
+        place = self.add(b'data', 4, made)
+        with self.image(place.store_location.image) as image:
+            image.resize(1 << 40)
+        began = time.monotonic()
+        made.delete(place)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertEqual([], self.images())

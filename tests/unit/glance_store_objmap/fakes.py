@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A store on the cluster in memory."""
+
+from typing import Any
+
+import fixtures
+from glance_store._drivers import rbd as stock
+
+from tests.functional.glance_store_objmap import base
+from tests.unit.cinder_rbd_ext import fake_rados
+from tests.unit.glance_store_objmap import fake_data
+
+
+class FakeStoreTestCase(base.StoreTestCase):
+    """Stores of both kinds find the fake instead of librbd."""
+
+    def connect(self) -> None:
+        """Make the cluster and put it in librbd's place."""
+        self.cluster = fake_rados.Cluster('images')
+        self.librbd = fake_data.Librbd(self.cluster)
+        self.cluster_options = {}
+        for name, module in (
+            ('rados', self.cluster.rados),
+            ('rbd', self.librbd),
+        ):
+            self.useFixture(
+                fixtures.MonkeyPatch(f'{stock.__name__}.{name}', module)
+            )
+        self.client = self.cluster.rados.Rados()
+        self.client.connect()
+        self.addCleanup(self._check_left)
+
+    def _check_left(self) -> None:
+        self.assertEqual([], self.cluster.ended)
+        self.assertEqual(set(), self.cluster.faults_left)
+
+    def images(self) -> list[str]:
+        """Return the names of the RBD images in the pool."""
+        return self.cluster.names('images')
+
+    def image(self, name: str) -> Any:
+        """Open an RBD image."""
+        return self.librbd.Image(self.client.open_ioctx('images'), name)
+
+    def stored_bytes(self, name: str) -> int:
+        """Return how much was written to an image."""
+        sent: int = self.cluster.stored(name, 'images').sent
+        return sent

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The reading of one download, on the fake."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+import ddt
+
+from glance_store_objmap import download
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import fake_rados
+from tests.unit.glance_store_objmap import fake_data
+
+DATA = bytes(range(250))
+
+
+@ddt.ddt
+class ImageReaderTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster('images')
+        client = self.cluster.rados.Rados()
+        client.connect()
+        ioctx = client.open_ioctx('images')
+        self.module = fake_data.Librbd(self.cluster)
+        self.module.RBD().create(ioctx, 'i', len(DATA), 20)
+        with self.module.Image(ioctx, 'i') as image:
+            image.write(DATA, 0)  # type: ignore[attr-defined]
+        self.ioctx = ioctx
+        self.opened = 0
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Any]:
+        with self.module.Image(self.ioctx, 'i', read_only=True) as image:
+            self.opened += 1
+            yield image
+
+    def _reader(
+        self, offset: int = 0, length: int | None = None, depth: int = 3
+    ) -> download.ImageReader:
+        return download.ImageReader(self._open, 'i', offset, length, 10, depth)
+
+    @ddt.data(1, 2, 3, 100)
+    def test_in_order(self, depth: int) -> None:
+        found = list(self._reader(depth=depth))
+        self.assertEqual(DATA, b''.join(found))
+        self.assertEqual({10}, {len(piece) for piece in found})
+
+    def test_every_range(self) -> None:
+        for offset in (0, 1, 9, 10, 11, 240, 249, 250, 251):
+            for length in (None, 0, 1, 9, 10, 11, 20, 250, 999):
+                end = None if length is None else offset + length
+                found = b''.join(self._reader(offset, length, depth=20))
+                self.assertEqual(DATA[offset:end], found, f'{offset} {length}')
+
+    def test_opened_when_read(self) -> None:
+        reader = self._reader()
+        self.assertEqual(0, self.opened)
+        next(iter(reader))
+        self.assertEqual(1, self.opened)
+
+    def test_closed_when_who_reads_goes(self) -> None:
+        pieces = iter(self._reader())
+        next(pieces)
+        self.assertEqual(1, len(self.cluster.open_images))
+        pieces.close()  # type: ignore[attr-defined]
+        self.assertEqual([], self.cluster.open_images)
+        self.assertEqual([], self.cluster.ended)
+
+    def test_can_be_read_again(self) -> None:
+        reader = self._reader()
+        self.assertEqual(list(reader), list(reader))

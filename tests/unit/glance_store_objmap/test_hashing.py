@@ -1,0 +1,100 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Hashes on threads of their own."""
+
+import hashlib
+import threading
+import time
+
+from glance_store_objmap import hashing
+from tests.unit import base
+
+
+class _Slow:
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+        self.go = threading.Event()
+
+    def update(self, piece: bytes) -> None:
+        self.go.wait(10)
+        self.taken.append(piece)
+
+
+class _Broken:
+    def update(self, piece: bytes) -> None:
+        raise ZeroDivisionError
+
+
+def _threads() -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if 'upload-hash' in t.name]
+
+
+class HashingTest(base.TestCase):
+    def test_in_order(self) -> None:
+        parts = [bytes([n]) * 5000 for n in range(50)]
+        ours = [hashlib.sha256(), hashlib.sha512()]
+        with hashing.Hashing(ours) as hashed:
+            for part in parts:
+                hashed.update(part)
+        data = b''.join(parts)
+        self.assertEqual(hashlib.sha256(data).digest(), ours[0].digest())
+        self.assertEqual(hashlib.sha512(data).digest(), ours[1].digest())
+        self.assertEqual([], _threads())
+
+    def test_waits_for_a_hash_that_is_behind(self) -> None:
+        """No more than the backlog is held in memory."""
+        slow = _Slow()
+        with hashing.Hashing([slow]) as hashed:
+            given = 0
+
+            def give() -> None:
+                nonlocal given
+                for _ in range(10):
+                    hashed.update(b'x')
+                    given += 1
+
+            giver = threading.Thread(target=give)
+            giver.start()
+            time.sleep(0.2)
+            # The one that is being hashed, and those that wait.
+            self.assertEqual(hashing.BACKLOG + 1, given)
+            slow.go.set()
+            giver.join()
+        self.assertEqual(10, len(slow.taken))
+
+    def test_failure_is_raised(self) -> None:
+        for count in (1, 2, 50):
+            hashed = hashing.Hashing([hashlib.sha256(), _Broken()])
+
+            def give(hashed: hashing.Hashing = hashed, n: int = count) -> None:
+                with hashed:
+                    for _ in range(n):
+                        hashed.update(b'x')
+
+            self.assertRaises(ZeroDivisionError, give)
+            self.assertEqual([], _threads())
+
+    def test_the_rest_is_dropped(self) -> None:
+        slow = _Slow()
+        hashed = hashing.Hashing([slow])
+
+        def give() -> None:
+            with hashed:
+                for _ in range(hashing.BACKLOG):
+                    hashed.update(b'x')
+                threading.Timer(0.1, slow.go.set).start()
+                raise KeyboardInterrupt
+
+        self.assertRaises(KeyboardInterrupt, give)
+        self.assertEqual([], _threads())
+        self.assertLess(len(slow.taken), hashing.BACKLOG)

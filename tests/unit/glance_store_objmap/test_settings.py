@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A store's section, parsed."""
+
+import types
+from typing import Any
+
+import ddt
+
+from glance_store_objmap import settings
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+
+MIB = 1 << 20
+BASE = plan.ImageState(
+    layout.ImageLayout(8 * MIB), frozenset({'layering', 'exclusive-lock'})
+)
+
+
+def read(**given: Any) -> settings.StoreSettings:
+    """Return the settings of a section."""
+    values: dict[str, Any] = {
+        'rbd_store_object_size': None,
+        'rbd_store_stripe_unit': None,
+        'rbd_store_stripe_count': None,
+        'rbd_store_object_map': None,
+        'rbd_store_features': None,
+        'rbd_store_chunk_size': 8,
+        'rbd_store_write_depth': 4,
+        'rbd_store_read_depth': 4,
+        'rbd_thin_provisioning': False,
+        **given,
+    }
+    return settings.StoreSettings.read(types.SimpleNamespace(**values))
+
+
+@ddt.ddt
+class SettingsTest(base.TestCase):
+    def test_nothing_asked(self) -> None:
+        self.assertEqual(plan.ImagePlan(), read().plan(BASE, MIB))
+
+    def test_object_map(self) -> None:
+        how = read(rbd_store_object_map='true').plan(BASE, MIB)
+        self.assertIsNone(how.layout)
+        self.assertEqual(
+            {'layering', 'exclusive-lock', 'object-map', 'fast-diff'},
+            how.image_features,
+        )
+
+    def test_layout(self) -> None:
+        found = read(
+            rbd_store_object_size='4M',
+            rbd_store_stripe_unit='64K',
+            rbd_store_stripe_count='200',
+        )
+        # No whole stripes: a Glance image is as long as it is.
+        self.assertEqual(
+            layout.ImageLayout(4 * MIB, layout.Striping(65536, 200)),
+            found.plan(BASE, 12345).layout,
+        )
+
+    @ddt.data((1, MIB, MIB), (8, 8 * MIB, 4 * MIB), (32, 8 * MIB, 4 * MIB))
+    @ddt.unpack
+    def test_pieces(self, chunk: int, piece: int, read_piece: int) -> None:
+        found = read(rbd_store_chunk_size=chunk)
+        self.assertEqual(piece, found.piece)
+        self.assertEqual(read_piece, found.read_piece)
+        self.assertEqual(chunk * MIB, found.chunk_size)
+
+    @ddt.data(
+        ({'rbd_store_stripe_unit': '64K'}, 'rbd_store_stripe_unit'),
+        ({'rbd_store_stripe_count': '2'}, 'rbd_store_stripe_count'),
+        (
+            {
+                'rbd_store_stripe_unit': '16M',
+                'rbd_store_stripe_count': '2',
+            },
+            'rbd_store_stripe_unit',
+        ),
+        (
+            {
+                'rbd_store_features': 'layering',
+                'rbd_store_object_map': 'true',
+            },
+            'rbd_store_object_map',
+        ),
+        ({'rbd_store_chunk_size': 6}, 'rbd_store_chunk_size'),
+        ({'rbd_store_chunk_size': 64}, 'rbd_store_chunk_size'),
+    )
+    @ddt.unpack
+    def test_refused(self, given: dict[str, Any], option: str) -> None:
+        error = self.assertRaises(errors.OptionError, read, **given)
+        self.assertEqual(option, error.key)
+        self.assertNotIn('rbd:', str(error))
+
+    def test_too_many_objects(self) -> None:
+        found = read(rbd_store_object_size='4K', rbd_store_object_map='true')
+        error = self.assertRaises(
+            errors.OptionError, found.plan, BASE, 2 << 40
+        )
+        self.assertIn('rbd_store_object_size', error.allowed)

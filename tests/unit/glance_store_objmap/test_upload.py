@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The writing of one upload, on the fake."""
+
+import itertools
+from typing import Any
+
+import ddt
+
+from glance_store_objmap import upload
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import fake_rados
+from tests.unit.glance_store_objmap import fake_data
+from tests.unit.glance_store_objmap import test_settings
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+class _Sizes:
+    """An image that remembers what it was resized to."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def resize(self, size: int) -> None:
+        self.sizes.append(size)
+
+
+@ddt.ddt
+class UploadTest(base.TestCase):
+    def _image(self, size: int) -> Any:
+        cluster = fake_rados.Cluster('images')
+        client = cluster.rados.Rados()
+        client.connect()
+        ioctx = client.open_ioctx('images')
+        module = fake_data.Librbd(cluster)
+        module.RBD().create(ioctx, 'i', size, 20)
+        image = module.Image(ioctx, 'i')
+        self.addCleanup(image.close)
+        return image
+
+    def test_growth(self) -> None:
+        """Twice as much each time, so that resizing stops few writes."""
+        image = _Sizes()
+        writing = upload.Upload(
+            image, 0, test_settings.read(rbd_thin_provisioning=True)
+        )
+        zeros = bytes(8 * MIB)
+        for _ in range(13):
+            writing.write(zeros)
+        writing.finish()
+        grown = [16 * MIB, 48 * MIB, 112 * MIB]
+        self.assertEqual([*grown, 104 * MIB], image.sizes)
+
+    def test_growth_has_an_end(self) -> None:
+        image = _Sizes()
+        settings = test_settings.read()
+        writing = upload.Upload(image, 0, settings)
+        for end in range(1, 100, 3):
+            writing._grow(end * GIB)
+        steps = [b - a for a, b in itertools.pairwise(image.sizes)]
+        self.assertEqual(upload.MAX_GROWTH, max(steps))
+
+    def test_known_size_is_left_alone(self) -> None:
+        image = self._image(3)
+        writing = upload.Upload(image, 3, test_settings.read())
+        writing.write(b'abc')
+        writing.finish()
+        self.assertEqual(b'abc', image.read(0, 3))
+
+    def test_abandon(self) -> None:
+        image = self._image(8)
+        writing = upload.Upload(image, 8, test_settings.read())
+        writing.write(b'abcd')
+        writing.abandon()
+        self.assertEqual(b'abcd', image.read(0, 4))
+
+    @ddt.data(
+        (b'', True),
+        (b'\0', True),
+        (bytes(8 * MIB), True),
+        (bytes(8 * MIB + 1), True),
+        (bytes(8 * MIB) + b'1', False),
+        (bytes(8 * MIB - 1) + b'1', False),
+        (b'1' + bytes(99), False),
+        (bytes(99) + b'1', False),
+    )
+    @ddt.unpack
+    def test_is_zero(self, piece: bytes, expected: bool) -> None:
+        self.assertIs(expected, upload.is_zero(piece))
