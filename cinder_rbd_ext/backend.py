@@ -61,16 +61,27 @@ class BackendSettings:
     :ivar options: defaults for volumes on the backend
     :ivar limits: what may be asked for
     :ivar chunk_size: object size in bytes of what the stock driver creates
+    :ivar ceph_features: the features that Ceph's configuration gives a new
+        image, where a backend has reported them; None where it hasn't
     """
 
     options: options.VolumeOptions
     limits: limits.Limits
     chunk_size: int
+    ceph_features: features.Features | None = None
 
     @property
     def level(self) -> precedence.Level:
         """The options as one of the levels that precedence is about."""
         return precedence.Level(errors.Origin.BACKEND, self.options)
+
+    @property
+    def ceph_level(self) -> precedence.Level:
+        """What Ceph's configuration gives, as far as it is known."""
+        return precedence.Level(
+            errors.Origin.CLUSTER,
+            options.VolumeOptions(image_features=self.ceph_features),
+        )
 
     @classmethod
     def read(cls, configuration: Any) -> 'BackendSettings':
@@ -146,8 +157,14 @@ def _chunk_size(mebibytes: int) -> int:
     return size
 
 
-def capabilities(settings: BackendSettings) -> dict[str, Any]:
+def capabilities(
+    settings: BackendSettings,
+    ceph_features: features.Features | None = None,
+) -> dict[str, Any]:
     """Return what the backend reports to the scheduler about itself.
+
+    :param ceph_features: what Ceph's configuration gives a new image; None
+        where the cluster couldn't be asked
 
     ``rbd_volume_options`` is what an operator matches in extra specs
     (``capabilities:rbd_volume_options='<is> True'``); the rest tells clients
@@ -171,7 +188,10 @@ def capabilities(settings: BackendSettings) -> dict[str, Any]:
         ),
         'rbd_volume_data_pool': given.data_pool,
         'rbd_volume_features': None,
+        'rbd_default_features': None,
     }
+    if ceph_features is not None:
+        report['rbd_default_features'] = features.joined(ceph_features)
     if given.image_features is not None:
         report['rbd_volume_features'] = features.joined(given.image_features)
     return report
@@ -218,4 +238,12 @@ def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
         ),
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
+        ceph_features=_known(report.get('rbd_default_features')),
     )
+
+
+def _known(names: str | None) -> features.Features | None:
+    """Return the features of a report that this release knows."""
+    if names is None:
+        return None
+    return frozenset(names.split(',')) & features.CHOOSABLE

@@ -85,7 +85,8 @@ def check_created(
         base = plan.UNKNOWN
         if source.known:
             base = plan.ImageState(
-                layout.ImageLayout(settings.chunk_size), frozenset()
+                layout.ImageLayout(settings.chunk_size),
+                settings.ceph_features or frozenset(),
             )
         plan.plan_image(resolved, base, size * units.Gi, settings.limits)
 

@@ -109,4 +109,7 @@ class Offer:
 
     def defaults(self) -> list[precedence.Resolved]:
         """Return what each back end makes where the caller says nothing."""
-        return [asked.resolve() for asked, _ in self.requests({})]
+        return [
+            asked.resolve(settings.ceph_level)
+            for asked, settings in self.requests({})
+        ]

@@ -45,6 +45,10 @@ class DiscoveryTest(base.CloudTestCase):
         self.assertFalse(two['rbd:stripe_count']['settable'])
         self.assertTrue(two['rbd:cache_mode']['settable'])
         self.assertEqual('volumes-data', two['rbd:data_pool']['default'])
+        self.assertIn('object-map', two['rbd:features']['default'])
+        self.assertEqual(
+            'Ceph configuration', two['rbd:features']['default_from']
+        )
         fake = self._told('fake')
         self.assertFalse(fake['supported'])
         self.assertIn('no back end of the volume type', fake['reason'])

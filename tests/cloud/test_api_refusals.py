@@ -69,6 +69,8 @@ _REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
         400,
         '256,000,000',
     ),
+    # The map that Ceph gives an image by itself.
+    ({'size': 2048}, {'rbd:object_size': '4K'}, 400, '256,000,000'),
     ({'volume_type': 'rbd-multiattach'}, _MAP, 400, 'multi-attach'),
     (
         {'volume_type': 'rbd-multiattach'},

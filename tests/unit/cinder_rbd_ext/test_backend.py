@@ -184,6 +184,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_volume_cache_mode': None,
                 'rbd_volume_data_pool': None,
                 'rbd_volume_features': None,
+                'rbd_default_features': None,
             },
             backend.capabilities(asked.settings(rbd_tenant_options='')),
         )
@@ -218,6 +219,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_volume_cache_mode': 'none',
                 'rbd_volume_data_pool': 'data',
                 'rbd_volume_features': 'exclusive-lock,layering',
+                'rbd_default_features': None,
             },
             shown,
         )

@@ -61,6 +61,18 @@ class FromCapabilitiesTest(base.TestCase):
         self.assertEqual(_FULL.options, found.options)
         self.assertEqual(_FULL.limits, found.limits)
 
+    def test_features_of_cephs_configuration(self) -> None:
+        # One that later releases of Ceph may have is left out.
+        given = frozenset({'layering', 'object-map', 'striping'})
+        report = backend.capabilities(_FULL, given)
+        report['rbd_default_features'] += ',tomorrow'
+        found = backend.from_capabilities(report)
+        self.assertEqual(
+            frozenset({'layering', 'object-map'}),
+            found.ceph_features if found else None,
+        )
+        self.assertIsNone(_there_and_back(_FULL).ceph_features)
+
     def test_stock_object_size(self) -> None:
         plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
         found = _there_and_back(plain)

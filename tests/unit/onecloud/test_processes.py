@@ -15,6 +15,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 
 from onecloud import processes
 from tests.unit import base
@@ -41,6 +42,12 @@ class OursTestCase(base.TestCase):
         self.addCleanup(processes.end, run)
         with started.stdout or self.fail('no pipe') as out:
             self.child = int(out.readline())
+        # Popen returns when exec has closed its pipe, and Linux shows the
+        # new environment a moment later.
+        deadline = time.monotonic() + 5
+        while not processes.is_ours(self.child, run):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
         return started
 
     def test_found_by_their_mark_and_ended(self) -> None:

@@ -12,6 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.api.answers: what comes of defaults."""
 
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext.api import answers
@@ -46,6 +47,20 @@ class AnswersTest(base.TestCase):
         names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
         self.assertEqual((names, 'volume type'), found[keys.FEATURES])
         self.assertEqual((True, 'volume type'), found[keys.OBJECT_MAP])
+
+    def test_features_of_cephs_configuration(self) -> None:
+        reported = dataclasses.replace(
+            api_base.settings(),
+            ceph_features=frozenset({'layering', 'exclusive-lock'}),
+        )
+        told = _answer({keys.OBJECT_MAP: 'true'}, reported)['options']
+        names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
+        self.assertEqual(names, told[keys.FEATURES]['default'])
+        self.assertEqual(
+            'Ceph configuration', told[keys.FEATURES]['default_from']
+        )
+        told = _answer({}, reported)['options']
+        self.assertIs(False, told[keys.OBJECT_MAP]['default'])
 
     def test_object_map_alone(self) -> None:
         found = self._defaults({keys.OBJECT_MAP: 'false'})
