@@ -140,16 +140,23 @@ def rows_of_volume(
         if isinstance(value, list):
             value = ','.join(value)
         yield key, value, _origin(key, volume, told)
-    mode = volume['metadata'].get(keys.CACHE_MODE)
-    option = told['options'].get(keys.CACHE_MODE) or {}
-    yield (
-        keys.CACHE_MODE,
-        mode or option.get('default'),
-        _origin(keys.CACHE_MODE, volume, told),
-    )
+    yield keys.CACHE_MODE, *_cache_mode(volume, told)
     attached = volume.get(f'{_ATTRIBUTE}cache_modes') or {}
     for ident, made_with in attached.items():
         yield f'attachment {ident}', made_with, 'when it was attached'
+
+
+def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
+    """Return the mode of the next attachment, and who decided.
+
+    No volume has it from another; where nobody says anything the compute
+    host decides.
+    """
+    asked = volume['metadata'].get(keys.CACHE_MODE)
+    if asked:
+        return asked, errors.Origin.VOLUME_METADATA.label
+    option = told['options'].get(keys.CACHE_MODE) or {}
+    return option.get('default'), option.get('default_from') or 'compute host'
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:

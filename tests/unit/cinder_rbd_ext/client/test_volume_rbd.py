@@ -118,6 +118,13 @@ class CommandTest(base.TestCase):
         )
         self.assertEqual('source volume', rows[0][2])
 
+    def test_a_cache_mode_that_nobody_asked_for(self) -> None:
+        """It is not the source's either."""
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, 'source_volid': '2'}, {'options': {}}
+        )
+        self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
     def test_create(self) -> None:
         self.assertEqual(
             {'name': 'v', 'size': 1}, self._request('v', '--size=1')
