@@ -17,7 +17,6 @@ import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
-from oslo_utils import units
 
 from cinder_rbd_ext import config_types
 from rbd_volume_options import cache_modes
@@ -109,7 +108,9 @@ class BackendSettings:
         return cls(
             options=dataclasses.replace(parsed, data_pool=data_pool),
             limits=bounds,
-            chunk_size=_chunk_size(configuration.rbd_store_chunk_size),
+            chunk_size=layout.parse_chunk_size(
+                configuration.rbd_store_chunk_size, errors.Origin.BACKEND
+            ),
         )
 
 
@@ -137,24 +138,6 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
             )
     if parsed.cache_mode:
         limits.check_cache_mode(parsed.cache_mode, bounds, origin)
-
-
-def _chunk_size(mebibytes: int) -> int:
-    """Return the stock driver's object size in bytes.
-
-    Stock takes the logarithm and drops what is behind the comma, so that
-    6 MiB become 4 MiB without a word; we say so.
-    """
-    size = int(mebibytes) * units.Mi
-    if not layout.is_power_of_two(size) or size > layout.MAX_OBJECT_SIZE:
-        raise errors.OptionError(
-            'rbd_store_chunk_size',
-            mebibytes,
-            'not an object size that librbd knows',
-            '1, 2, 4, 8, 16 or 32 (mebibytes)',
-            errors.Origin.BACKEND,
-        )
-    return size
 
 
 def capabilities(

@@ -77,7 +77,9 @@ class StoreSettings:
             for key, option in OPTION_OF_KEY.items()
             if (value := getattr(configuration, option)) is not None
         }
-        chunk_size = _chunk_size(configuration.rbd_store_chunk_size)
+        chunk_size = layout.parse_chunk_size(
+            configuration.rbd_store_chunk_size, errors.Origin.BACKEND
+        )
         origin = errors.Origin.BACKEND
         try:
             parsed = options.parse(given, keys.Scope.VOLUME, origin)
@@ -121,21 +123,3 @@ class StoreSettings:
             return plan.plan_image(resolved, base, size, _LIMITS)
         except errors.OptionError as error:
             raise error.renamed(OPTION_OF_KEY) from None
-
-
-def _chunk_size(mebibytes: int) -> int:
-    """Return the stock store's object size in bytes.
-
-    Stock takes the logarithm and drops what is behind the comma, so that
-    6 MiB become 4 MiB without a word; we say so.
-    """
-    size = int(mebibytes) * sizes.MIB
-    if not layout.is_power_of_two(size) or size > layout.MAX_OBJECT_SIZE:
-        raise errors.OptionError(
-            'rbd_store_chunk_size',
-            mebibytes,
-            'not an object size that librbd knows',
-            '1, 2, 4, 8, 16 or 32 (mebibytes)',
-            errors.Origin.BACKEND,
-        )
-    return size

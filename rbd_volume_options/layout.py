@@ -135,6 +135,28 @@ def parse_stripe_unit(value: str | int) -> int:
     )
 
 
+def parse_chunk_size(
+    mebibytes: int, origin: errors.Origin | None = None
+) -> int:
+    """Return the object size in bytes that ``rbd_store_chunk_size`` means.
+
+    Cinder's and Glance's stock code takes the logarithm and drops what is
+    behind the comma, so that 6 MiB become 4 MiB without a word.
+
+    :raises OptionError: for what librbd can't have as an object size
+    """
+    size = int(mebibytes) * sizes.MIB
+    if not is_power_of_two(size) or size > MAX_OBJECT_SIZE:
+        raise errors.OptionError(
+            'rbd_store_chunk_size',
+            mebibytes,
+            'not an object size that librbd knows',
+            '1, 2, 4, 8, 16 or 32 (mebibytes)',
+            origin,
+        )
+    return size
+
+
 def _power_of_two(
     key: str, value: str | int, smallest: int, allowed: str
 ) -> int:

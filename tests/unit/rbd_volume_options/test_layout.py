@@ -14,8 +14,10 @@ import random
 
 import ddt
 
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from tests.unit import base
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -269,3 +271,21 @@ class RuleTextTestCase(refusals.RefusalTestCase):
         )
         self.assertEqual(512, layout.MIN_STRIPE_UNIT)
         self.assertIn(keys.STRIPE_COUNT, layout.STRIPE_UNIT_ALLOWED)
+
+
+class ChunkSizeTestCase(base.TestCase):
+    """``rbd_store_chunk_size`` of Cinder and Glance, in mebibytes."""
+
+    def test_sizes_that_librbd_knows(self) -> None:
+        for mebibytes in (1, 2, 4, 8, 16, 32):
+            self.assertEqual(
+                mebibytes << 20, layout.parse_chunk_size(mebibytes)
+            )
+
+    def test_others(self) -> None:
+        for mebibytes in (0, -4, 3, 6, 64):
+            error = self.assertRaises(
+                errors.OptionError, layout.parse_chunk_size, mebibytes
+            )
+            self.assertIn('rbd_store_chunk_size', str(error))
+            self.assertIn('1, 2, 4, 8, 16 or 32', str(error))
