@@ -62,12 +62,14 @@ class BackendSettings:
     :ivar chunk_size: object size in bytes of what the stock driver creates
     :ivar ceph_features: the features that Ceph's configuration gives a new
         image, where a backend has reported them; None where it hasn't
+    :ivar ceph_striping: the same of the striping; None also for none
     """
 
     options: options.VolumeOptions
     limits: limits.Limits
     chunk_size: int
     ceph_features: features.Features | None = None
+    ceph_striping: layout.Striping | None = None
 
     @property
     def level(self) -> precedence.Level:
@@ -79,7 +81,9 @@ class BackendSettings:
         """What Ceph's configuration gives, as far as it is known."""
         return precedence.Level(
             errors.Origin.CLUSTER,
-            options.VolumeOptions(image_features=self.ceph_features),
+            options.VolumeOptions(
+                image_features=self.ceph_features, striping=self.ceph_striping
+            ),
         )
 
     @classmethod
@@ -143,11 +147,13 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
 def capabilities(
     settings: BackendSettings,
     ceph_features: features.Features | None = None,
+    ceph_striping: layout.Striping | None = None,
 ) -> dict[str, Any]:
     """Return what the backend reports to the scheduler about itself.
 
     :param ceph_features: what Ceph's configuration gives a new image; None
         where the cluster couldn't be asked
+    :param ceph_striping: the same
 
     ``rbd_volume_options`` is what an operator matches in extra specs
     (``capabilities:rbd_volume_options='<is> True'``); the rest tells clients
@@ -172,7 +178,12 @@ def capabilities(
         'rbd_volume_data_pool': given.data_pool,
         'rbd_volume_features': None,
         'rbd_default_features': None,
+        'rbd_default_stripe_unit': None,
+        'rbd_default_stripe_count': None,
     }
+    if ceph_striping is not None:
+        report['rbd_default_stripe_unit'] = ceph_striping.unit
+        report['rbd_default_stripe_count'] = ceph_striping.count
     if ceph_features is not None:
         report['rbd_default_features'] = features.joined(ceph_features)
     if given.image_features is not None:
@@ -222,7 +233,14 @@ def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
         ceph_features=_known(report.get('rbd_default_features')),
+        ceph_striping=_striping(report),
     )
+
+
+def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
+    unit = report.get('rbd_default_stripe_unit')
+    count = report.get('rbd_default_stripe_count')
+    return layout.Striping(unit, count) if unit and count else None
 
 
 def _known(names: str | None) -> features.Features | None:

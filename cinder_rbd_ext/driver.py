@@ -222,11 +222,14 @@ class RBDExtDriver(image_making.ImageMakingDriver):
 
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()
-        ceph_features = None
+        ceph_features = ceph_striping = None
         if self._stats['backend_state'] == 'up':
             with rbd.RADOSClient(self) as client:
                 ceph_features = features.from_mask(client.features)
-        self._stats.update(backend.capabilities(self.settings, ceph_features))
+                ceph_striping = self.rbd.default_striping(client.ioctx)
+        self._stats.update(
+            backend.capabilities(self.settings, ceph_features, ceph_striping)
+        )
 
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that fills up."""

@@ -135,7 +135,7 @@ def _default(
     """Return what comes of it where the caller says nothing, and whence.
 
     None where back ends differ, or where it is Ceph's configuration that
-    decides, which Cinder's API doesn't see.
+    decides and the back end hasn't reported it.
     """
     found = [_VALUES[key](each) for each in defaults]
     if multiattach:

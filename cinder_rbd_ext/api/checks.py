@@ -85,7 +85,9 @@ def check_created(
         base = plan.UNKNOWN
         if source.known:
             base = plan.ImageState(
-                layout.ImageLayout(settings.chunk_size),
+                layout.ImageLayout(
+                    settings.chunk_size, settings.ceph_striping
+                ),
                 settings.ceph_features or frozenset(),
             )
         plan.plan_image(resolved, base, size * units.Gi, settings.limits)

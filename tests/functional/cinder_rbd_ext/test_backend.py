@@ -111,6 +111,12 @@ class CephConfigurationTest(base.DriverTestCase):
             self.layout_of(volume),
         )
 
+    def test_the_scheduler_is_told(self) -> None:
+        stats = self.driver.get_volume_stats(refresh=True)
+        self.assertEqual(65536, stats['rbd_default_stripe_unit'])
+        self.assertEqual(2, stats['rbd_default_stripe_count'])
+        self.assertIn('object-map', stats['rbd_default_features'])
+
     def test_an_object_size_smaller_than_the_pools_unit(self) -> None:
         volume = self.new_volume({keys.OBJECT_SIZE: '32K'})
         error = self.assertRaises(

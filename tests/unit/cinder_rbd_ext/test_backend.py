@@ -185,6 +185,8 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_volume_data_pool': None,
                 'rbd_volume_features': None,
                 'rbd_default_features': None,
+                'rbd_default_stripe_unit': None,
+                'rbd_default_stripe_count': None,
             },
             backend.capabilities(asked.settings(rbd_tenant_options='')),
         )
@@ -220,6 +222,8 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_volume_data_pool': 'data',
                 'rbd_volume_features': 'exclusive-lock,layering',
                 'rbd_default_features': None,
+                'rbd_default_stripe_unit': None,
+                'rbd_default_stripe_count': None,
             },
             shown,
         )

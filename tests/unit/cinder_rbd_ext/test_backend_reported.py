@@ -73,6 +73,13 @@ class FromCapabilitiesTest(base.TestCase):
         )
         self.assertIsNone(_there_and_back(_FULL).ceph_features)
 
+    def test_striping_of_cephs_configuration(self) -> None:
+        striping = layout.Striping(65536, 2)
+        report = backend.capabilities(_FULL, None, striping)
+        found = backend.from_capabilities(report)
+        self.assertEqual(striping, found.ceph_striping if found else None)
+        self.assertIsNone(_there_and_back(_FULL).ceph_striping)
+
     def test_stock_object_size(self) -> None:
         plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
         found = _there_and_back(plain)

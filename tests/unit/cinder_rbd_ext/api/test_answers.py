@@ -18,6 +18,7 @@ from typing import Any
 from cinder_rbd_ext.api import answers
 from cinder_rbd_ext.api import offers
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
@@ -61,6 +62,17 @@ class AnswersTest(base.TestCase):
         )
         told = _answer({}, reported)['options']
         self.assertIs(False, told[keys.OBJECT_MAP]['default'])
+
+    def test_striping_of_cephs_configuration(self) -> None:
+        reported = dataclasses.replace(
+            api_base.settings(), ceph_striping=layout.Striping(65536, 2)
+        )
+        told = _answer({}, reported)['options']
+        self.assertEqual(65536, told[keys.STRIPE_UNIT]['default'])
+        self.assertEqual(2, told[keys.STRIPE_COUNT]['default'])
+        self.assertEqual(
+            'Ceph configuration', told[keys.STRIPE_COUNT]['default_from']
+        )
 
     def test_object_map_alone(self) -> None:
         found = self._defaults({keys.OBJECT_MAP: 'false'})
