@@ -12,6 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.api.checks, beyond what HTTP tests reach."""
 
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext.api import checks
@@ -56,6 +57,37 @@ class ChecksTest(base.TestCase):
         # Of what the API can't see it says nothing.
         source = origins.Source(known=False)
         checks.check_created(offer, asked, 1, source)
+
+    def test_what_cephs_configuration_gives_counts(self) -> None:
+        """Nobody asks for the map, or for the striping, that is too much."""
+        for given, asked, size, reason in (
+            (
+                {'ceph_features': frozenset({'object-map'})},
+                {'rbd:object_size': '4K'},
+                2048,
+                '256,000,000',
+            ),
+            (
+                {'ceph_striping': layout.Striping(65536, 2)},
+                {'rbd:object_size': '32K'},
+                1,
+                'not a factor of the object size',
+            ),
+        ):
+            plain = api_base.settings()
+            settings = dataclasses.replace(plain, **given)
+            error = self.assertRaises(
+                errors.OptionError,
+                checks.check_created,
+                offers.Offer({}, (settings,)),
+                asked,
+                size,
+                origins.Source(),
+            )
+            self.assertIn(reason, str(error))
+            self.assertIn('Ceph configuration', str(error))
+            unknown = offers.Offer({}, (plain,))
+            checks.check_created(unknown, asked, size, origins.Source())
 
     def test_retype_to_what_is_there(self) -> None:
         offer = offers.Offer({}, (api_base.settings(),))
