@@ -10,4 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A volume's own cache mode in Nova's libvirt driver (not built yet)."""
+"""A volume's own cache mode in Nova's libvirt driver.
+
+Loaded in nova-compute by the entry point of :mod:`nova_rbd_cache.plugin`.
+"""

@@ -61,6 +61,25 @@ def parse_cache_mode(value: str) -> CacheMode:
     )
 
 
+def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
+    """Return the modes that a comma-separated list names.
+
+    :raises OptionError: for a word that is none
+    """
+    known = {mode.value: mode for mode in CacheMode}
+    words = value.split(',')
+    for word in words:
+        if word not in known:
+            raise errors.OptionError(
+                keys.CACHE_MODE,
+                value,
+                f'{errors.shown(word)} is not a cache mode',
+                'a comma-separated list, without spaces, of '
+                + joined(tuple(CacheMode)),
+            )
+    return tuple(known[word] for word in words)
+
+
 def joined(modes: Collection[CacheMode]) -> str:
     """Return modes in the order of :class:`CacheMode`, for a message."""
     return ', '.join(m.value for m in CacheMode if m in modes) or 'none at all'

@@ -59,6 +59,33 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             'none, writethrough, writeback, directsync',
         )
 
+    @ddt.named_data(
+        ['one', 'none', [CacheMode.NONE]],
+        [
+            'as_they_stand',
+            'unsafe,none',
+            [CacheMode.UNSAFE, CacheMode.NONE],
+        ],
+    )
+    def test_list(self, value: str, expected: list[CacheMode]) -> None:
+        self.assertEqual(tuple(expected), cache_modes.parse_cache_modes(value))
+
+    @ddt.named_data(
+        ['empty', '', "''"],
+        ['space', 'none, writeback', "' writeback'"],
+        ['trailing_comma', 'none,', "''"],
+        ['no_mode', 'none,fast', "'fast'"],
+    )
+    def test_is_no_list(self, value: str, word: str) -> None:
+        self.assertRefused(
+            lambda: cache_modes.parse_cache_modes(value),
+            keys.CACHE_MODE,
+            value,
+            f'{word} is not a cache mode',
+            'a comma-separated list, without spaces, of none, writethrough, '
+            'writeback, directsync, unsafe',
+        )
+
     def test_joined_is_in_one_order(self) -> None:
         self.assertEqual(
             'none, writeback, unsafe',

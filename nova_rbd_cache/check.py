@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whether the plug-in would be active in a nova-compute of this host."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+from importlib import metadata
+from typing import Any
+
+from nova import version
+from nova.virt.libvirt import driver
+from oslo_utils import importutils
+
+from nova_rbd_cache import connector
+from nova_rbd_cache import contract
+from nova_rbd_cache import plugin
+from nova_rbd_cache import registration
+from nova_rbd_cache import settings
+from nova_rbd_cache import volume
+from rbd_volume_options import cache_modes
+from rbd_volume_options import features
+
+#: The entry point, as setup.cfg has it.
+NAMESPACE = 'os_vif'
+ENTRY_POINT = 'rbd_cache'
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What was looked at, and what was found.
+
+    :ivar ok: False where the plug-in would not be active because of it
+    """
+
+    subject: str
+    ok: bool
+    detail: str
+
+
+def findings(conf: Any) -> Iterator[Finding]:
+    """Look at this host; what would be for nothing is left out.
+
+    :param conf: Nova's configuration, its files read
+    """
+    yield Finding('Nova', True, version.version_string())
+    yield _entry_point()
+    files = ', '.join(conf.config_file or ()) or 'none found'
+    yield Finding('configuration files', True, files)
+    yield from _configured(conf)
+
+
+def _entry_point() -> Finding:
+    """Find what os-vif would find."""
+    subject = 'entry point'
+    points = metadata.entry_points(group=NAMESPACE)
+    ours = [point for point in points if point.name == ENTRY_POINT]
+    if not ours:
+        return Finding(
+            subject,
+            False,
+            f'no {ENTRY_POINT} in {NAMESPACE}: the distribution is not '
+            f"installed into nova-compute's Python environment",
+        )
+    (point, *_) = ours
+    loaded = _attempt(point.load)
+    if loaded is not plugin.RBDCachePlugin:
+        return Finding(subject, False, f'{point.value}: {loaded}')
+    return Finding(subject, True, f'{NAMESPACE}: {ENTRY_POINT}')
+
+
+def _configured(conf: Any) -> Iterator[Finding]:
+    found = _attempt(lambda: settings.enabled(conf))
+    if found is not True:
+        detail = '[rbd_cache] enabled = False' if found is False else found
+        yield Finding('enabled', False, str(detail))
+        return
+    yield Finding('enabled', True, '[rbd_cache] enabled = True')
+    compute_driver = str(conf.compute_driver)
+    is_libvirt = registration.is_libvirt(conf)
+    yield Finding('compute driver', is_libvirt, compute_driver)
+    read = _attempt(lambda: settings.read(conf))
+    if not isinstance(read, settings.Settings):
+        yield Finding('options', False, str(read))
+    elif is_libvirt:
+        yield from _registered(read)
+        yield from _effect(conf, read)
+
+
+def _registered(found: settings.Settings) -> Iterator[Finding]:
+    """Take our place in this process, as in nova-compute."""
+    for clause in contract.clauses(found.ephemeral.given):
+        problem = clause.problem()
+        yield Finding(clause.name, problem is None, problem or 'as expected')
+    problem = _attempt(lambda: registration.register(found))
+    if problem is None:
+        loaded = _attempt(
+            lambda: importutils.import_class(driver.VOLUME_DRIVERS['rbd'])
+        )
+        if loaded is not volume.RBDCacheVolumeDriver:
+            problem = loaded
+    yield Finding(
+        'registration',
+        problem is None,
+        str(problem or driver.VOLUME_DRIVERS['rbd']),
+    )
+
+
+def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
+    """Tell what volumes and disks will get."""
+    yield Finding(
+        'allowed modes', True, cache_modes.joined(found.allowed_modes)
+    )
+    yield Finding(
+        'connector',
+        True,
+        f'{connector.CACHE_MODES} = {", ".join(found.mode_names)}',
+    )
+    stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
+    yield Finding('mode of volumes that ask for none', True, stock)
+    yield Finding("servers' own disks", True, _ephemeral(found.ephemeral))
+
+
+def _ephemeral(found: settings.EphemeralSettings) -> str:
+    if not found.given:
+        return 'stock features'
+    if found.whole:
+        return features.joined(found.features(frozenset()))
+    return f'object map: {found.options.object_map}'
+
+
+def libvirt(conf: Any) -> Finding:
+    """Ask libvirt for its version, with Nova's URI."""
+
+    def ask() -> str:
+        module: Any = importutils.import_module('libvirt')
+        connection = module.openReadOnly(uri)
+        try:
+            return f'{uri}: version {connection.getLibVersion()}'
+        finally:
+            connection.close()
+
+    uri = conf.libvirt.connection_uri or 'qemu:///system'
+    answer = _attempt(ask)
+    return Finding('libvirt', isinstance(answer, str), str(answer))
+
+
+def _attempt(action: Callable[[], Any]) -> Any:
+    """Return what an action returns, or the exception that it raises."""
+    try:
+        return action()
+    except Exception as error:
+        return error

@@ -1,0 +1,142 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What of Nova and os-brick the plug-in stands on, looked at before it acts.
+
+A release that changed any of it would ignore cache modes without a word.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+import inspect
+from typing import Any
+
+from lxml import etree
+from nova.storage import rbd_utils
+from nova.virt.libvirt import config
+from nova.virt.libvirt import driver
+from nova.virt.libvirt.volume import net
+from os_brick.initiator import connector
+
+from nova_rbd_cache import disk
+from rbd_volume_options import cache_modes
+
+#: The stock class and ours, as ``VOLUME_DRIVERS`` of Nova's has them.
+STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
+OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
+
+
+@dataclasses.dataclass(frozen=True)
+class Clause:
+    """One thing that has to hold.
+
+    :ivar name: what it is about
+    :ivar problem: returns what is wrong, or nothing
+    :ivar ephemeral: whether it matters only for servers' own disks
+    """
+
+    name: str
+    problem: Callable[[], str | None]
+    ephemeral: bool = False
+
+
+def _parameters(function: Any) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def _differs(function: Any, expected: list[str]) -> str | None:
+    found = _parameters(function)
+    if found[: len(expected)] != expected:
+        return (
+            f'{function.__module__}.{function.__qualname__} takes '
+            f'{", ".join(found)}, not {", ".join(expected)}'
+        )
+    return None
+
+
+def _volume_drivers() -> str | None:
+    found = driver.VOLUME_DRIVERS.get('rbd')
+    if found not in (STOCK_DRIVER, OUR_DRIVER):
+        return (
+            f'the volume driver for RBD is {found}, which is neither '
+            f"Nova's nor ours"
+        )
+    return None
+
+
+def _volume_driver() -> str | None:
+    return _differs(
+        net.LibvirtNetVolumeDriver.get_config,
+        ['self', 'connection_info', 'disk_info'],
+    )
+
+
+def _disk() -> str | None:
+    """Do what Nova does to a disk, and see what libvirt would be told."""
+    stock = config.LibvirtConfigGuestDisk()
+    stock.source_type = 'network'
+    stock.driver_name = 'qemu'
+    stock.target_dev = 'vda'
+    stock.target_bus = 'virtio'
+    stock.driver_cache = 'none'
+    pinned = disk.PinnedDisk.of(stock, cache_modes.CacheMode.WRITEBACK)
+    pinned.driver_cache = 'none'
+    written = etree.fromstring(pinned.to_xml()).find('driver')
+    found = None if written is None else written.get('cache')
+    if found != 'writeback':
+        return f'a disk pinned to cache mode writeback has {found} in its XML'
+    return None
+
+
+def _connectors() -> str | None:
+    found = getattr(connector, 'unix_connector_list', None)
+    if not isinstance(found, list):
+        return 'os_brick.initiator.connector has no unix_connector_list'
+    return None
+
+
+def _ephemeral() -> str | None:
+    stock = rbd_utils.RBDDriver
+    return (
+        _differs(
+            stock.clone, ['self', 'image_location', 'dest_name', 'dest_pool']
+        )
+        or _differs(stock.import_image, ['self', 'base', 'name'])
+        or _differs(stock.ceph_args, ['self'])
+        or _differs(stock._connect_to_rados, ['self', 'pool'])
+    )
+
+
+CLAUSES: tuple[Clause, ...] = (
+    Clause("Nova's volume drivers", _volume_drivers),
+    Clause('volume driver', _volume_driver),
+    Clause('disk', _disk),
+    Clause('connectors', _connectors),
+    Clause("servers' own disks", _ephemeral, ephemeral=True),
+)
+
+
+def clauses(ephemeral: bool) -> Iterator[Clause]:
+    """Return what has to hold.
+
+    :param ephemeral: whether features of servers' own disks are asked for
+    """
+    return (c for c in CLAUSES if ephemeral or not c.ephemeral)
+
+
+def problems(ephemeral: bool) -> Iterator[str]:
+    """Return what does not hold, of those clauses."""
+    for clause in clauses(ephemeral):
+        problem = clause.problem()
+        if problem:
+            yield problem

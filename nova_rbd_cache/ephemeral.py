@@ -1,0 +1,86 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""RBD images of servers' own disks (``[libvirt] images_type = rbd``).
+
+Nova makes them in two ways: it clones a Glance image, or it runs
+``rbd import``. Both are methods of ``nova.storage.rbd_utils.RBDDriver``.
+"""
+
+import copy
+from typing import Any
+
+import nova.conf
+from nova.storage import rbd_utils
+
+from nova_rbd_cache import settings
+from rbd_volume_options import features
+
+STOCK = rbd_utils.RBDDriver
+
+
+class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
+    """Makes RBD images with the features that an operator asks for.
+
+    Each stock method is called on a view of the driver in which one thing
+    differs, for that one call.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._ephemeral = settings.read(nova.conf.CONF).ephemeral
+
+    def clone(
+        self, image_location: Any, dest_name: str, dest_pool: Any = None
+    ) -> None:
+        """Clone a Glance image for a disk.
+
+        Into a named pool Nova clones a disk for Glance, when it makes a
+        snapshot of a server; such an image is not ours.
+        """
+        maker = self
+        if dest_pool is None:
+            # The stock method takes rbd_default_features of the connection.
+            maker = self._view('_connect_to_rados', self._connect_asking)
+        super(EphemeralRBDDriver, maker).clone(
+            image_location, dest_name, dest_pool=dest_pool
+        )
+
+    def import_image(self, base: str, name: str) -> None:
+        """Make a disk of a file."""
+        words = list(self.ceph_args())
+        for feature in sorted(self._import_features()):
+            words += ['--image-feature', feature]
+        maker = self._view('ceph_args', lambda: words)
+        super(EphemeralRBDDriver, maker).import_image(base, name)
+
+    def _view(self, name: str, instead: Any) -> 'EphemeralRBDDriver':
+        view = copy.copy(self)
+        setattr(view, name, instead)
+        return view
+
+    def _connect_asking(self, pool: Any = None) -> tuple[Any, Any]:
+        """Connect, with our features as the default of this connection."""
+        client, ioctx = self._connect_to_rados(pool)
+        # As stock reads it: nothing and 0 are layering.
+        mask = int(client.conf_get('rbd_default_features') or 0)
+        stock = features.from_mask(mask) or frozenset({features.LAYERING})
+        wanted = features.to_mask(self._ephemeral.features(stock))
+        client.conf_set('rbd_default_features', str(wanted))
+        return client, ioctx
+
+    def _import_features(self) -> features.Features:
+        stock = features.Features()
+        if not self._ephemeral.whole:
+            with rbd_utils.RADOSClient(self) as client:
+                stock = features.from_mask(client.features)
+        return self._ephemeral.features(stock) & features.CHOOSABLE

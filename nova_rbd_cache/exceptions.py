@@ -1,0 +1,35 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Exceptions that nova-compute sees."""
+
+from nova import exception
+from nova.i18n import _
+
+
+class CacheModeRefused(exception.Invalid):
+    """A volume asks for a cache mode that can't be had on this host."""
+
+    msg_fmt = _(
+        'Volume %(volume_id)s asks for cache mode %(mode)s, which host '
+        '%(host)s does not allow; allowed: %(allowed)s ([rbd_cache] '
+        'allowed_modes of its nova.conf)'
+    )
+
+
+class CannotRegister(exception.NovaException):
+    """The plug-in is enabled and can't take its place in nova-compute."""
+
+    msg_fmt = _(
+        'nova_rbd_cache can not be active: %(reason)s. To start nova-compute '
+        'without it, set [rbd_cache] enabled = False.'
+    )

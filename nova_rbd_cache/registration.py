@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How the plug-in takes its place in a nova-compute.
+
+No file of Nova or os-brick is touched: each is told, in memory, of one class.
+"""
+
+from typing import Any
+
+import nova.conf
+from nova.storage import rbd_utils
+from nova.virt.libvirt import driver
+from os_brick.initiator import connector
+from oslo_log import log as logging
+
+from nova_rbd_cache import contract
+from nova_rbd_cache import ephemeral
+from nova_rbd_cache import exceptions
+from nova_rbd_cache import settings
+from rbd_volume_options import cache_modes
+
+LOG = logging.getLogger(__name__)
+
+OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
+
+
+def activate() -> bool:
+    """Take our place in this process, if that is wanted; say so in the log.
+
+    :returns: whether the plug-in is active
+    :raises ValueError: for a value in ``[rbd_cache]`` that can't be had
+    :raises CannotRegister: where Nova is not as we know it
+    """
+    conf = nova.conf.CONF
+    if not settings.enabled(conf):
+        LOG.info(
+            'nova_rbd_cache is not active: [rbd_cache] enabled = False. '
+            'Volumes can not have a cache mode of their own on this host.'
+        )
+        return False
+    if not is_libvirt(conf):
+        LOG.info(
+            'nova_rbd_cache is not active: compute_driver is %s',
+            conf.compute_driver,
+        )
+        return False
+    found = settings.read(conf)
+    register(found)
+    LOG.info(
+        'nova_rbd_cache is active: RBD volumes may ask for cache mode '
+        '%(modes)s; RBD images of servers have %(features)s',
+        {
+            'modes': cache_modes.joined(found.allowed_modes),
+            'features': (
+                'features of their own'
+                if found.ephemeral.given
+                else 'stock features'
+            ),
+        },
+    )
+    return True
+
+
+def is_libvirt(conf: Any) -> bool:
+    """Return whether servers of this host are libvirt's."""
+    return str(conf.compute_driver).split('.')[0] == 'libvirt'
+
+
+def register(found: settings.Settings) -> None:
+    """Take our place; again does nothing.
+
+    :raises CannotRegister: where Nova is not as we know it; nothing has been
+        changed then
+    """
+    wrong = list(contract.problems(found.ephemeral.given))
+    if wrong:
+        raise exceptions.CannotRegister(reason='; '.join(wrong))
+    driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
+    if OUR_CONNECTOR not in connector.unix_connector_list:
+        connector.unix_connector_list.append(OUR_CONNECTOR)
+    if found.ephemeral.given:
+        rbd_utils.RBDDriver = ephemeral.EphemeralRBDDriver

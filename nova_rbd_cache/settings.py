@@ -1,0 +1,110 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Section ``[rbd_cache]`` of nova.conf, parsed once."""
+
+import dataclasses
+from typing import Any
+
+from nova_rbd_cache import opts
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+
+#: Option of nova.conf for a key.
+OPTION_OF_KEY = {
+    keys.OBJECT_MAP: '[rbd_cache] ephemeral_object_map',
+    keys.FEATURES: '[rbd_cache] ephemeral_image_features',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class EphemeralSettings:
+    """What the RBD images of servers' own disks are to have.
+
+    :ivar options: features, and whether to have an object map
+    """
+
+    options: options.VolumeOptions
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is asked for at all."""
+        return self.options != options.VolumeOptions()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all features are named, so that stock's don't matter."""
+        return self.options.image_features is not None
+
+    def features(self, stock: features.Features) -> features.Features:
+        """Return the features of an image.
+
+        :param stock: those that stock Nova would give it
+        """
+        level = precedence.Level(errors.Origin.BACKEND, self.options)
+        return precedence.resolve([level]).features_over(stock)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What an operator set for a compute host.
+
+    :ivar allowed_modes: cache modes that volumes may ask for
+    :ivar ephemeral: what servers' own disks are to have
+    """
+
+    allowed_modes: tuple[cache_modes.CacheMode, ...]
+    ephemeral: EphemeralSettings
+
+    @property
+    def mode_names(self) -> list[str]:
+        """The allowed modes, sorted, as Cinder is told of them."""
+        return sorted({mode.value for mode in self.allowed_modes})
+
+
+def enabled(conf: Any) -> bool:
+    """Return whether anything is to differ from stock Nova.
+
+    The other options are not looked at for it: what is off may be wrong.
+    """
+    opts.register(conf)
+    return bool(conf[opts.GROUP].enabled)
+
+
+def read(conf: Any) -> Settings:
+    """Return the settings of a configuration of Nova's.
+
+    :raises ValueError: for a value that can't be had; what reads the file
+        names the option
+    :raises OptionError: for values that contradict each other
+    """
+    opts.register(conf)
+    section = conf[opts.GROUP]
+    given = {
+        key: str(value)
+        for key, option in OPTION_OF_KEY.items()
+        if (value := section[option.split(' ')[1]]) is not None
+    }
+    try:
+        ephemeral = options.parse(
+            given, keys.Scope.VOLUME, errors.Origin.BACKEND
+        )
+    except errors.OptionError as error:
+        raise error.renamed(OPTION_OF_KEY) from None
+    return Settings(
+        allowed_modes=cache_modes.parse_cache_modes(section.allowed_modes),
+        ephemeral=EphemeralSettings(ephemeral),
+    )

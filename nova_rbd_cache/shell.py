@@ -1,0 +1,138 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``nova-rbd-cache``: commands for operators of compute hosts."""
+
+import argparse
+from collections.abc import Sequence
+from importlib import metadata
+import sys
+from typing import Any
+
+from cliff import app
+from cliff import commandmanager
+from cliff import lister
+from oslo_config import cfg
+
+DISTRIBUTION = 'rbd-volume-options'
+
+#: By whose name configuration files are looked for.
+_PROGRAM = 'nova-compute'
+_HEADER = ('Subject', 'Result', 'Detail')
+
+
+class Check(lister.Lister):
+    """Tell whether the plug-in would be active in nova-compute on this host
+
+    Reads the configuration that nova-compute would read. The exit status is
+    0 where the plug-in would be active.
+    """
+
+    ok = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--config-file',
+            action='append',
+            default=[],
+            metavar='<path>',
+            help=(
+                'Configuration file of nova-compute; may be given again '
+                '(default: those that nova-compute finds by itself)'
+            ),
+        )
+        parser.add_argument(
+            '--config-dir',
+            action='append',
+            default=[],
+            metavar='<path>',
+            help='Folder of configuration files; may be given again',
+        )
+        parser.add_argument(
+            '--libvirt',
+            action='store_true',
+            help='Also connect to libvirt',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return what was found."""
+        # Not before: where Nova is missing the command should say so.
+        try:
+            from nova import config
+            import nova.conf
+
+            from nova_rbd_cache import check
+        except ImportError as error:
+            detail = f'{error} (in {sys.prefix})'
+            return _HEADER, [('Nova', 'FAILED', detail)]
+        config.parse_args(
+            [_PROGRAM, *_words(parsed_args)],
+            default_config_files=cfg.find_config_files('nova', _PROGRAM),
+            configure_db=False,
+            init_rpc=False,
+        )
+        conf = nova.conf.CONF
+        found = list(check.findings(conf))
+        if parsed_args.libvirt:
+            found.append(check.libvirt(conf))
+        self.ok = all(each.ok for each in found)
+        return _HEADER, [
+            (each.subject, 'ok' if each.ok else 'FAILED', each.detail)
+            for each in found
+        ]
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Show what was found; return the exit status."""
+        super().run(parsed_args)
+        return 0 if self.ok else 1
+
+
+def _words(parsed_args: argparse.Namespace) -> list[str]:
+    words: list[str] = []
+    for path in parsed_args.config_file:
+        words += ['--config-file', path]
+    folders = parsed_args.config_dir
+    if not words and not folders:
+        # Those of nova-compute, not those of this program.
+        folders = cfg.find_config_dirs('nova', _PROGRAM)
+    for path in folders:
+        words += ['--config-dir', path]
+    return words
+
+
+class Shell(app.App):
+    """The application."""
+
+    def __init__(self) -> None:
+        commands = commandmanager.CommandManager('nova_rbd_cache.commands')
+        commands.add_command('check', Check)
+        super().__init__(
+            description='Commands for operators of RBD cache modes in Nova',
+            version=metadata.version(DISTRIBUTION),
+            command_manager=commands,
+        )
+
+    def configure_logging(self) -> None:
+        """Leave it as it is: the log of Nova's modules is none of ours."""
+        self.options.verbose_level = 0
+        super().configure_logging()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    status: Any = Shell().run(list(sys.argv[1:] if argv is None else argv))
+    return int(status)

@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Nova's functional fixtures, with our driver and what libvirt is told."""
+
+import pathlib
+import sys
+from typing import Any
+from unittest import mock
+import warnings
+
+from lxml import etree
+from nova.tests import fixtures as nova_fixtures
+from nova.tests.fixtures import libvirt as fakelibvirt
+from nova.tests.functional.libvirt import base
+from nova.virt.libvirt import driver
+from os_brick.initiator import connector
+from oslo_utils.fixture import uuidsentinel as uuids
+from sqlalchemy import exc as sqlalchemy_exc
+
+from nova_rbd_cache import registration
+from nova_rbd_cache import settings
+from tests.unit.nova_rbd_cache import base as unit_base
+
+#: Volumes, and the mode that each asks for.
+ASKED = {
+    uuids.volume_none: 'none',
+    uuids.volume_writethrough: 'writethrough',
+    uuids.volume_writeback: 'writeback',
+    uuids.volume_directsync: 'directsync',
+    uuids.volume_that_asks_nothing: None,
+}
+#: What the host gives a volume that asks for nothing. It also overwrites
+#: whatever doesn't hold on to its mode.
+HOST_MODE = 'writethrough'
+#: The modes that have to come out.
+EXPECTED = {volume: mode or HOST_MODE for volume, mode in ASKED.items()}
+
+_DOMAIN = fakelibvirt.Domain
+_CONNECTION = fakelibvirt.Connection
+
+
+class Told:
+    """The cache mode of each volume in what libvirt was told last."""
+
+    def __init__(self) -> None:
+        self.modes: dict[str, str] = {}
+        #: A whole server's XML, as libvirt was told it.
+        self.server = ''
+
+    def hear(self, xml: str) -> None:
+        """Remember the disks of a piece of XML: a disk's, or a server's."""
+        tree = etree.fromstring(xml)
+        if tree.tag == 'domain':
+            self.server = xml
+        for disk in [tree] if tree.tag == 'disk' else tree.iter('disk'):
+            serial = disk.findtext('serial')
+            cache = disk.find('driver').get('cache')
+            # Without one it is libvirt's own XML that Nova gives back: the
+            # fake keeps no cache modes.
+            if serial and cache:
+                self.modes[serial] = cache
+
+    def take(self) -> dict[str, str]:
+        """Return the modes, and forget them."""
+        taken, self.modes = self.modes, {}
+        return taken
+
+
+class NovaTestCase(base.ServersTestBase):
+    """Conductor, scheduler, API and compute hosts, in one process."""
+
+    ADMIN_API = True
+    microversion = 'latest'
+
+    def setUp(self) -> None:
+        # Nova's tests look for it in a checkout of Nova.
+        paste = pathlib.Path(sys.prefix, 'etc/nova/api-paste.ini')
+        self.flags(api_paste_config=str(paste), group='wsgi')
+        super().setUp()
+        # Nova's tests turn it into an error; its SQLAlchemy is newer here.
+        warnings.simplefilter('ignore', sqlalchemy_exc.SADeprecationWarning)
+        self.told = Told()
+        self._listen(_CONNECTION, 'defineXML', 0)
+        self._listen(_CONNECTION, 'createXML', 0)
+        self._listen(_DOMAIN, 'attachDeviceFlags', 0)
+        self._listen(_DOMAIN, 'blockCopy', 1)
+        self.set_modes(ASKED)
+        # Servers have no local disks here, which it would move.
+        self.patch(
+            driver.LibvirtDriver,
+            'migrate_disk_and_power_off',
+            lambda *args, **kwargs: '{}',
+        )
+        self._register()
+
+    def set_modes(self, asked: dict[str, str | None]) -> None:
+        """Have Cinder say these modes of volumes."""
+        self._patch_dict(
+            nova_fixtures.CinderFixture.VOLUME_CONNECTION_INFO,
+            {
+                volume: unit_base.connection_info(mode, volume)
+                for volume, mode in asked.items()
+            },
+        )
+
+    def _register(self) -> None:
+        self._patch_dict(driver.VOLUME_DRIVERS, {})
+        self.patch(
+            connector,
+            'unix_connector_list',
+            list(connector.unix_connector_list),
+        )
+        conf = base.CONF
+        registration.register(settings.read(conf))
+        self.flags(disk_cachemodes=[f'network={HOST_MODE}'], group='libvirt')
+
+    def _listen(self, holder: Any, name: str, position: int) -> None:
+        """Hear the XML that a method of libvirt's is given."""
+        stock = getattr(holder, name)
+
+        def heard(this: Any, *args: Any, **kwargs: Any) -> Any:
+            self.told.hear(args[position])
+            return stock(this, *args, **kwargs)
+
+        self.patch(holder, name, heard)
+
+    def patch(self, holder: Any, name: str, value: Any) -> None:
+        """Put a value in place for the time of the test."""
+        patch = mock.patch.object(holder, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def _patch_dict(self, which: dict[str, Any], more: Any) -> None:
+        patch = mock.patch.dict(which, more)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def make_server(self, **more: Any) -> Any:
+        """Return a server with all the volumes."""
+        server = self._create_server(networks='none', **more)
+        for volume in ASKED:
+            self._attach_volume(server, volume)
+        return server

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RBD images of servers' own disks, made by Nova's driver on real Ceph."""
+
+import os
+import pathlib
+import tempfile
+from typing import Any
+from unittest import mock
+
+import ddt
+from nova.storage import rbd_utils
+import rbd
+
+from nova_rbd_cache import ephemeral
+from nova_rbd_cache import opts
+from rbd_volume_options import features
+from tests.functional import ceph
+from tests.unit.nova_rbd_cache import base
+
+MIB = 2**20
+_PARENT = 'glance-image'
+_MAP = ('ephemeral_object_map', 'true')
+_NO_MAP = ('ephemeral_object_map', 'false')
+_FEATURES = (
+    'ephemeral_image_features',
+    'layering,exclusive-lock,object-map,deep-flatten',
+)
+
+
+@ddt.ddt
+class EphemeralTest(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = ceph.shared_cluster()
+        self.addCleanup(self.cluster.empty)
+        opts.register(self.conf)
+        self.set_options(
+            'libvirt',
+            images_rbd_pool='volumes',
+            rbd_user='admin',
+            images_rbd_ceph_conf=self.cluster.conf,
+        )
+        # Images of Glance's are often old: this one has no object map.
+        rbd.RBD().create(
+            self.cluster.ioctx('images'),
+            _PARENT,
+            4 * MIB,
+            old_format=False,
+            features=features.to_mask(['layering']),
+        )
+        with self.cluster.image(_PARENT, 'images') as image:
+            image.write(b'x' * MIB, 0)
+            image.create_snap('snap')
+            image.protect_snap('snap')
+        self.location = {
+            'url': f'rbd://{self.cluster.fsid}/images/{_PARENT}/snap'
+        }
+
+    def make_driver(self, *options: tuple[str, str]) -> Any:
+        """Return Nova's driver as it is with these options."""
+        self.set_options(**dict(options))
+        ours = ephemeral.EphemeralRBDDriver if options else ephemeral.STOCK
+        self.patch(rbd_utils, 'RBDDriver', ours)
+        return rbd_utils.RBDDriver()
+
+    def found(self, name: str, pool: str = 'volumes') -> set[str]:
+        """Return the features of an image, which must be in order."""
+        with self.cluster.image(name, pool) as image:
+            self.assertEqual(0, image.flags())
+            self.assertEqual(b'x' * 10, image.read(0, 10))
+            return set(features.from_mask(image.features()))
+
+    def _make_both(self, made: Any) -> list[set[str]]:
+        """Clone a disk and import another; return the features of each."""
+        made.clone(self.location, 'cloned')
+        path = pathlib.Path(tempfile.mkdtemp(), 'base')
+        path.write_bytes(b'x' * MIB)
+        with mock.patch.dict(os.environ, CEPH_CONF=self.cluster.conf):
+            made.import_image(str(path), 'imported')
+        # As Nova does at once: to the size of the flavor.
+        for name in ('cloned', 'imported'):
+            made.resize(name, 64 * MIB)
+        return [self.found('cloned'), self.found('imported')]
+
+    def test_object_map(self) -> None:
+        for each in self._make_both(self.make_driver(_MAP)):
+            self.assertLessEqual(features.MAP_ON, each)
+
+    def test_no_object_map(self) -> None:
+        for each in self._make_both(self.make_driver(_NO_MAP)):
+            self.assertEqual(set(), features.MAP_OFF & each)
+            self.assertIn('exclusive-lock', each)
+
+    def test_whole_set(self) -> None:
+        expected = set(_FEATURES[1].split(',')) | {'fast-diff'}
+        found = self._make_both(self.make_driver(_FEATURES))
+        self.assertEqual([expected, expected], found)
+
+    def test_unset_is_stock(self) -> None:
+        stock = set(features.from_mask(61))
+        found = self._make_both(self.make_driver())
+        self.assertEqual([stock, stock], found)
+
+    def test_snapshot_for_glance_is_stock(self) -> None:
+        made = self.make_driver(_NO_MAP)
+        made.clone(self.location, 'snapshot', dest_pool='images')
+        self.assertLessEqual(features.MAP_ON, self.found('snapshot', 'images'))

@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator is told of a compute host."""
+
+from importlib import metadata
+import types
+from typing import Any
+
+import ddt
+from nova.virt.libvirt import driver
+from oslo_utils import importutils
+
+from nova_rbd_cache import check
+from nova_rbd_cache import plugin
+from tests.unit.nova_rbd_cache import base
+from tests.unit.nova_rbd_cache import test_registration
+
+_POINT = metadata.EntryPoint(
+    'rbd_cache', 'nova_rbd_cache.plugin:RBDCachePlugin', 'os_vif'
+)
+
+
+@ddt.ddt
+class FindingsTest(test_registration.RegistrationTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.points: list[metadata.EntryPoint] = [_POINT]
+        self.patch(metadata, 'entry_points', lambda group: self.points)
+
+    def _found(self) -> dict[str, check.Finding]:
+        return {each.subject: each for each in check.findings(self.conf)}
+
+    def _failed(self) -> dict[str, str]:
+        return {
+            subject: each.detail
+            for subject, each in self._found().items()
+            if not each.ok
+        }
+
+    def test_active(self) -> None:
+        self.set_options('libvirt', disk_cachemodes=['network=writeback'])
+        found = self._found()
+        self.assertEqual({}, self._failed())
+        for subject, detail in (
+            ('registration', 'nova_rbd_cache.volume.RBDCacheVolumeDriver'),
+            ('allowed modes', 'none, writethrough, writeback, directsync'),
+            ('mode of volumes that ask for none', 'network=writeback'),
+            ("servers' own disks", 'stock features'),
+            ('compute driver', 'libvirt.LibvirtDriver'),
+        ):
+            self.assertEqual(detail, found[subject].detail)
+        self.assertIn('rbd_cache_modes', found['connector'].detail)
+
+    def test_not_installed_there(self) -> None:
+        self.points.clear()
+        self.assertEqual(['entry point'], list(self._failed()))
+
+    def test_does_not_load(self) -> None:
+        self.points[:] = [
+            metadata.EntryPoint('rbd_cache', 'no_such_module:Plugin', 'os_vif')
+        ]
+        self.assertIn('no_such_module', self._failed()['entry point'])
+
+    def test_not_enabled(self) -> None:
+        before = self.state()
+        self.set_options(enabled=False)
+        self.assertEqual(
+            {'enabled': '[rbd_cache] enabled = False'}, self._failed()
+        )
+        self.assertEqual(before, self.state())
+
+    def test_other_compute_driver(self) -> None:
+        self.conf.set_override('compute_driver', 'ironic.IronicDriver')
+        self.assertEqual(
+            {'compute driver': 'ironic.IronicDriver'}, self._failed()
+        )
+
+    def test_wrong_options(self) -> None:
+        self.set_options(
+            ephemeral_object_map='true', ephemeral_image_features='layering'
+        )
+        self.assertIn('ephemeral_object_map', self._failed()['options'])
+
+    def test_nova_is_not_as_we_know_it(self) -> None:
+        driver.VOLUME_DRIVERS['rbd'] = 'other.Driver'
+        failed = self._failed()
+        self.assertEqual(
+            {"Nova's volume drivers", 'registration'}, set(failed)
+        )
+        self.assertIn('other.Driver', failed['registration'])
+
+    def test_driver_does_not_load(self) -> None:
+        def import_class(name: str) -> None:
+            raise ImportError(f'no {name}')
+
+        self.patch(importutils, 'import_class', import_class)
+        self.assertIn('no nova_rbd', self._failed()['registration'])
+
+    @ddt.data(
+        ({'ephemeral_object_map': 'true'}, 'object map: True'),
+        (
+            {'ephemeral_image_features': 'layering,exclusive-lock'},
+            'exclusive-lock,layering',
+        ),
+    )
+    @ddt.unpack
+    def test_disks_of_servers(
+        self, options: dict[str, str], detail: str
+    ) -> None:
+        self.set_options(**options)
+        self.assertEqual(detail, self._found()["servers' own disks"].detail)
+
+
+class LibvirtTest(base.NovaTestCase):
+    def _libvirt(self, module: Any) -> check.Finding:
+        self.patch(importutils, 'import_module', module)
+        return check.libvirt(self.conf)
+
+    def test_reached(self) -> None:
+        connection = types.SimpleNamespace(
+            getLibVersion=lambda: 9000000, close=lambda: None
+        )
+        self.set_options('libvirt', connection_uri='qemu+unix:///session')
+        found = self._libvirt(
+            lambda name: types.SimpleNamespace(
+                openReadOnly=lambda uri: connection
+            )
+        )
+        self.assertTrue(found.ok)
+        self.assertEqual('qemu+unix:///session: version 9000000', found.detail)
+
+    def test_not_there(self) -> None:
+        def missing(name: str) -> None:
+            raise ImportError(f'No module named {name!r}')
+
+        found = self._libvirt(missing)
+        self.assertFalse(found.ok)
+        self.assertEqual("No module named 'libvirt'", found.detail)
+
+
+class NamesTest(base.NovaTestCase):
+    def test_point_is_that_of_the_distribution(self) -> None:
+        self.assertIs(plugin.RBDCachePlugin, _POINT.load())
+        self.assertEqual(
+            (check.ENTRY_POINT, check.NAMESPACE), (_POINT.name, _POINT.group)
+        )

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the plug-in stands on: it holds, and what does not is found."""
+
+from typing import Any
+
+import ddt
+from nova.storage import rbd_utils
+from nova.virt.libvirt import driver
+from nova.virt.libvirt.volume import net
+from os_brick.initiator import connector
+
+from nova_rbd_cache import contract
+from nova_rbd_cache import disk
+from tests.unit.nova_rbd_cache import base
+
+
+def _get_config(self: Any, info: Any, disk_info: Any) -> None:
+    pass
+
+
+def _clone(self: Any, location: Any, name: Any) -> None:
+    pass
+
+
+@ddt.ddt
+class ContractTest(base.NovaTestCase):
+    def test_holds(self) -> None:
+        self.assertEqual([], list(contract.problems(True)))
+
+    @ddt.data(
+        (driver, 'VOLUME_DRIVERS', {'rbd': 'other.Driver'}, 'other.Driver'),
+        (driver, 'VOLUME_DRIVERS', {}, 'None'),
+        (
+            net.LibvirtNetVolumeDriver,
+            'get_config',
+            _get_config,
+            'self, info, disk_info, not self, connection_info',
+        ),
+        (disk.PinnedDisk, 'driver_cache', 'none', 'has none in its XML'),
+        (connector, 'unix_connector_list', (), 'unix_connector_list'),
+        (rbd_utils.RBDDriver, 'clone', _clone, 'location, name, not'),
+    )
+    @ddt.unpack
+    def test_finds(
+        self, holder: Any, name: str, value: Any, text: str
+    ) -> None:
+        self.patch(holder, name, value)
+        (problem,) = contract.problems(True)
+        self.assertIn(text, problem)
+
+    def test_disks_of_servers_only_where_they_matter(self) -> None:
+        self.patch(rbd_utils.RBDDriver, 'clone', _clone)
+        self.assertEqual([], list(contract.problems(False)))
+
+    def test_names_are_those_of_the_classes(self) -> None:
+        self.assertEqual(
+            contract.STOCK_DRIVER,
+            f'{net.__name__}.{net.LibvirtNetVolumeDriver.__name__}',
+        )
+        self.assertEqual(contract.STOCK_DRIVER, driver.VOLUME_DRIVERS['rbd'])

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A disk that keeps its cache mode."""
+
+import copy
+
+import ddt
+from nova.virt.libvirt import config
+
+from nova_rbd_cache import disk
+from rbd_volume_options import cache_modes
+from tests.unit.nova_rbd_cache import base
+
+
+def _stock() -> config.LibvirtConfigGuestDisk:
+    made = config.LibvirtConfigGuestDisk()
+    made.source_type = 'network'
+    made.source_protocol = 'rbd'
+    made.source_name = 'volumes/v'
+    made.source_hosts = ['192.0.2.1']
+    made.source_ports = ['6789']
+    made.driver_name = 'qemu'
+    made.driver_format = 'raw'
+    made.driver_cache = 'none'
+    made.driver_discard = 'unmap'
+    made.target_dev = 'vdb'
+    made.target_bus = 'virtio'
+    made.serial = 'a-serial'
+    made.disk_read_iops_sec = 500
+    return made
+
+
+@ddt.ddt
+class PinnedDiskTest(base.NovaTestCase):
+    @ddt.data(*cache_modes.CacheMode)
+    def test_differs_in_the_mode_only(
+        self, mode: cache_modes.CacheMode
+    ) -> None:
+        expected = _stock()
+        expected.driver_cache = mode.value
+        pinned = disk.PinnedDisk.of(_stock(), mode)
+        self.assertEqual(expected.to_xml(), pinned.to_xml())
+
+    def test_keeps_the_mode(self) -> None:
+        pinned = disk.PinnedDisk.of(_stock(), cache_modes.CacheMode.WRITEBACK)
+        pinned.driver_cache = 'none'
+        self.assertEqual('writeback', pinned.driver_cache)
+        self.assertEqual('writeback', base.cache_of(pinned.to_xml()))
+
+    def test_a_copy_keeps_it(self) -> None:
+        pinned = disk.PinnedDisk.of(_stock(), cache_modes.CacheMode.DIRECTSYNC)
+        copied = copy.deepcopy(pinned)
+        copied.driver_cache = 'none'
+        self.assertEqual(pinned.to_xml(), copied.to_xml())
+
+    def test_else_as_it_is_set(self) -> None:
+        pinned = disk.PinnedDisk.of(_stock(), cache_modes.CacheMode.NONE)
+        pinned.driver_io = 'native'
+        pinned.target_dev = 'vdc'
+        self.assertIn("io='native'", pinned.to_xml().replace('"', "'"))
+        self.assertIn('vdc', pinned.to_xml())

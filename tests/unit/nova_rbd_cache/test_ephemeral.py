@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RBD images of servers' own disks: features, and stock where unset."""
+
+from typing import Any
+
+import ddt
+from nova.storage import rbd_utils
+from nova.virt.libvirt import driver
+from nova.virt.libvirt import imagebackend
+from os_brick.initiator import connector
+
+from nova_rbd_cache import ephemeral
+from nova_rbd_cache import registration
+from nova_rbd_cache import settings
+from tests.unit.nova_rbd_cache import base
+from tests.unit.nova_rbd_cache import fake_rbd
+
+_LOCATION = {'url': f'rbd://{fake_rbd.FSID}/images/glance-image/snap'}
+_MAPPED = ('ephemeral_object_map', 'true')
+_PLAIN = ('ephemeral_object_map', 'false')
+_LAYERING = ('ephemeral_image_features', 'layering')
+_LOCKED = ('ephemeral_image_features', 'layering,exclusive-lock')
+_WITH_MAP = (
+    'ephemeral_image_features',
+    'layering,exclusive-lock,object-map',
+)
+
+
+class EphemeralTestCase(base.NovaTestCase):
+    """Nova's RBD driver, as Nova finds it, on a cluster in memory."""
+
+    default_features: str | None = '61'
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rbd.Cluster(self.default_features)
+        self.patch(rbd_utils, 'rados', self.cluster)
+        self.patch(rbd_utils, 'rbd', self.cluster)
+        self.patch(rbd_utils.processutils, 'execute', self.cluster.execute)
+        self.patch(rbd_utils, 'RBDDriver', ephemeral.STOCK)
+        self.patch(
+            driver,
+            'VOLUME_DRIVERS',
+            dict(driver.VOLUME_DRIVERS),
+        )
+        self.patch(connector, 'unix_connector_list', [])
+        self.set_options(
+            'libvirt',
+            images_rbd_pool='vms',
+            rbd_user='nova',
+            images_rbd_ceph_conf='ceph.conf',
+        )
+
+    def make_driver(self, *options: tuple[str, str]) -> Any:
+        """Register with these options; return what Nova then makes."""
+        self.set_options(**dict(options))
+        registration.register(settings.read(self.conf))
+        return rbd_utils.RBDDriver()
+
+    def features(self, name: str, pool: str = 'vms') -> int:
+        """Return the features of an image, as librbd's mask."""
+        self.assertEqual([], self.cluster.connections)
+        return self.cluster.images[pool, name]
+
+
+@ddt.ddt
+class FeaturesTest(EphemeralTestCase):
+    CASES = (
+        ((), 61),
+        ((_MAPPED,), 61),
+        ((_PLAIN,), 37),
+        ((_LAYERING,), 1),
+        ((_LOCKED,), 5),
+        ((_WITH_MAP,), 29),
+        ((_WITH_MAP, _MAPPED), 29),
+    )
+
+    @ddt.data(*CASES)
+    @ddt.unpack
+    def test_clone(self, options: tuple[Any, ...], expected: int) -> None:
+        self.make_driver(*options).clone(_LOCATION, 'disk')
+        self.assertEqual(expected, self.features('disk'))
+
+    @ddt.data(*CASES)
+    @ddt.unpack
+    def test_import(self, options: tuple[Any, ...], expected: int) -> None:
+        self.make_driver(*options).import_image('base-file', 'disk')
+        self.assertEqual(expected, self.features('disk'))
+
+    def test_import_says_all_that_stock_says(self) -> None:
+        said: list[tuple[str, ...]] = []
+
+        def execute(*words: str) -> tuple[str, str]:
+            said.append(words)
+            return '', ''
+
+        self.patch(rbd_utils.processutils, 'execute', execute)
+        rbd_utils.RBDDriver().import_image('base-file', 'disk')
+        self.make_driver(_LAYERING).import_image('base-file', 'disk')
+        stock, ours = said
+        self.assertEqual((*stock, '--image-feature', 'layering'), ours)
+
+    def test_snapshot_for_glance_is_stock(self) -> None:
+        """A server's disk, cloned into Glance's pool, is no disk."""
+        made = self.make_driver(_LAYERING)
+        made.clone(_LOCATION, 'new-image', dest_pool='images')
+        self.assertEqual(61, self.features('new-image', 'images'))
+
+    def test_each_call_is_for_itself(self) -> None:
+        made = self.make_driver(_LAYERING)
+        for _ in range(2):
+            made.clone(_LOCATION, 'disk')
+            made.import_image('base-file', 'other')
+            made.clone(_LOCATION, 'image', dest_pool='images')
+        self.assertEqual(1, self.features('disk'))
+        self.assertEqual(1, self.features('other'))
+        self.assertEqual(61, self.features('image', 'images'))
+        self.assertEqual(
+            ['--id', 'nova', '--conf', 'ceph.conf'], made.ceph_args()
+        )
+
+    def test_no_permission_is_what_stock_makes_of_it(self) -> None:
+        made = self.make_driver(_LAYERING)
+
+        def clone(*args: Any, **kwargs: Any) -> None:
+            raise fake_rbd.PermissionError
+
+        self.patch(fake_rbd.RBD, 'clone', clone)
+        self.assertRaises(
+            rbd_utils.exception.Forbidden, made.clone, _LOCATION, 'disk'
+        )
+        self.assertEqual([], self.cluster.connections)
+
+    def test_images_of_servers_are_made_by_it(self) -> None:
+        """Where Nova looks the class up: the disks of a server."""
+        self.make_driver(_LAYERING)
+        disk = imagebackend.Rbd(path='vms/server_disk')
+        disk.create_image(lambda target, **kwargs: None, 'base-file', 0)
+        self.assertEqual(1, self.features('server_disk'))
+
+
+@ddt.ddt
+class OldDefaultsTest(EphemeralTestCase):
+    """A ceph.conf with few features, or none that says any."""
+
+    default_features = '1'
+
+    @ddt.data('1', '0', None)
+    def test_object_map_is_added(self, defaults: str | None) -> None:
+        self.cluster.default_features = defaults
+        made = self.make_driver(_MAPPED)
+        made.clone(_LOCATION, 'disk')
+        made.import_image('base-file', 'other')
+        self.assertEqual(29, self.features('disk'))
+        self.assertEqual(29, self.features('other'))

@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The options: their defaults, and wrong values named."""
+
+import pathlib
+import tempfile
+
+import ddt
+from oslo_config import cfg
+
+from nova_rbd_cache import opts
+from nova_rbd_cache import settings
+from tests.unit import base
+
+
+@ddt.ddt
+class OptsTest(base.TestCase):
+    def _conf(self, text: str) -> cfg.ConfigOpts:
+        conf = cfg.ConfigOpts()
+        path = pathlib.Path(tempfile.mkdtemp(), 'nova.conf')
+        path.write_text(f'[rbd_cache]\n{text}\n')
+        conf(['--config-file', str(path)])
+        return conf
+
+    def test_listed(self) -> None:
+        ((group, listed),) = opts.list_opts()
+        self.assertEqual(opts.GROUP, group.name)
+        self.assertEqual(opts.RBD_CACHE_OPTS, listed)
+
+    def test_defaults(self) -> None:
+        conf = self._conf('')
+        self.assertIs(True, settings.enabled(conf))
+        self.assertEqual(
+            'none,writethrough,writeback,directsync',
+            conf.rbd_cache.allowed_modes,
+        )
+        self.assertIsNone(conf.rbd_cache.ephemeral_object_map)
+        self.assertIsNone(conf.rbd_cache.ephemeral_image_features)
+
+    @ddt.data(
+        ('enabled', 'perhaps'),
+        ('allowed_modes', 'none, writeback'),
+        ('allowed_modes', 'all'),
+        ('ephemeral_object_map', 'maybe'),
+        ('ephemeral_image_features', 'object-map'),
+        ('ephemeral_image_features', 'layering,fast-diff'),
+    )
+    @ddt.unpack
+    def test_wrong_value_names_the_option(self, name: str, value: str) -> None:
+        conf = self._conf(f'{name} = {value}')
+
+        def read() -> None:
+            settings.enabled(conf)
+            settings.read(conf)
+
+        error = self.assertRaises(cfg.ConfigFileValueError, read)
+        self.assertIn(name, str(error))
+
+    def test_registered_again(self) -> None:
+        conf = self._conf('allowed_modes = none')
+        for _ in range(2):
+            opts.register(conf)
+        self.assertEqual('none', conf.rbd_cache.allowed_modes)

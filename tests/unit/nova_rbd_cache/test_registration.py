@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Taking our place in nova-compute, and leaving everything as it is."""
+
+import ddt
+from nova.storage import rbd_utils
+from nova.virt import fake
+from nova.virt.libvirt import driver
+from nova.virt.libvirt.volume import net
+from os_brick.initiator import connector
+
+from nova_rbd_cache import contract
+from nova_rbd_cache import ephemeral
+from nova_rbd_cache import exceptions
+from nova_rbd_cache import registration
+from nova_rbd_cache import settings
+from nova_rbd_cache import volume
+from rbd_volume_options import errors
+from tests.unit.nova_rbd_cache import base
+
+
+class RegistrationTestCase(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch(driver, 'VOLUME_DRIVERS', dict(driver.VOLUME_DRIVERS))
+        self.patch(
+            connector,
+            'unix_connector_list',
+            # The others look for what this machine may have.
+            connector.unix_connector_list[:1],
+        )
+        self.patch(rbd_utils, 'RBDDriver', ephemeral.STOCK)
+        self.conf.set_default('compute_driver', 'libvirt.LibvirtDriver')
+
+    def state(self) -> tuple[object, ...]:
+        """Return all that may change."""
+        return (
+            dict(driver.VOLUME_DRIVERS),
+            # The others look for what this machine may have.
+            connector.unix_connector_list[:1],
+            rbd_utils.RBDDriver,
+        )
+
+
+@ddt.ddt
+class ActivateTest(RegistrationTestCase):
+    def test_active(self) -> None:
+        self.assertIs(True, registration.activate())
+        self.assertEqual(contract.OUR_DRIVER, driver.VOLUME_DRIVERS['rbd'])
+        self.assertIn(
+            registration.OUR_CONNECTOR, connector.unix_connector_list
+        )
+        # Nothing is asked for servers' own disks.
+        self.assertIs(ephemeral.STOCK, rbd_utils.RBDDriver)
+        (line,) = [
+            line
+            for line in self.log.output.splitlines()
+            if 'nova_rbd_cache' in line and line.startswith('INFO')
+        ]
+        self.assertIn('is active', line)
+        self.assertIn('none, writethrough, writeback, directsync', line)
+
+    def test_nova_loads_what_is_registered(self) -> None:
+        self.use_libvirt()
+        registration.activate()
+        nova = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
+        found = nova._get_volume_driver(base.connection_info())
+        self.assertIs(volume.RBDCacheVolumeDriver, type(found))
+        told = nova.get_volume_connector(None)
+        self.assertEqual(
+            ['directsync', 'none', 'writeback', 'writethrough'],
+            told['rbd_cache_modes'],
+        )
+
+    def test_again_changes_nothing(self) -> None:
+        self.set_options(ephemeral_object_map='true')
+        registration.activate()
+        before = self.state()
+        registration.activate()
+        self.assertEqual(before, self.state())
+
+    @ddt.data(
+        {'ephemeral_object_map': 'false'},
+        {'ephemeral_image_features': 'layering'},
+    )
+    def test_disks_of_servers(self, options: dict[str, str]) -> None:
+        self.set_options(**options)
+        registration.activate()
+        self.assertIs(ephemeral.EphemeralRBDDriver, rbd_utils.RBDDriver)
+
+    def test_not_enabled_is_stock(self) -> None:
+        before = self.state()
+        self.set_options(enabled=False, ephemeral_object_map='true')
+        self.assertIs(False, registration.activate())
+        self.assertEqual(before, self.state())
+        self.assertIn('[rbd_cache] enabled = False', self.log.output)
+        self.use_libvirt()
+        nova = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
+        found = nova._get_volume_driver(base.connection_info('writeback'))
+        self.assertIs(net.LibvirtNetVolumeDriver, type(found))
+        self.assertNotIn('rbd_cache_modes', nova.get_volume_connector(None))
+
+    def test_other_compute_drivers(self) -> None:
+        self.conf.set_override('compute_driver', 'ironic.IronicDriver')
+        before = self.state()
+        self.assertIs(False, registration.activate())
+        self.assertEqual(before, self.state())
+        self.assertIn('ironic.IronicDriver', self.log.output)
+
+
+class FailureTest(RegistrationTestCase):
+    def test_nova_is_not_as_we_know_it(self) -> None:
+        driver.VOLUME_DRIVERS['rbd'] = 'other.Driver'
+        before = self.state()
+        error = self.assertRaises(
+            exceptions.CannotRegister, registration.activate
+        )
+        self.assertIn('other.Driver', str(error))
+        self.assertEqual(before, self.state())
+
+    def test_contradicting_options(self) -> None:
+        self.set_options(
+            ephemeral_object_map='true', ephemeral_image_features='layering'
+        )
+        before = self.state()
+        self.assertRaises(errors.OptionError, registration.activate)
+        self.assertEqual(before, self.state())
+
+    def test_register_needs_no_log(self) -> None:
+        registration.register(settings.read(self.conf))
+        self.assertNotIn('is active', self.log.output)

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is read from nova.conf."""
+
+import ddt
+from oslo_config import cfg
+
+from nova_rbd_cache import opts
+from nova_rbd_cache import settings
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from tests.unit import base
+
+_STOCK = frozenset({'layering', 'exclusive-lock'})
+
+
+@ddt.ddt
+class SettingsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.conf = cfg.ConfigOpts()
+        self.conf([])
+        opts.register(self.conf)
+
+    def _read(self, **values: str) -> settings.Settings:
+        for name, value in values.items():
+            self.conf.set_override(name, value, group='rbd_cache')
+        return settings.read(self.conf)
+
+    def test_defaults(self) -> None:
+        found = self._read()
+        self.assertEqual(cache_modes.SAFE_CACHE_MODES, found.allowed_modes)
+        self.assertEqual(
+            ['directsync', 'none', 'writeback', 'writethrough'],
+            found.mode_names,
+        )
+        self.assertFalse(found.ephemeral.given)
+
+    def test_unsafe_where_it_is_listed(self) -> None:
+        found = self._read(allowed_modes='unsafe,none,unsafe')
+        self.assertEqual(['none', 'unsafe'], found.mode_names)
+
+    @ddt.data(
+        ({'ephemeral_object_map': 'true'}, _STOCK | features.MAP_ON, False),
+        ({'ephemeral_object_map': 'false'}, _STOCK, False),
+        (
+            {'ephemeral_image_features': 'layering'},
+            frozenset({'layering'}),
+            True,
+        ),
+        (
+            {
+                'ephemeral_image_features': 'layering,exclusive-lock,'
+                'object-map',
+                'ephemeral_object_map': 'yes',
+            },
+            features.MAP_ON | {'layering'},
+            True,
+        ),
+    )
+    @ddt.unpack
+    def test_features(
+        self, given: dict[str, str], expected: frozenset[str], whole: bool
+    ) -> None:
+        found = self._read(**given).ephemeral
+        self.assertTrue(found.given)
+        self.assertIs(whole, found.whole)
+        self.assertEqual(expected, found.features(_STOCK))
+
+    def test_contradiction_names_both_options(self) -> None:
+        error = self.assertRaises(
+            errors.OptionError,
+            self._read,
+            ephemeral_object_map='false',
+            ephemeral_image_features='layering,exclusive-lock,object-map',
+        )
+        self.assertIn('[rbd_cache] ephemeral_object_map', str(error))
+        self.assertIn('[rbd_cache] ephemeral_image_features', str(error))
+        self.assertNotIn('rbd:', str(error))
+
+    def test_enabled_looks_at_nothing_else(self) -> None:
+        self.conf.set_override('enabled', False, group='rbd_cache')
+        self.assertIs(False, settings.enabled(self.conf))

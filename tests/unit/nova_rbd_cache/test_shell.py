@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line: nova-rbd-cache check."""
+
+import contextlib
+from importlib import metadata
+import io
+import json
+import pathlib
+import sys
+import tempfile
+from typing import Any
+from unittest import mock
+
+import ddt
+
+from nova_rbd_cache import check
+from nova_rbd_cache import plugin
+from nova_rbd_cache import shell
+from tests.unit.nova_rbd_cache import test_check
+from tests.unit.nova_rbd_cache import test_registration
+
+
+@ddt.ddt
+class ShellTest(test_registration.RegistrationTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch(metadata, 'version', lambda name: '1')
+        self.patch(metadata, 'entry_points', lambda group: [test_check._POINT])
+
+    def _check(self, text: str, *words: str) -> tuple[int, list[Any]]:
+        path = pathlib.Path(tempfile.mkdtemp(), 'nova.conf')
+        path.write_text(text)
+        return self._run('--config-file', str(path), *words)
+
+    def _run(self, *words: str) -> tuple[int, list[Any]]:
+        # As in a process of its own: no command line has been parsed yet.
+        self.conf.reset()
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            status = shell.main(['check', '-f', 'json', *words])
+        return status, json.loads(shown.getvalue())
+
+    def _failed(self, rows: list[Any]) -> list[str]:
+        return [row['Subject'] for row in rows if row['Result'] != 'ok']
+
+    def test_active(self) -> None:
+        status, rows = self._check(
+            '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n'
+            '[rbd_cache]\nallowed_modes = none,unsafe\n'
+        )
+        self.assertEqual([], self._failed(rows))
+        self.assertEqual(0, status)
+        (modes,) = [r for r in rows if r['Subject'] == 'allowed modes']
+        self.assertEqual('none, unsafe', modes['Detail'])
+
+    @ddt.data(
+        ('enabled = False', 'enabled'),
+        ('allowed_modes = fast', 'options'),
+        ('ephemeral_object_map = maybe', 'options'),
+    )
+    @ddt.unpack
+    def test_not_active(self, line: str, subject: str) -> None:
+        status, rows = self._check(
+            '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n'
+            f'[rbd_cache]\n{line}\n'
+        )
+        self.assertEqual([subject], self._failed(rows))
+        self.assertEqual(1, status)
+
+    def test_libvirt_too(self) -> None:
+        finding = check.Finding('libvirt', False, 'not there')
+        self.patch(check, 'libvirt', lambda conf: finding)
+        status, rows = self._check(
+            '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n', '--libvirt'
+        )
+        self.assertEqual(['libvirt'], self._failed(rows))
+        self.assertEqual(1, status)
+
+    def test_finds_what_nova_compute_finds(self) -> None:
+        # The test's own home, where oslo.config looks first.
+        folder = pathlib.Path.home() / '.nova'
+        (folder / 'nova-compute.conf.d').mkdir(parents=True)
+        (folder / 'nova-compute.conf').write_text(
+            '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n'
+        )
+        (folder / 'nova-compute.conf.d' / 'more.conf').write_text(
+            '[rbd_cache]\nallowed_modes = none\n'
+        )
+        status, rows = self._run()
+        self.assertEqual([], self._failed(rows))
+        self.assertEqual(0, status)
+        (modes,) = [r for r in rows if r['Subject'] == 'allowed modes']
+        self.assertEqual('none', modes['Detail'])
+
+    def test_where_nova_is_missing(self) -> None:
+        with mock.patch.dict(sys.modules, {'nova.conf': None}):
+            status, rows = self._check('')
+        self.assertEqual(['Nova'], self._failed(rows))
+        self.assertIn(sys.prefix, rows[0]['Detail'])
+        self.assertEqual(1, status)
+
+    def test_the_plugin_is_that_of_this_tree(self) -> None:
+        self.assertIs(plugin.RBDCachePlugin, test_check._POINT.load())

@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The volume driver, called as Nova's libvirt driver calls it."""
+
+import inspect
+import types
+from typing import Any
+
+import ddt
+from nova import objects
+from nova.virt import fake
+from nova.virt.libvirt import driver
+from nova.virt.libvirt.volume import net
+from nova.virt.libvirt.volume import volume as stock_volume
+
+from nova_rbd_cache import contract
+from nova_rbd_cache import exceptions
+from nova_rbd_cache import volume
+from rbd_volume_options import cache_modes
+from tests.unit.nova_rbd_cache import base
+
+_MODES = [mode.value for mode in cache_modes.SAFE_CACHE_MODES]
+
+
+class VolumeTestCase(base.NovaTestCase):
+    """A real LibvirtDriver, with our volume driver registered."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.use_libvirt()
+        self.set_options('libvirt', virt_type='kvm')
+
+    def make_driver(self, *cachemodes: str) -> driver.LibvirtDriver:
+        """Return a driver with these ``disk_cachemodes``."""
+        self.set_options('libvirt', disk_cachemodes=list(cachemodes))
+        ours = {**driver.VOLUME_DRIVERS, 'rbd': contract.OUR_DRIVER}
+        self.patch(driver, 'VOLUME_DRIVERS', ours)
+        return driver.LibvirtDriver(fake.FakeVirtAPI(), False)
+
+    def config(self, nova: driver.LibvirtDriver, info: object) -> Any:
+        """Return the disk of an attachment, as Nova makes it."""
+        function = nova._get_volume_config
+        server = []
+        if 'instance' in inspect.signature(function).parameters:
+            # Nova 31 to 33 look whether its memory is encrypted.
+            flavor = objects.Flavor(extra_specs={})
+            meta = objects.ImageMeta.from_dict({'properties': {}})
+            server = [types.SimpleNamespace(flavor=flavor, image_meta=meta)]
+        return function(*server, info, base.DISK_INFO)
+
+    def stock_xml(self, info: object, *cachemodes: str) -> str:
+        """Return the XML that stock Nova makes of an attachment."""
+        self.set_options('libvirt', disk_cachemodes=list(cachemodes))
+        made = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
+        made.volume_drivers['rbd'] = net.LibvirtNetVolumeDriver(made._host)
+        xml: str = self.config(made, info).to_xml()
+        return xml
+
+
+@ddt.ddt
+class ModeTest(VolumeTestCase):
+    """The mode that libvirt is told of."""
+
+    @ddt.data(
+        *(
+            (mode, cachemodes)
+            for mode in _MODES
+            for cachemodes in ((), ('network=writeback',), ('network=none',))
+        )
+    )
+    @ddt.unpack
+    def test_mode_wins(self, mode: str, cachemodes: tuple[str, ...]) -> None:
+        nova = self.make_driver(*cachemodes)
+        disk = self.config(nova, base.connection_info(mode))
+        self.assertEqual(mode, base.cache_of(disk.to_xml()))
+        # When a server starts Nova does it again, to all disks.
+        nova._set_cache_mode(disk)
+        self.assertEqual(mode, base.cache_of(disk.to_xml()))
+
+    def test_four_volumes_with_four_modes(self) -> None:
+        nova = self.make_driver('network=writeback')
+        disks = [self.config(nova, base.connection_info(m)) for m in _MODES]
+        for each in disks:
+            nova._set_cache_mode(each)
+        self.assertEqual(
+            _MODES, [base.cache_of(each.to_xml()) for each in disks]
+        )
+
+    @ddt.data((), ('network=writeback',), ('file=writeback',))
+    def test_no_mode_is_stock(self, cachemodes: tuple[str, ...]) -> None:
+        info = base.connection_info()
+        nova = self.make_driver(*cachemodes)
+        found = self.config(nova, info)
+        nova._set_cache_mode(found)
+        self.assertEqual(self.stock_xml(info, *cachemodes), found.to_xml())
+        # Stock's own object: nothing can differ later either.
+        self.assertIs(
+            type(stock_volume.vconfig.LibvirtConfigGuestDisk()), type(found)
+        )
+
+    @ddt.data(*_MODES)
+    def test_only_the_mode_differs_from_stock(self, mode: str) -> None:
+        nova = self.make_driver('network=none')
+        found = self.config(nova, base.connection_info(mode)).to_xml()
+        stock = self.stock_xml(base.connection_info(), f'network={mode}')
+        self.assertEqual(stock, found)
+
+    @ddt.data(*_MODES, 'unsafe')
+    def test_shared_is_none(self, mode: str) -> None:
+        nova = self.make_driver('network=writeback')
+        disk = self.config(nova, base.connection_info(mode, multiattach=True))
+        nova._set_cache_mode(disk)
+        self.assertIn('<shareable/>', disk.to_xml())
+        self.assertEqual('none', base.cache_of(disk.to_xml()))
+        told = 'gets cache mode none' in self.log.output
+        self.assertIs(mode != 'none', told)
+
+    def test_shared_is_none_where_none_is_not_listed(self) -> None:
+        self.set_options(allowed_modes='writeback')
+        nova = self.make_driver()
+        disk = self.config(
+            nova, base.connection_info('none', multiattach=True)
+        )
+        self.assertEqual('none', base.cache_of(disk.to_xml()))
+
+    def test_unsafe_where_it_is_listed(self) -> None:
+        self.set_options(allowed_modes='none,unsafe')
+        nova = self.make_driver('network=none')
+        disk = self.config(nova, base.connection_info('unsafe'))
+        self.assertEqual('unsafe', base.cache_of(disk.to_xml()))
+
+
+@ddt.ddt
+class RefusedTest(VolumeTestCase):
+    """A mode that reaches the host and can't be had there."""
+
+    @ddt.data(
+        ('unsafe', None),
+        ('writeback', 'none,directsync'),
+        ('Writeback', None),
+        ('default', None),
+        ('', None),
+    )
+    @ddt.unpack
+    def test_refused(self, mode: str, allowed: str | None) -> None:
+        if allowed:
+            self.set_options(allowed_modes=allowed)
+        nova = self.make_driver('network=writeback')
+        error = self.assertRaises(
+            exceptions.CacheModeRefused,
+            self.config,
+            nova,
+            base.connection_info(mode),
+        )
+        for word in (
+            base.VOLUME_ID,
+            repr(mode),
+            'compute-1',
+            (allowed or ','.join(_MODES)).replace(',', ', '),
+            '[rbd_cache] allowed_modes',
+        ):
+            self.assertIn(word, str(error))
+
+    def test_word_that_is_none_for_a_shared_disk(self) -> None:
+        nova = self.make_driver()
+        self.assertRaises(
+            exceptions.CacheModeRefused,
+            self.config,
+            nova,
+            base.connection_info('fast', multiattach=True),
+        )
+
+    def test_strange_text_is_not_repeated_as_it_is(self) -> None:
+        nova = self.make_driver()
+        error = self.assertRaises(
+            exceptions.CacheModeRefused,
+            self.config,
+            nova,
+            base.connection_info('\x1b[31m\u2028' + 'x' * 300),
+        )
+        self.assertTrue(str(error).isascii())
+        self.assertLess(len(str(error)), 400)
+
+
+class DriverTest(VolumeTestCase):
+    def test_is_the_stock_one(self) -> None:
+        self.assertIn(
+            net.LibvirtNetVolumeDriver, volume.RBDCacheVolumeDriver.__mro__
+        )
+        nova = self.make_driver()
+        self.assertIs(
+            volume.RBDCacheVolumeDriver,
+            type(nova._get_volume_driver(base.connection_info())),
+        )

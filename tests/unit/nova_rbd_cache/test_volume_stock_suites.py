@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Nova's own tests of its volume drivers, with our class in place.
+
+They are in its wheel, and each of them runs here.
+"""
+
+import sys
+from typing import Any
+import unittest
+
+import fixtures
+from nova.tests.unit.virt.libvirt.volume import test_net
+from nova.tests.unit.virt.libvirt.volume import test_volume
+from nova.virt.libvirt import driver
+from nova.virt.libvirt.volume import net
+
+from nova_rbd_cache import contract
+from nova_rbd_cache import volume
+
+
+class _OurDriver:
+    """The stock driver's module, as the suites see it, with our class."""
+
+    LibvirtNetVolumeDriver = volume.RBDCacheVolumeDriver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(net, name)
+
+
+def _with_our_class(suite: type[unittest.TestCase]) -> type:
+    """Return a suite of theirs on our class."""
+
+    def set_up(self: Any) -> None:
+        suite.setUp(self)
+        ours = {**driver.VOLUME_DRIVERS, 'rbd': contract.OUR_DRIVER}
+        for holder, name, value in (
+            (test_net, 'net', _OurDriver()),
+            (driver, 'VOLUME_DRIVERS', ours),
+        ):
+            self.useFixture(fixtures.MockPatchObject(holder, name, value))
+
+    return type(
+        f'{suite.__name__}OnOurs',
+        (suite,),
+        {'setUp': set_up, '__module__': __name__},
+    )
+
+
+_SUITES = [
+    member
+    for module in (test_net, test_volume)
+    for name, member in sorted(vars(module).items())
+    if isinstance(member, type)
+    and issubclass(member, unittest.TestCase)
+    and member.__module__ == module.__name__
+]
+_OURS = {suite.__name__: suite for suite in map(_with_our_class, _SUITES)}
+# Where the runner of tests looks them up by name.
+vars(sys.modules[__name__]).update(
+    {suite.__name__: suite for suite in _OURS.values()}
+)
+
+
+class SuitesTest(unittest.TestCase):
+    """There is something to run, and it runs on our class."""
+
+    def test_number(self) -> None:
+        loader = unittest.defaultTestLoader
+        found = sum(
+            loader.loadTestsFromTestCase(suite).countTestCases()
+            for suite in _OURS.values()
+        )
+        self.assertGreaterEqual(found, 20)
+
+    def test_on_our_class(self) -> None:
+        used: list[type] = []
+
+        suite = _OURS['LibvirtNetVolumeDriverTestCaseOnOurs']
+
+        def test(self: Any) -> None:
+            used.append(test_net.net.LibvirtNetVolumeDriver)
+
+        seen: Any = type('Seen', (suite,), {'test': test})
+        result = unittest.TestResult()
+        seen('test').run(result)
+        self.assertTrue(result.wasSuccessful(), result.errors)
+        self.assertEqual([volume.RBDCacheVolumeDriver], used)
+
+
+def load_tests(
+    loader: unittest.TestLoader, tests: Any, pattern: str | None
+) -> unittest.TestSuite:
+    """Load the suites made here; not the modules that they come from."""
+    return unittest.TestSuite(
+        loader.loadTestsFromTestCase(suite)
+        for suite in (*_OURS.values(), SuitesTest)
+    )
