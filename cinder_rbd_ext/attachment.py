@@ -13,11 +13,13 @@
 """The cache mode of an attachment."""
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import request
 from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 
 # What else stands in a volume's metadata was settled when it was made, and is
@@ -34,9 +36,20 @@ def relevant(items: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def cache_mode(
-    volume: Any, settings: backend.BackendSettings
-) -> cache_modes.CacheMode | None:
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The cache mode that a volume is to be attached with.
+
+    :ivar origin: who asks for it; None where nobody has to
+    :ivar shared: whether it is that of every shared disk, whoever asks
+    """
+
+    mode: cache_modes.CacheMode
+    origin: errors.Origin | None
+    shared: bool = False
+
+
+def asked(volume: Any, settings: backend.BackendSettings) -> Asked | None:
     """Return the mode to attach a volume with; None to leave it to the host.
 
     A multi-attach volume is always attached with ``none``: the caches of two
@@ -47,8 +60,7 @@ def cache_mode(
     metadata = relevant(request.metadata_of(volume))
     specs = relevant(request.specs_of(volume.volume_type))
     request.check_tenant(metadata, specs, settings)
-    asked = request.read(metadata, specs, settings)
-    choice = asked.resolve().cache_mode
+    choice = request.read(metadata, specs, settings).resolve().cache_mode
     if volume.multiattach:
-        return cache_modes.CacheMode.NONE
-    return choice.value if choice else None
+        return Asked(cache_modes.CacheMode.NONE, None, shared=True)
+    return Asked(choice.value, choice.origin) if choice else None

@@ -18,7 +18,6 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import config_types
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -42,6 +41,8 @@ OPTION_OF_KEY = {
     keys.TENANT_OPTIONS: 'rbd_tenant_options',
 }
 
+_LENIENT = 'lenient'
+
 # What capabilities() tells as it would stand in a volume's metadata.
 _REPORTED = (
     keys.OBJECT_SIZE,
@@ -60,6 +61,8 @@ class BackendSettings:
     :ivar options: defaults for volumes on the backend
     :ivar limits: what may be asked for
     :ivar chunk_size: object size in bytes of what the stock driver creates
+    :ivar strict_cache_mode: whether an attachment is refused whose mode the
+        compute host doesn't offer
     :ivar ceph_features: the features that Ceph's configuration gives a new
         image, where a backend has reported them; None where it hasn't
     :ivar ceph_striping: the same of the striping; None also for none
@@ -68,6 +71,7 @@ class BackendSettings:
     options: options.VolumeOptions
     limits: limits.Limits
     chunk_size: int
+    strict_cache_mode: bool = True
     ceph_features: features.Features | None = None
     ceph_striping: layout.Striping | None = None
 
@@ -115,6 +119,10 @@ class BackendSettings:
             chunk_size=layout.parse_chunk_size(
                 configuration.rbd_store_chunk_size, errors.Origin.BACKEND
             ),
+            strict_cache_mode=(
+                configuration.safe_get('rbd_cache_mode_enforcement')
+                != _LENIENT
+            ),
         )
 
 
@@ -124,7 +132,7 @@ def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
         require_whole_stripes=configuration.safe_get(
             'rbd_require_whole_stripes'
         ),
-        cache_modes=config_types.parse_cache_modes(
+        cache_modes=cache_modes.parse_cache_modes(
             configuration.safe_get('rbd_allowed_cache_modes')
         ),
         tenant_options=options.parse_tenant_options(tenant_options),

@@ -66,20 +66,12 @@ class Parsed(types.ConfigType):
         return str(value)
 
 
-def parse_cache_modes(value: str) -> tuple[cache_modes.CacheMode, ...]:
-    """Return the modes that a comma-separated list names.
-
-    :raises OptionError: for a word that is none
-    """
-    return tuple(cache_modes.parse_cache_mode(v) for v in value.split(','))
-
-
 OBJECT_SIZE = Parsed(layout.parse_object_size, 'size in bytes')
 STRIPE_UNIT = Parsed(layout.parse_stripe_unit, 'size in bytes')
 STRIPE_COUNT = Parsed(layout.parse_stripe_count, 'count')
 OBJECT_MAP = Parsed(features.parse_object_map, 'boolean value')
 FEATURES = Parsed(features.parse_features, 'list of image features')
 CACHE_MODE = Parsed(cache_modes.parse_cache_mode, 'cache mode')
-CACHE_MODES = Parsed(parse_cache_modes, 'list of cache modes')
+CACHE_MODES = Parsed(cache_modes.parse_cache_modes, 'list of cache modes')
 KEYS = Parsed(options.parse_tenant_options, 'list of keys')
 POOL = Parsed(options.parse_pool, 'name of a pool')

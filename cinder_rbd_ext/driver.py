@@ -28,11 +28,10 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import attachment
+from cinder_rbd_ext import attaching
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import changes
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import image_making
 from cinder_rbd_ext import images
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import pool_stats
@@ -49,7 +48,7 @@ Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(image_making.ImageMakingDriver):
+class RBDExtDriver(attaching.AttachingDriver):
     """RBD driver whose volumes choose layout, features and cache mode."""
 
     @classmethod
@@ -68,24 +67,6 @@ class RBDExtDriver(image_making.ImageMakingDriver):
                 raise exceptions.InvalidBackendOptions(
                     backend=self._backend_name, reason=str(error)
                 ) from error
-
-    def initialize_connection(self, volume: Any, connector: Any) -> Any:
-        """Return how to attach a volume, its cache mode included.
-
-        An empty connector is Cinder reading the volume itself (upload to an
-        image): no QEMU, no cache mode.
-        """
-        connection = super().initialize_connection(volume, connector)
-        if not connector:
-            return connection
-        try:
-            mode = attachment.cache_mode(volume, self.settings)
-        except errors.OptionError as error:
-            # A class of Cinder's: this one travels to the API by RPC.
-            raise exception.InvalidInput(reason=str(error)) from error
-        if mode is not None:
-            connection['data']['cache_mode'] = mode.value
-        return connection
 
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, and what a clone that was cut short has left.

@@ -14,9 +14,9 @@
 
 from typing import Any
 
-from cinder import utils
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import releases
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
@@ -58,7 +58,7 @@ class ImageLookupDriver(rbd.RBDDriver):
 
     def _undo_image(self, name: str) -> None:
         with rbd.RADOSClient(self) as client:
-            utils.tpool_wrap(self.rbd).discard(client.ioctx, name)
+            releases.off_the_hub(self.rbd).discard(client.ioctx, name)
 
     def _undo_clone_snapshot(self, source: str, clone: str) -> None:
         snapshot = f'{clone}.clone_snap'

@@ -30,6 +30,7 @@ from cinder_rbd_ext import librbd
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import rbd_import
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
@@ -112,10 +113,9 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
     ) -> None:
         """Fill a volume from a Glance image.
 
-        :param disable_sparse: Cinder's way of saying that the volume keeps
-            its RBD image (re-image); otherwise that is made anew
+        :param disable_sparse: Cinder's way of saying that this is a re-image
         """
-        with self._creating_unless(disable_sparse, volume):
+        with self._filling(volume, disable_sparse):
             super().copy_image_to_volume(
                 context,
                 volume,
@@ -133,7 +133,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         disable_sparse: bool = False,
     ) -> None:
         """As :meth:`copy_image_to_volume`, encrypting on the way."""
-        with self._creating_unless(disable_sparse, volume):
+        with self._filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
                 context,
                 volume,
@@ -180,23 +180,51 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         :param source: the volume that it is made from
         :raises VolumeOptionRefused: for options that can't be had
         """
-        with self._refusing(volume, to_tenant=True):
-            creation = self._new_creation(volume, source)
-            with self._creations.hold(creation), _naming_failure(creation):
-                try:
-                    yield creation
-                    if creation.made:
-                        self._finish(volume)
-                except Exception as error:
-                    creation.failure = creation.failure or error
-                    creation.fail()
-                    raise
-                creation.undo.pop_all()
+        with (
+            self._refusing(volume, to_tenant=True),
+            self._held(volume, self._new_creation(volume, source)) as creation,
+        ):
+            yield creation
 
-    def _creating_unless(
-        self, kept: bool, volume: Any
+    def _filling(
+        self, volume: Any, reimage: bool
     ) -> contextlib.AbstractContextManager[Any]:
-        return contextlib.nullcontext() if kept else self._creating(volume)
+        """Hold the creation of the image that takes a Glance image's data.
+
+        :param reimage: whether the volume has had data before. Where stock
+            makes its RBD image anew then, that becomes as the old one was.
+        """
+        if reimage and releases.REIMAGE_KEEPS_IMAGE:
+            return contextlib.nullcontext()
+        if not reimage or not self._exists(volume.name):
+            # No image: a re-image before this one was cut short.
+            return self._creating(volume)
+        planner = functools.partial(
+            sources.plan_remade, volume, self._state_of(volume.name)
+        )
+        return self._held(volume, self._undone(volume, planner))
+
+    @contextlib.contextmanager
+    def _held(
+        self, volume: Any, creation: creation_module.Creation
+    ) -> Iterator[creation_module.Creation]:
+        with self._creations.hold(creation), _naming_failure(creation):
+            try:
+                yield creation
+                if creation.made:
+                    self._finish(volume)
+            except Exception as error:
+                creation.failure = creation.failure or error
+                creation.fail()
+                raise
+            creation.undo.pop_all()
+
+    def _undone(
+        self, volume: Any, planner: creation_module.Planner
+    ) -> creation_module.Creation:
+        """Return a creation that leaves no image behind if it fails."""
+        remove = functools.partial(self._undo_image, volume.name)
+        return creation_module.Creation(volume.name, planner, remove)
 
     def _new_creation(
         self, volume: Any, source: Any
@@ -218,13 +246,10 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
             self._check_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
             )
-        creation = creation_module.Creation(
-            volume.name,
-            functools.partial(
-                sources.plan_made, asked, levels, volume, self.settings
-            ),
-            functools.partial(self._undo_image, volume.name),
+        planner = functools.partial(
+            sources.plan_made, asked, levels, volume, self.settings
         )
+        creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
         )

@@ -30,6 +30,9 @@ LOG = logging.getLogger(__name__)
 # that were removed while they had clones can't be opened by name.
 _BY_NAME = 0
 
+# librbd's source of a value that neither the image nor its pool has set.
+_BY_CLIENT = 0
+
 #: Image metadata that beats QEMU's cache mode, and that clones inherit.
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
@@ -67,6 +70,20 @@ def drop_cache_override(image: Any) -> bool:
             image.get_name(),
         )
     return inherited
+
+
+def cache_override(image: Any) -> bool | None:
+    """Return what an image or its pool says of ``rbd_cache``, if anything.
+
+    Such a setting beats the one that QEMU makes by its cache mode: librbd
+    reads it when the image is opened (``librbd::ImageCtx::apply_metadata``).
+    """
+    for option in image.config_list():
+        if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
+            # Kept as it was written, of what librbd takes for a boolean.
+            value = option['value'].lower()
+            return bool(value == 'true' or value.strip('-0').isdigit())
+    return None
 
 
 def enable(image: Any, wanted: features.Features) -> features.Features:

@@ -97,6 +97,26 @@ BACKEND_OPTS: list[cfg.Opt] = [
             "guest's flushes, is offered only where it is listed here."
         ),
     ),
+    cfg.StrOpt(
+        'rbd_cache_mode_enforcement',
+        default='strict',
+        choices=[
+            ('strict', 'The attachment is refused.'),
+            (
+                'lenient',
+                'It is made without the mode, as on a stock host, with a '
+                'warning in the log.',
+            ),
+        ],
+        help=(
+            'What becomes of an attachment whose cache mode the compute host '
+            "does not offer, or the RBD image's own conf_rbd_cache defeats. "
+            'A host offers the modes of its [rbd_cache] allowed_modes in '
+            'nova.conf, and none at all without the plug-in; lenient is for '
+            'the time in which hosts are upgraded. A mode that '
+            'rbd_allowed_cache_modes lacks is always refused.'
+        ),
+    ),
     cfg.Opt(
         'rbd_tenant_options',
         type=config_types.KEYS,

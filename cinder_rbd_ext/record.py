@@ -18,11 +18,13 @@ database API with a context of its own.
 """
 
 from collections.abc import Mapping
+import dataclasses
 
 from cinder import context
 from cinder import exception
 from cinder.db import api as db
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -32,12 +34,21 @@ from rbd_volume_options import plan
 LOG = logging.getLogger(__name__)
 
 #: Where a tenant reads why its volume is in ``error``: an entry of the
-#: volume's image metadata, which ``openstack volume show`` prints. Cinder's
-#: user messages are a fixed list of texts without room for a value.
+#: volume's image metadata, which ``openstack volume rbd show`` prints. User
+#: messages of Cinder's are a fixed list of texts without room for a value.
 ERROR_KEY = 'rbd_volume_options_error'
 
 # The column holds 64 KiB; no message of ours comes near this.
 _MAX_TEXT = 1024
+
+# Why the last attachment was refused, and when, as long as none was made
+# since. Not in the image metadata: the volume is as good as it was, and that
+# passes on to its snapshots, its copies and the Glance images made of it.
+_ATTACH_REFUSED = 'rbd:attach_refused'
+_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+
+# The column of admin metadata holds no more.
+_MAX_VALUE = 255
 
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
@@ -112,3 +123,55 @@ def refused(volume_id: str, text: str) -> None:
         LOG.debug('Volume %s was refused before', volume_id)
     except Exception:
         LOG.exception('Could not record why volume %s failed', volume_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class AttachRefusal:
+    """Why and when a volume's last attachment was refused.
+
+    :ivar at: in ISO 8601, UTC
+    """
+
+    reason: str
+    at: str
+
+
+def attach_refused(volume_id: str, text: str) -> None:
+    """Record why a volume is not attached, where its tenant can read it.
+
+    A failure to do so is logged: it must not hide the refusal.
+    """
+    if len(text) > _MAX_VALUE:
+        text = f'{text[: _MAX_VALUE - 3]}...'
+    entry = {
+        _ATTACH_REFUSED: text,
+        _ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
+    }
+    try:
+        db.volume_admin_metadata_update(
+            context.get_admin_context(), volume_id, entry, False
+        )
+    except Exception:
+        LOG.exception('Could not record why %s is not attached', volume_id)
+
+
+def attach_agreed(volume_id: str) -> None:
+    """Forget a refusal, now that the volume is attached.
+
+    A failure to do so is logged: the attachment is as good without.
+    """
+    admin = context.get_admin_context()
+    try:
+        for key in (_ATTACH_REFUSED, _ATTACH_REFUSED_AT):
+            db.volume_admin_metadata_delete(admin, volume_id, key)
+    except Exception:
+        LOG.exception('Could not forget why %s was not attached', volume_id)
+
+
+def attach_refusal(
+    admin_metadata: Mapping[str, str],
+) -> AttachRefusal | None:
+    """Return the refusal that is recorded; None for none."""
+    reason = admin_metadata.get(_ATTACH_REFUSED)
+    at = admin_metadata.get(_ATTACH_REFUSED_AT)
+    return AttachRefusal(reason, at) if reason and at else None

@@ -131,6 +131,23 @@ def plan_made(
     )
 
 
+def plan_remade(
+    volume: Any,
+    state: plan.ImageState,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan the image that takes the place of a volume's own: as it was.
+
+    What the volume asks for was settled when it was made.
+
+    :param state: the image that there was
+    """
+    return plan.ImagePlan(
+        state.layout, _own_features(volume, state), state.data_pool
+    )
+
+
 def plan_migrated(
     volume: Any,
     host: dict[str, Any],

@@ -18,6 +18,7 @@ the database here.
 """
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import record
@@ -32,7 +33,8 @@ def of_volume(volume: Any) -> Attributes:
 
     :param volume: Cinder's volume object
     """
-    state = record.read(_admin_metadata(volume))
+    recorded = _admin_metadata(volume)
+    state = record.read(recorded)
     made: Attributes = dict.fromkeys(
         ('object_size', 'stripe_unit', 'stripe_count', 'features', 'data_pool')
     )
@@ -45,6 +47,8 @@ def of_volume(volume: Any) -> Attributes:
             data_pool=state.data_pool,
         )
     made['cache_modes'] = _cache_modes(volume)
+    refusal = record.attach_refusal(recorded)
+    made['attach_refused'] = dataclasses.asdict(refusal) if refusal else None
     return {f'{ALIAS}:{name}': value for name, value in made.items()}
 
 

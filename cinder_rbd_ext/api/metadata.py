@@ -12,44 +12,62 @@
 
 """Requests about the metadata of a volume that exists."""
 
+from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
 
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from cinder.objects import fields
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import keys
+
+# Of an attachment that has its connection already.
+_MADE = (
+    fields.VolumeAttachStatus.ATTACHING,
+    fields.VolumeAttachStatus.ATTACHED,
+)
 
 
 class Changes:
-    """Checks changes of a volume's metadata, by whatever request."""
+    """Checks changes of a volume's metadata, by whatever request.
+
+    A check returns what there is to know about a change that is allowed.
+    """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
-    def check_added(self, context: Any, volume_id: str, items: Any) -> None:
+    def check_added(
+        self, context: Any, volume_id: str, items: Any
+    ) -> str | None:
         """Check items that are added, or take the place of their like."""
         given = checks.ours(items)
-        if given:
-            volume = cinder_volume.API().get(context, volume_id)
-            before = checks.ours(dict(volume.metadata)) or {}
-            self._check(context, volume, before, {**before, **given})
+        if not given:
+            return None
+        volume = cinder_volume.API().get(context, volume_id)
+        before = checks.ours(dict(volume.metadata)) or {}
+        return self._check(context, volume, before, {**before, **given})
 
-    def check_replaced(self, context: Any, volume_id: str, items: Any) -> None:
+    def check_replaced(
+        self, context: Any, volume_id: str, items: Any
+    ) -> str | None:
         """Check items that take the place of all that is there.
 
         This reads the volume even where no item is ours: what is missing
         from the items is removed.
         """
         given = checks.ours(items)
-        if given is not None:
-            volume = cinder_volume.API().get(context, volume_id)
-            before = checks.ours(dict(volume.metadata)) or {}
-            self._check(context, volume, before, given)
+        if given is None:
+            return None
+        volume = cinder_volume.API().get(context, volume_id)
+        before = checks.ours(dict(volume.metadata)) or {}
+        return self._check(context, volume, before, given)
 
     def check_removed(self, context: Any, volume_id: str, key: str) -> None:
         """Check that an item may be removed."""
@@ -65,13 +83,14 @@ class Changes:
         volume: Any,
         before: dict[str, str],
         after: dict[str, str],
-    ) -> None:
+    ) -> str | None:
         different = checks.changed(before, after)
         policies.check_keys(context, different, volume)
         with refusals.bad_request():
             checks.check_fixed(before, after)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after)
+        return _notice(volume) if keys.CACHE_MODE in different else None
 
     def _offer(self, volume: Any) -> offers.Offer:
         """Return the offer of the back end that holds the volume."""
@@ -87,6 +106,29 @@ class Changes:
         return offer
 
 
+def _notice(volume: Any) -> str | None:
+    """Return that attachments keep their mode, where there are some."""
+    kept = sum(
+        attachment.attach_status in _MADE
+        for attachment in volume.volume_attachment
+    )
+    if not kept:
+        return None
+    return (
+        f'{keys.CACHE_MODE} takes effect at the next attachment; '
+        f'the present ones ({kept}) keep what they were made with'
+    )
+
+
+def tell(response: Any, notice: str | None) -> None:
+    """Put a notice into an answer, as the header ``Warning`` (RFC 7234).
+
+    The body stays Cinder's own: clients check it against a schema.
+    """
+    if notice and response is not None:
+        response['Warning'] = f'299 - "{notice}"'
+
+
 class MetadataController(wsgi.Controller):
     """Runs before Cinder's own controller of the same resource."""
 
@@ -97,38 +139,47 @@ class MetadataController(wsgi.Controller):
     @wsgi.extends
     def create(
         self, req: Any, volume_id: str, body: Any = None
-    ) -> Iterator[None]:
+    ) -> Generator[None, Any, None]:
         """Check items that are added."""
+        notice = None
         if isinstance(body, dict):
-            context = req.environ['cinder.context']
-            self._changes.check_added(context, volume_id, body.get('metadata'))
-        yield
+            notice = self._changes.check_added(
+                req.environ['cinder.context'], volume_id, body.get('metadata')
+            )
+        tell((yield), notice)
 
     @wsgi.extends
     def update(
         self, req: Any, volume_id: str, id: str, body: Any = None
-    ) -> Iterator[None]:
+    ) -> Generator[None, Any, None]:
         """Check one item."""
+        notice = None
         if isinstance(body, dict):
-            context = req.environ['cinder.context']
-            self._changes.check_added(context, volume_id, body.get('meta'))
-        yield
+            notice = self._changes.check_added(
+                req.environ['cinder.context'], volume_id, body.get('meta')
+            )
+        tell((yield), notice)
 
     @wsgi.extends
     def update_all(
         self, req: Any, volume_id: str, body: Any = None
-    ) -> Iterator[None]:
+    ) -> Generator[None, Any, None]:
         """Check items that take the place of all."""
+        notice = None
         if isinstance(body, dict) and 'metadata' in body:
-            context = req.environ['cinder.context']
-            self._changes.check_replaced(context, volume_id, body['metadata'])
-        yield
+            notice = self._changes.check_replaced(
+                req.environ['cinder.context'], volume_id, body['metadata']
+            )
+        tell((yield), notice)
 
     @wsgi.extends
     def delete(
         self, req: Any, volume_id: str, id: str, **kwargs: Any
     ) -> Iterator[None]:
-        """Check that an item may go."""
+        """Check that an item may go.
+
+        Cinder's answer to this takes no header from an extension.
+        """
         context = req.environ['cinder.context']
         self._changes.check_removed(context, volume_id, id)
         yield

@@ -12,6 +12,9 @@
 
 """Who may do what, in code, with documented defaults."""
 
+# oslo.policy names the type of an operation from 2026.1 on.
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

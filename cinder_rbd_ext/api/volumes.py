@@ -12,6 +12,7 @@
 
 """Requests about volumes: create, update, retype, show, detail."""
 
+from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,16 +86,20 @@ class VolumesController(wsgi.Controller):
         return offer
 
     @wsgi.extends
-    def update(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def update(
+        self, req: Any, id: str, body: Any = None
+    ) -> Generator[None, Any, None]:
         """Check the metadata that a volume is given with other things.
 
         It takes the place of all that is there.
         """
         volume = _part(body, 'volume')
+        notice = None
         if 'metadata' in volume:
-            context = req.environ['cinder.context']
-            self._metadata.check_replaced(context, id, volume['metadata'])
-        yield
+            notice = self._metadata.check_replaced(
+                req.environ['cinder.context'], id, volume['metadata']
+            )
+        metadata.tell((yield), notice)
 
     @wsgi.extends(action='os-retype')
     def retype(self, req: Any, id: str, body: Any = None) -> Iterator[None]:

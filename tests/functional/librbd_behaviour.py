@@ -256,6 +256,23 @@ class Images:
         self.check('0', found['rbd_default_stripe_unit'])
         self.check('0', found['rbd_default_stripe_count'])
 
+    def cache_option(self) -> tuple[str, int]:
+        """Return ``rbd_cache`` of an image, and who says so."""
+        (found,) = (
+            (option['value'], option['source'])
+            for option in self.open(read_only=True).config_list()
+            if option['name'] == 'rbd_cache'
+        )
+        return found
+
+    def test_cache_option(self) -> None:
+        self.create()
+        self.check(('true', 0), self.cache_option())
+        self.set_pool_option('rbd_cache', 'false')
+        self.check(('false', 1), self.cache_option())
+        self.open().metadata_set('conf_rbd_cache', '1')
+        self.check(('1', 2), self.cache_option())
+
     def set_pool_option(self, name: str, value: str) -> None:
         """Set an option of the pool."""
         raise NotImplementedError

@@ -12,26 +12,65 @@
 
 """The cache mode that an attachment is given."""
 
-from cinder import exception
+import time
+from typing import Any
 
+from cinder import exception
+from cinder import objects
+
+from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
-_CONNECTOR = {'host': 'compute-1'}
+_PLAIN = {'host': 'compute-1'}
+_CONNECTOR = {
+    **_PLAIN,
+    'rbd_cache_modes': ['none', 'writethrough', 'writeback', 'directsync'],
+}
+_SERVER = '11111111-2222-4333-8444-555555555555'
 
 
-class CacheModeTest(base.DriverTestCase):
+class AttachmentTestCase(base.DriverTestCase):
+    def mode(
+        self, volume: Any, driver: Any = None, connector: Any = None
+    ) -> str | None:
+        """Return the mode of connection_info."""
+        connection = (driver or self.driver).initialize_connection(
+            volume, _CONNECTOR if connector is None else connector
+        )
+        found: str | None = connection['data'].get('cache_mode')
+        return found
+
+    def reserve(self, volume: Any) -> None:
+        """Have a server wait for the volume, as Cinder's API does."""
+        objects.VolumeAttachment(
+            self.context,
+            volume_id=volume.id,
+            attach_status='reserved',
+            instance_uuid=_SERVER,
+        ).create()
+        volume.status = 'reserved'
+        volume.save()
+
+    def refused(
+        self, volume: Any, *words: str, connector: Any = _CONNECTOR
+    ) -> None:
+        """Check that an attachment is refused, and its tenant told why."""
+        error = self.assertRaises(
+            exception.InvalidInput, self.mode, volume, None, connector
+        )
+        found = record.attach_refusal(self.recorded(volume))
+        told = found.reason if found else ''
+        for word in words:
+            self.assertIn(word, str(error))
+            self.assertIn(word, told)
+
+
+class CacheModeTest(AttachmentTestCase):
     """connection_info's cache_mode, by where it was asked for."""
 
-    def _mode(self, volume: object, driver: object = None) -> str | None:
-        connection = (driver or self.driver).initialize_connection(  # type: ignore[union-attr]
-            volume, _CONNECTOR
-        )
-        mode: str | None = connection['data'].get('cache_mode')
-        return mode
-
     def test_nobody_asked(self) -> None:
-        self.assertIsNone(self._mode(self.made_volume()))
+        self.assertIsNone(self.mode(self.made_volume()))
 
     def test_by_metadata_type_and_backend(self) -> None:
         driver = self.make_driver(rbd_volume_cache_mode='directsync')
@@ -42,20 +81,20 @@ class CacheModeTest(base.DriverTestCase):
             (None, None, 'directsync'),
         ):
             volume = self.made_volume(metadata, type_id)
-            self.assertEqual(expected, self._mode(volume, driver))
+            self.assertEqual(expected, self.mode(volume, driver))
 
     def test_changed_between_attachments(self) -> None:
         volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
         volume.metadata = {keys.CACHE_MODE: 'none'}
         volume.save()
-        self.assertEqual('none', self._mode(volume))
+        self.assertEqual('none', self.mode(volume))
 
     def test_multiattach_is_always_none(self) -> None:
         driver = self.make_driver(rbd_volume_cache_mode='writeback')
         volume = self.made_volume(
             type_id=self.make_type(multiattach='<is> True'), multiattach=True
         )
-        self.assertEqual('none', self._mode(volume, driver))
+        self.assertEqual('none', self.mode(volume, driver))
 
     def test_a_mode_that_is_not_allowed(self) -> None:
         volume = self.made_volume()
@@ -65,22 +104,85 @@ class CacheModeTest(base.DriverTestCase):
         ):
             volume.metadata = {keys.CACHE_MODE: mode}
             volume.save()
-            error = self.assertRaises(
-                exception.InvalidInput, self._mode, volume
-            )
-            self.assertIn(reason, str(error))
-            self.assertIn(mode, str(error))
-            self.assertIn('none, writethrough, writeback', str(error))
-
-    def test_cinder_itself_reads_the_volume(self) -> None:
-        volume = self.made_volume()
-        volume.metadata = {keys.CACHE_MODE: 'fast'}
-        volume.save()
-        connection = self.driver.initialize_connection(volume, {})
-        self.assertNotIn('cache_mode', connection['data'])
+            self.refused(volume, reason, mode, 'none, writethrough, writeback')
 
     def test_other_keys_do_not_stand_in_the_way(self) -> None:
         volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
         volume.metadata = {**volume.metadata, 'rbd:stripe_unit': 'x'}
         volume.save()
-        self.assertEqual('writeback', self._mode(volume))
+        self.assertEqual('writeback', self.mode(volume))
+
+
+class HandshakeTest(AttachmentTestCase):
+    """The host has its say, and Cinder itself needs none."""
+
+    def test_host_without_the_plug_in(self) -> None:
+        volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
+        self.reserve(volume)
+        self.refused(
+            volume, 'writeback', 'offers no cache modes', connector=_PLAIN
+        )
+        self.assertEqual('writeback', self.mode(volume))
+        self.assertIsNone(record.attach_refusal(self.recorded(volume)))
+
+    def test_lenient(self) -> None:
+        driver = self.make_driver(rbd_cache_mode_enforcement='lenient')
+        volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
+        self.reserve(volume)
+        self.assertIsNone(self.mode(volume, driver, _PLAIN))
+
+    def test_cinder_itself(self) -> None:
+        volume = self.made_volume()
+        volume.metadata = {keys.CACHE_MODE: 'fast'}
+        volume.save()
+        for connector in ({}, _PLAIN):
+            self.assertIsNone(self.mode(volume, None, connector))
+
+
+class OverrideTest(AttachmentTestCase):
+    """An RBD image whose own setting beats the cache mode."""
+
+    def _set(self, volume: Any, value: str) -> None:
+        with self.cluster.image(volume.name) as image:
+            image.metadata_set('conf_rbd_cache', value)
+
+    def test_image(self) -> None:
+        volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
+        self._set(volume, 'false')
+        self.refused(volume, 'writeback', 'conf_rbd_cache = false')
+        self._set(volume, 'true')
+        self.assertEqual('writeback', self.mode(volume))
+
+    def test_pool(self) -> None:
+        volume = self.made_volume({keys.CACHE_MODE: 'none'})
+        option = ('rbd_cache', 'true')
+        self.rbd('config', 'pool', 'set', 'volumes', *option)
+        self.addCleanup(
+            self.rbd, 'config', 'pool', 'remove', 'volumes', 'rbd_cache'
+        )
+        self.refused(volume, 'none', 'conf_rbd_cache = true')
+
+    def test_what_we_make_does_not_carry_it_on(self) -> None:
+        source = self.made_volume()
+        self._set(source, 'false')
+        asked = {keys.CACHE_MODE: 'writeback'}
+        clone = self.new_volume(asked, source_volid=source.id)
+        self.update(clone, self.driver.create_cloned_volume(clone, source))
+        self.assertEqual('writeback', self.mode(clone))
+        snapshot = self.new_snapshot(source)
+        of_snapshot = self.new_volume(asked, snapshot_id=snapshot.id)
+        self.update(
+            of_snapshot,
+            self.driver.create_volume_from_snapshot(of_snapshot, snapshot),
+        )
+        self.assertEqual('writeback', self.mode(of_snapshot))
+
+    def test_price(self) -> None:
+        """The look at the image is a small part of an attachment."""
+        volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
+        began = time.monotonic()
+        self.mode(volume)
+        whole = time.monotonic() - began
+        began = time.monotonic()
+        self.assertIsNone(self.driver._cache_override(volume))
+        self.assertLess(time.monotonic() - began, whole / 2)

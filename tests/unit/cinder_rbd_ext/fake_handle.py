@@ -135,6 +135,17 @@ class Image:
 
     # Metadata
 
+    def config_list(self) -> Iterator[dict[str, Any]]:
+        """Return what the image is opened with, and who says so."""
+        stored = self._read('Image.config_list')
+        value, source = 'true', 0
+        if 'rbd_cache' in self._ioctx.pool.config:
+            value, source = self._ioctx.pool.config['rbd_cache'], 1
+        if 'conf_rbd_cache' in stored.metadata:
+            value, source = stored.metadata['conf_rbd_cache'], 2
+        yield {'name': 'rbd_cache_size', 'value': '33554432', 'source': 0}
+        yield {'name': 'rbd_cache', 'value': value, 'source': source}
+
     def metadata_list(self) -> Iterator[tuple[str, str]]:
         """Return keys and values."""
         return iter(list(self._read('Image.metadata_list').metadata.items()))

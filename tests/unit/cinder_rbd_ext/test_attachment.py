@@ -10,9 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+from typing import Any
+
 import ddt
 
 from cinder_rbd_ext import attachment
+from cinder_rbd_ext import backend
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
@@ -48,21 +51,38 @@ _MODES: dict[
 }
 
 
+def _mode(volume: Any, settings: backend.BackendSettings) -> CacheMode | None:
+    found = attachment.asked(volume, settings)
+    return found.mode if found else None
+
+
 @ddt.ddt
 class CacheModeTest(base.TestCase):
     @ddt.data(*_MODES)
     def test_mode(self, case: str) -> None:
         metadata, specs, options, mode = _MODES[case]
         volume = asked.volume(metadata, asked.volume_type(**specs))
-        self.assertIs(
-            mode, attachment.cache_mode(volume, asked.settings(**options))
+        self.assertIs(mode, _mode(volume, asked.settings(**options)))
+
+    @ddt.data(
+        ('metadata', errors.Origin.VOLUME_METADATA),
+        ('type', errors.Origin.VOLUME_TYPE),
+        ('backend', errors.Origin.BACKEND),
+    )
+    @ddt.unpack
+    def test_origin(self, case: str, origin: errors.Origin) -> None:
+        metadata, specs, options, _ = _MODES[case]
+        volume = asked.volume(metadata, asked.volume_type(**specs))
+        found = attachment.asked(volume, asked.settings(**options))
+        self.assertEqual(
+            (origin, False), (found.origin, found.shared) if found else None
         )
 
     def test_volume_without_a_type(self) -> None:
         volume = asked.volume({'rbd:cache_mode': 'writeback'})
         self.assertIs(
             CacheMode.WRITEBACK,
-            attachment.cache_mode(volume, asked.settings()),
+            _mode(volume, asked.settings()),
         )
 
     @ddt.data(
@@ -78,15 +98,13 @@ class CacheModeTest(base.TestCase):
             {**settled, 'rbd:cache_mode': 'none'},
             asked.volume_type(**settled),
         )
-        self.assertIs(
-            CacheMode.NONE, attachment.cache_mode(volume, asked.settings())
-        )
+        self.assertIs(CacheMode.NONE, _mode(volume, asked.settings()))
 
     @ddt.data('Writeback', '', 'writeback ', 'unsafe')
     def test_mode_that_can_not_be_had(self, mode: str) -> None:
         error = self.assertRaises(
             errors.OptionError,
-            attachment.cache_mode,
+            attachment.asked,
             asked.volume({'rbd:cache_mode': mode}),
             asked.settings(),
         )
@@ -97,7 +115,7 @@ class CacheModeTest(base.TestCase):
         volume = asked.volume({'rbd:cache_mode': 'none'})
         settings = asked.settings(rbd_tenant_options='rbd:stripe_unit')
         error = self.assertRaises(
-            errors.OptionError, attachment.cache_mode, volume, settings
+            errors.OptionError, attachment.asked, volume, settings
         )
         self.assertIn('not for tenants', error.reason)
 
@@ -107,17 +125,18 @@ class CacheModeTest(base.TestCase):
             asked.volume_type(rbd_tenant_options='rbd:cache_mode'),
         )
         settings = asked.settings(rbd_tenant_options='')
-        self.assertIs(CacheMode.NONE, attachment.cache_mode(volume, settings))
+        self.assertIs(CacheMode.NONE, _mode(volume, settings))
 
 
 @ddt.ddt
 class MultiattachTest(base.TestCase):
     @ddt.data({}, {'rbd_volume_cache_mode': 'writeback'})
     def test_always_none(self, options: dict[str, str]) -> None:
+        """And nobody's wish, which a host could refuse."""
         volume = asked.volume({}, asked.volume_type(), multiattach=True)
-        self.assertIs(
-            CacheMode.NONE,
-            attachment.cache_mode(volume, asked.settings(**options)),
+        self.assertEqual(
+            attachment.Asked(CacheMode.NONE, None, shared=True),
+            attachment.asked(volume, asked.settings(**options)),
         )
 
     def test_another_mode_is_refused(self) -> None:
@@ -128,7 +147,7 @@ class MultiattachTest(base.TestCase):
         )
         error = self.assertRaises(
             errors.OptionError,
-            attachment.cache_mode,
+            attachment.asked,
             volume,
             asked.settings(),
         )
@@ -141,5 +160,5 @@ class MultiattachTest(base.TestCase):
         )
         self.assertIs(
             CacheMode.WRITEBACK,
-            attachment.cache_mode(volume, asked.settings()),
+            _mode(volume, asked.settings()),
         )

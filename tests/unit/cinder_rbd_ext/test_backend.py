@@ -137,6 +137,12 @@ class ReadTest(base.TestCase):
         )
         self.assertEqual(8 * _MIB, read.chunk_size)
 
+    def test_enforcement(self) -> None:
+        for given, strict in (('strict', True), ('lenient', False)):
+            settings = asked.settings(rbd_cache_mode_enforcement=given)
+            self.assertIs(strict, settings.strict_cache_mode)
+        self.assertTrue(asked.settings().strict_cache_mode)
+
     def test_level(self) -> None:
         read = asked.settings(rbd_volume_object_size='1M')
         self.assertEqual(errors.Origin.BACKEND, read.level.origin)

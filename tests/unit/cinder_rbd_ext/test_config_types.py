@@ -18,8 +18,6 @@ import fixtures
 from oslo_config import cfg
 
 from cinder_rbd_ext import config_types
-from rbd_volume_options import cache_modes
-from rbd_volume_options import errors
 from tests.unit import base
 
 #: Each type, values that it takes and values that it doesn't, with a reason.
@@ -136,17 +134,3 @@ class ParsedTest(base.TestCase):
         self.assertNotEqual(one, pair(str, 'size'))
         self.assertNotEqual(one, 'size')
         self.assertEqual('size', repr(one))
-
-
-class CacheModesTest(base.TestCase):
-    def test_list(self) -> None:
-        self.assertEqual(
-            (cache_modes.CacheMode.UNSAFE, cache_modes.CacheMode.NONE),
-            config_types.parse_cache_modes('unsafe,none'),
-        )
-
-    def test_wrong_word(self) -> None:
-        error = self.assertRaises(
-            errors.OptionError, config_types.parse_cache_modes, 'none,fast'
-        )
-        self.assertEqual('fast', error.value)

@@ -105,47 +105,6 @@ class StatsTest(base.DriverTestCase):
 
 
 @ddt.ddt
-class ConnectionTest(base.DriverTestCase):
-    _CONNECTOR = {'host': 'compute-1'}
-
-    def _data(
-        self, connector: dict[str, str], **metadata: str
-    ) -> dict[str, Any]:
-        volume = self.new_volume(
-            {k.replace('_', ':', 1): v for k, v in metadata.items()}
-        )
-        found: dict[str, Any] = self.driver.initialize_connection(
-            volume, connector
-        )['data']
-        return found
-
-    def test_mode(self) -> None:
-        data = self._data(self._CONNECTOR, rbd_cache_mode='writeback')
-        self.assertEqual('writeback', data['cache_mode'])
-
-    def test_none_asked(self) -> None:
-        """No key at all: the compute host decides."""
-        self.assertNotIn('cache_mode', self._data(self._CONNECTOR))
-
-    def test_cinder_itself(self) -> None:
-        """It reads the volume without QEMU, whatever mode was asked for."""
-        for mode in ('writeback', 'no-such-mode'):
-            data = self._data({}, rbd_cache_mode=mode)
-            self.assertNotIn('cache_mode', data)
-
-    def test_refused(self) -> None:
-        error = self.assertRaises(
-            exception.InvalidInput,
-            self._data,
-            self._CONNECTOR,
-            rbd_cache_mode='unsafe',
-        )
-        self.assertIn(
-            "rbd:cache_mode = 'unsafe' (volume metadata)", str(error)
-        )
-
-
-@ddt.ddt
 class ExtendTest(base.DriverTestCase):
     def _size(self, volume: Any) -> int:
         return int(self.cluster.stored(volume.name).size)

@@ -18,6 +18,7 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import fake_images
@@ -215,22 +216,44 @@ class ImportTest(base.DriverTestCase):
 
 
 class ReimageTest(base.DriverTestCase):
-    def test_image_is_kept(self) -> None:
-        """What the volume asks for was settled when it was made."""
-        volume = self.made_volume(base.ASKED)
-        volume.metadata = {keys.OBJECT_SIZE: '3M'}
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume(base.ASKED)
         self.glance_download()
-        converted: list[str] = []
+        self.converted: list[str] = []
         self._patch(
             'cinder.image.image_utils.convert_image',
-            lambda source, target, *args, **kwargs: converted.append(target),
+            lambda source, target, *args, **kwargs: self.converted.append(
+                target
+            ),
         )
+
+    def reimage(self) -> None:
         self.driver.copy_image_to_volume(
-            self.context, volume, None, 'image', disable_sparse=True
+            self.context, self.volume, None, 'image', disable_sparse=True
         )
-        self.assertEqual(1, len(converted))
-        self.assertEqual([], self.commands.imports())
-        self.assertEqual(base.MADE, self.layout_of(volume.name))
+        kept = releases.REIMAGE_KEEPS_IMAGE
+        self.assertEqual(1 if kept else 0, len(self.converted))
+        self.assertEqual(0 if kept else 1, len(self.commands.imports()))
+
+    def test_image_stays_as_it_is(self) -> None:
+        """What the volume asks for was settled when it was made."""
+        self.volume.metadata = {keys.OBJECT_SIZE: '3M'}
+        self.reimage()
+        self.assertEqual(base.MADE, self.layout_of(self.volume.name))
+
+    def test_source_it_was_made_from_has_no_say(self) -> None:
+        """Nothing asked for: the layout is that of the image that was."""
+        self.volume.metadata = {}
+        self.reimage()
+        self.assertEqual(base.MADE, self.layout_of(self.volume.name))
+
+    def test_after_one_that_was_cut_short(self) -> None:
+        if releases.REIMAGE_KEEPS_IMAGE:
+            self.skipTest('the image is never away')
+        self.driver.delete_volume(self.volume)
+        self.reimage()
+        self.assertEqual(base.MADE, self.layout_of(self.volume.name))
 
 
 class NotClonedTest(base.DriverTestCase):

@@ -92,7 +92,30 @@ class StateTest(ImagesTestCase):
         )
 
 
+@ddt.ddt
 class CacheOverrideTest(ImagesTestCase):
+    @ddt.data(
+        ('true', True),
+        ('FALSE', False),
+        ('1', True),
+        ('0', False),
+        ('10', True),
+        ('-1', True),
+    )
+    @ddt.unpack
+    def test_found(self, value: str, cached: bool) -> None:
+        image = self.image()
+        self.assertIsNone(images.cache_override(image))
+        image.metadata_set('conf_rbd_cache', value)
+        self.assertIs(cached, images.cache_override(image))
+
+    def test_found_on_the_pool(self) -> None:
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        image = self.image()
+        self.assertIs(False, images.cache_override(image))
+        image.metadata_set('conf_rbd_cache', 'true')
+        self.assertIs(True, images.cache_override(image))
+
     def test_removed(self) -> None:
         image = self.image()
         image.metadata_set('conf_rbd_cache', 'false')

@@ -39,6 +39,7 @@ _WRONG = {
     'rbd_volume_features': 'layering,object-map',
     'rbd_volume_cache_mode': 'fast',
     'rbd_allowed_cache_modes': 'none,fast',
+    'rbd_cache_mode_enforcement': 'Strict!',
     'rbd_tenant_options': 'rbd:stripe_unit,stripe_count',
     'rbd_max_stripe_count': '0',
     'rbd_require_whole_stripes': 'perhaps',
@@ -71,6 +72,7 @@ class OptionsTest(base.TestCase):
                 'rbd_allowed_cache_modes': (
                     'none,writethrough,writeback,directsync'
                 ),
+                'rbd_cache_mode_enforcement': 'strict',
                 'rbd_tenant_options': '',
                 'rbd_max_stripe_count': 64,
                 'rbd_require_whole_stripes': True,

@@ -13,6 +13,7 @@
 from unittest import mock
 
 from cinder import context
+from cinder import exception
 from cinder.db import api as db
 from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
@@ -138,3 +139,44 @@ class RefusedTest(RecordTestCase):
             record.refused(self.volume.id, 'the reason')
         self.assertIn('Could not record', self.log.output)
         self.assertIn('down', self.log.output)
+
+
+class AttachRefusedTest(RecordTestCase):
+    def test_recorded_and_forgotten(self) -> None:
+        record.made(self.volume.id, _PLAIN)
+        for reason in ('the reason', 'a later one'):
+            record.attach_refused(self.volume.id, reason)
+            found = record.attach_refusal(self.recorded())
+            self.assertEqual(reason, found.reason if found else None)
+        record.attach_agreed(self.volume.id)
+        self.assertEqual(_PLAIN_RECORDED, self.recorded())
+
+    def test_never_refused(self) -> None:
+        self.assertIsNone(record.attach_refusal({}))
+        self.assertIsNone(
+            record.attach_refusal({'rbd:attach_refused': 'edited'})
+        )
+
+    def test_no_part_of_what_the_image_passes_on(self) -> None:
+        record.attach_refused(self.volume.id, 'the reason')
+        self.assertRaises(
+            exception.GlanceMetadataNotFound,
+            db.volume_glance_metadata_get,
+            self.admin,
+            self.volume.id,
+        )
+
+    def test_database_that_is_down(self) -> None:
+        """The refusal, or the attachment, matters more."""
+        for name, call in (
+            ('volume_admin_metadata_update', record.attach_refused),
+            ('volume_admin_metadata_delete', record.attach_agreed),
+        ):
+            arguments = [self.volume.id, 'the reason']
+            if call is record.attach_agreed:
+                arguments.pop()
+            with mock.patch.object(
+                db, name, autospec=True, side_effect=RuntimeError('down')
+            ):
+                call(*arguments)
+            self.assertIn('down', self.log.output)

@@ -224,6 +224,20 @@ class PlanMadeTest(base.TestCase):
         )
 
 
+class PlanRemadeTest(base.TestCase):
+    def test_as_it_was(self) -> None:
+        how = sources.plan_remade(asked.volume(), _STATE, _STOCK, None)
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
+        )
+
+    def test_what_multiattach_took_comes_back(self) -> None:
+        """Stock takes it again, and has to know what there was."""
+        volume = asked.volume(provider_location='{"saved_features": 5}')
+        how = sources.plan_remade(volume, _STATE, _STOCK, None)
+        self.assertIn('exclusive-lock', how.image_features or ())
+
+
 @ddt.ddt
 class PlanMigratedTest(base.TestCase):
     #: The type's pool, the other backend's, the pool that comes out.

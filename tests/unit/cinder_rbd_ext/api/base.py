@@ -24,6 +24,7 @@ import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder import context as cinder_context
 from cinder import objects
 from cinder.api.openstack import api_version_request
+from cinder.api.v3 import router
 from cinder.db import api as db
 from cinder.scheduler import rpcapi
 from cinder.tests.unit import fake_constants as fake
@@ -152,7 +153,7 @@ class ApiTestCase(test.TestCase):
             for name, specs in TYPES.items()
         }
         self.override_config('default_volume_type', 'rbd')
-        self.router = fakes.router.APIRouter()
+        self.router = router.APIRouter()
         self.app = self.make_app('member', 'reader')
         self.reader = self.make_app('reader')
         self.admin = self.make_app('admin', 'member', 'reader')

@@ -16,8 +16,10 @@ from typing import Any
 
 from cinder import objects
 from cinder.db import api as db
+from oslo_utils import timeutils
 import sqlalchemy
 
+from cinder_rbd_ext import record
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -27,6 +29,7 @@ _NAMES = (
     'features',
     'data_pool',
     'cache_modes',
+    'attach_refused',
 )
 _SHOWN = {
     'object_size': 1048576,
@@ -35,6 +38,7 @@ _SHOWN = {
     'features': ['exclusive-lock', 'layering', 'striping'],
     'data_pool': 'ec',
     'cache_modes': {},
+    'attach_refused': None,
 }
 
 
@@ -85,6 +89,18 @@ class AttributesTest(base.ApiTestCase):
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
 
+    def test_refused_attachment(self) -> None:
+        volume = self.volume()
+        record.attach_refused(volume.id, 'x' * 300)
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        refused = self.attributes(shown)['attach_refused']
+        self.assertEqual('x' * 252 + '...', refused['reason'])
+        at = timeutils.parse_isotime(refused['at'])
+        self.assertFalse(timeutils.is_older_than(at, 60))
+        record.attach_agreed(volume.id)
+        (shown,) = self.ok('GET', '/volumes/detail')['volumes']
+        self.assertIsNone(self.attributes(shown)['attach_refused'])
+
     def test_list_without_details(self) -> None:
         self.volume(made=base.MADE)
         (shown,) = self.ok('GET', '/volumes')['volumes']
@@ -102,7 +118,8 @@ class AttributesTest(base.ApiTestCase):
         def counted(*arguments: Any) -> None:
             asked.append(arguments)
 
-        engine = db.get_engine()
+        # Up to Cinder 28 the database's modules are behind IMPL.
+        engine = getattr(db, 'IMPL', db).get_engine()
         sqlalchemy.event.listen(engine, 'before_cursor_execute', counted)
         try:
             self.ok('GET', '/volumes/detail')

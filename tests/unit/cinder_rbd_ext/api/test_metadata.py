@@ -14,6 +14,8 @@
 
 from typing import Any
 
+from cinder import objects
+
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -70,6 +72,46 @@ class MetadataTest(base.ApiTestCase):
             'PUT', self.path, {'metadata': {**self.there, **meta, 'a': 'c'}}
         )
         self.ok('DELETE', f'{self.path}/rbd:cache_mode')
+
+    def _warning(self, method: str, path: str, body: Any = None) -> str | None:
+        response = self.call(method, path, body)
+        self.assertLess(response.status_int, 300, response.text)
+        found: str | None = response.headers.get('Warning')
+        return found
+
+    def test_attachments_keep_what_they_were_made_with(self) -> None:
+        """Each request that changes the mode says so, and no other one."""
+        meta = {'rbd:cache_mode': 'writeback'}
+        added = ('POST', self.path, {'metadata': meta})
+        self.assertIsNone(self._warning(*added))
+        self.ok('DELETE', f'{self.path}/rbd:cache_mode')
+        for status in ('attached', 'reserved'):
+            objects.VolumeAttachment(
+                self.admin_context,
+                volume_id=self.id,
+                attach_status=status,
+            ).create()
+        rest = dict(self.there)
+        for request in (
+            added,
+            ('PUT', self.path, {'metadata': rest}),
+            ('PUT', f'{self.path}/rbd:cache_mode', {'meta': meta}),
+            ('PUT', self.path, {'metadata': rest}),
+            (
+                'PUT',
+                f'/volumes/{self.id}',
+                {'volume': {'metadata': {**rest, **meta}}},
+            ),
+        ):
+            self.assertEqual(
+                '299 - "rbd:cache_mode takes effect at the next attachment; '
+                'the present ones (1) keep what they were made with"',
+                self._warning(*request),
+            )
+        # No change, and a change of something else.
+        self.assertIsNone(self._warning(*added))
+        other = {'metadata': {'a': 'c'}}
+        self.assertIsNone(self._warning('POST', self.path, other))
 
     def test_cache_modes_that_are_refused(self) -> None:
         for volume_type, mode, words in (

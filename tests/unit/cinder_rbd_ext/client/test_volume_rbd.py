@@ -19,6 +19,7 @@ from typing import Any
 from osc_lib import exceptions
 import requests
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext.client import volume_rbd
 from tests.unit import base
 
@@ -124,6 +125,24 @@ class CommandTest(base.TestCase):
             {'metadata': {}, 'source_volid': '2'}, {'options': {}}
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
+    def test_attachment_that_was_refused(self) -> None:
+        key = 'os-rbd-volume-options:attach_refused'
+        told = {'reason': 'no plug-in', 'at': '2026-11-21T11:30:00Z'}
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, key: told}, {'options': {}}
+        )
+        self.assertIn(('last attachment', *told.values()), list(rows))
+
+    def test_creation_that_was_refused(self) -> None:
+        told = {record.ERROR_KEY: 'not a power of two'}
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, 'volume_image_metadata': told}, {'options': {}}
+        )
+        self.assertIn(
+            ('creation', 'not a power of two', 'refused by the driver'),
+            list(rows),
+        )
 
     def test_create(self) -> None:
         self.assertEqual(

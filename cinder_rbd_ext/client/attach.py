@@ -1,0 +1,267 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The command ``openstack volume rbd attach``."""
+
+import argparse
+import dataclasses
+from typing import Any
+
+from openstack import utils
+import openstack.exceptions
+from osc_lib import exceptions
+from osc_lib.command import command
+
+from cinder_rbd_ext.client import volume_rbd
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+
+#: The first microversion of Nova's that attaches multi-attach volumes, and
+#: also volumes to shelved servers.
+_COMPUTE = '2.60'
+_CACHE_MODES = 'os-rbd-volume-options:cache_modes'
+_REFUSED = 'os-rbd-volume-options:attach_refused'
+_OFFLOADED = 'SHELVED_OFFLOADED'
+#: What is shown.
+COLUMNS = (
+    'server_id',
+    'volume_id',
+    'device',
+    'attachment_id',
+    'asked_cache_mode',
+    'cache_mode',
+)
+
+Record = dict[str, Any]
+
+
+class NotAttached(exceptions.CommandError):
+    """The volume didn't come to the server; the text says why."""
+
+
+@dataclasses.dataclass
+class Attachment:
+    """A volume that a server is to get.
+
+    :ivar storage: Cinder's API
+    :ivar compute: Nova's API
+    """
+
+    storage: Any
+    compute: Any
+    volume_id: str
+    server_id: str
+
+    def volume(self) -> Record:
+        """Return the volume as it is now."""
+        found: Record = volume_rbd.answer(
+            self.storage.get(f'/volumes/{self.volume_id}')
+        )['volume']
+        return found
+
+    def set_mode(self, mode: str) -> None:
+        """Ask for a cache mode.
+
+        :raises CommandError: for one that can't be had, with Cinder's words
+        """
+        body = {'metadata': {keys.CACHE_MODE: mode}}
+        path = f'/volumes/{self.volume_id}/metadata'
+        volume_rbd.answer(self.storage.post(path, json=body))
+
+    def put_back(self, mode: str | None) -> None:
+        """Ask for what was asked for before; None for nothing."""
+        if mode is not None:
+            self.set_mode(mode)
+            return
+        path = f'/volumes/{self.volume_id}/metadata/{keys.CACHE_MODE}'
+        response = self.storage.delete(path)
+        if response.status_code >= 400:
+            volume_rbd.answer(response)
+
+    def request(self, device: str | None) -> None:
+        """Have Nova attach the volume, which it does in its own time.
+
+        :raises NotAttached: where it won't
+        """
+        body = {'volumeId': self.volume_id}
+        if device:
+            body['device'] = device
+        try:
+            volume_rbd.answer(
+                self.compute.post(
+                    f'/servers/{self.server_id}/os-volume_attachments',
+                    json={'volumeAttachment': body},
+                    microversion=_COMPUTE,
+                )
+            )
+        except exceptions.CommandError as error:
+            raise NotAttached(str(error)) from error
+
+    def wait(self, seconds: int, refused_before: Record | None) -> Record:
+        """Wait until the guest has the volume; return the volume.
+
+        :param refused_before: what the volume told of a refusal before
+        :raises NotAttached: where it won't get it
+        :raises CommandError: where that isn't settled in time
+        """
+        try:
+            for _ in utils.iterate_timeout(seconds, 'late', wait=1):
+                volume = self.volume()
+                if self.of_server(volume):
+                    return volume
+                if not self._is_pending():
+                    # What Nova has let go of may have been told meanwhile.
+                    raise NotAttached(_reason(self.volume(), refused_before))
+        except openstack.exceptions.ResourceTimeout as error:
+            raise exceptions.CommandError(
+                f'Volume {self.volume_id} was not attached within {seconds} '
+                f'seconds, and may still be; its status is '
+                f'{self.volume()["status"]}'
+            ) from error
+        raise AssertionError('iterate_timeout returned')
+
+    def of_server(self, volume: Record) -> Record | None:
+        """Return the server's attachment, of those that a volume shows."""
+        for found in volume['attachments']:
+            if found['server_id'] == self.server_id:
+                attachment: Record = found
+                return attachment
+        return None
+
+    def _is_pending(self) -> bool:
+        """Return whether Nova has the volume among those of the server."""
+        path = f'/servers/{self.server_id}/os-volume_attachments'
+        response = self.compute.get(f'{path}/{self.volume_id}')
+        if response.status_code == 404:
+            return False
+        volume_rbd.answer(response)
+        return True
+
+    def is_offloaded(self) -> bool:
+        """Return whether the server is on no host, and gets it later."""
+        found = volume_rbd.answer(
+            self.compute.get(f'/servers/{self.server_id}')
+        )['server']
+        return bool(found['status'] == _OFFLOADED)
+
+
+def _reason(volume: Record, refused_before: Record | None) -> str:
+    """Return why a volume wasn't attached, as far as somebody says."""
+    refused = volume.get(_REFUSED)
+    if refused and refused != refused_before:
+        return f'Volume {volume["id"]} was not attached: {refused["reason"]}'
+    return (
+        f'Volume {volume["id"]} was not attached, and Cinder has not refused '
+        f'it: see "openstack server event list" and the log of nova-compute'
+    )
+
+
+class AttachRBDVolume(command.ShowOne):
+    """Attach a volume to a server, with a cache mode of its own
+
+    Shows what the guest got: cache_mode is empty where the compute host
+    chose. Where the volume is not attached, what it asked for before is put
+    back.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add = parser.add_argument
+        add('server', metavar='<server>', help='Server (name or ID)')
+        add('volume', metavar='<volume>', help='Volume (name or ID)')
+        add(
+            '--cache-mode',
+            choices=[mode.value for mode in cache_modes.CacheMode],
+            help=(
+                f'{keys.KEYS[keys.CACHE_MODE].summary}, also of later ones '
+                f'(default: what the volume asks for)'
+            ),
+        )
+        add('--device', metavar='<device>', help='Device, such as /dev/vdb')
+        add(
+            '--wait',
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help=(
+                'Wait until the guest has the volume. Without it a refusal '
+                'is not shown, and nothing is put back'
+            ),
+        )
+        add(
+            '--timeout',
+            metavar='<seconds>',
+            type=int,
+            default=300,
+            help='How long to wait (default: 300)',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Attach the volume; return what came of it."""
+        cloud = self.app.client_manager.sdk_connection
+        volume = cloud.block_storage.find_volume(
+            parsed_args.volume, ignore_missing=False
+        )
+        server = cloud.compute.find_server(
+            parsed_args.server, ignore_missing=False
+        )
+        attachment = Attachment(
+            cloud.block_storage, cloud.compute, volume.id, server.id
+        )
+        return COLUMNS, attach(attachment, parsed_args)
+
+
+def attach(
+    attachment: Attachment, parsed_args: argparse.Namespace
+) -> tuple[Any, ...]:
+    """Ask for the mode, attach the volume, and return what came of it."""
+    before = attachment.volume()
+    asked_before = before['metadata'].get(keys.CACHE_MODE)
+    asked = parsed_args.cache_mode
+    changes = asked is not None and asked != asked_before
+    if changes:
+        attachment.set_mode(asked)
+    try:
+        attachment.request(parsed_args.device)
+        volume = before
+        if parsed_args.wait and not attachment.is_offloaded():
+            volume = attachment.wait(parsed_args.timeout, before.get(_REFUSED))
+    except NotAttached as error:
+        if changes:
+            _put_back(attachment, asked_before, error)
+        raise
+    made = attachment.of_server(volume) or {}
+    ident = made.get('attachment_id')
+    return (
+        attachment.server_id,
+        attachment.volume_id,
+        made.get('device'),
+        ident,
+        asked or asked_before,
+        (volume.get(_CACHE_MODES) or {}).get(ident),
+    )
+
+
+def _put_back(
+    attachment: Attachment, mode: str | None, why: NotAttached
+) -> None:
+    """Undo the change of the mode; what can't be undone is told."""
+    try:
+        attachment.put_back(mode)
+    except exceptions.CommandError as error:
+        raise NotAttached(
+            f'{why}. {keys.CACHE_MODE} of the volume could not be put back to '
+            f'{mode}: {error}'
+        ) from error

@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of the tests, in tempest.conf."""
+
+from oslo_config import cfg
+
+from rbd_volume_options import cache_modes
+
+SERVICE_OPTION = cfg.BoolOpt(
+    'rbd_volume_options',
+    default=False,
+    help=(
+        "Whether Cinder's API has the extension os-rbd-volume-options, and "
+        'the volume type that is tested lies on back ends with the driver.'
+    ),
+)
+
+GROUP = cfg.OptGroup(
+    'rbd_volume_options',
+    title='RBD volume options',
+    help='What the tests of RBD volume options ask for.',
+)
+
+OPTIONS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        'volume_type',
+        help=(
+            'Volume type of the volumes that are made. Its extra specs but '
+            'for rbd: keys are those of the types that tests make. Unset: '
+            'that of [volume] volume_type.'
+        ),
+    ),
+    cfg.StrOpt(
+        'object_size',
+        default='1M',
+        help='Object size of striped volumes, in bytes or with a unit.',
+    ),
+    cfg.StrOpt(
+        'stripe_unit',
+        default='64K',
+        help='Stripe unit of striped volumes, in bytes or with a unit.',
+    ),
+    cfg.IntOpt(
+        'stripe_count',
+        default=8,
+        min=2,
+        help='Stripe count of striped volumes.',
+    ),
+    cfg.ListOpt(
+        'cache_modes',
+        default=[mode.value for mode in cache_modes.SAFE_CACHE_MODES],
+        help='Cache modes in which volumes are attached to servers.',
+    ),
+]
+
+FEATURE_GROUP = cfg.OptGroup(
+    'rbd_volume_options_feature_enabled',
+    title='Enabled features of RBD volume options',
+    help='What the cloud allows of RBD volume options.',
+)
+
+FEATURES: list[cfg.Opt] = [
+    cfg.BoolOpt(
+        'tenant_options',
+        default=True,
+        help=(
+            'Whether tenants may set all keys on volumes of the type '
+            '(rbd_tenant_options of the back end). Where they may not, '
+            'volumes get their options by their type.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'cache_mode',
+        default=False,
+        help=(
+            'Whether compute hosts attach volumes with the cache mode that '
+            'they ask for.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'retype_with_migration',
+        default=True,
+        help=(
+            'Whether the back end migrates a volume for a retype to another '
+            'layout.'
+        ),
+    ),
+]

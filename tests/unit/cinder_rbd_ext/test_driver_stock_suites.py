@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Cinder's own suites for its RBD driver, with our class in place."""
+
+from typing import Any
+import unittest
+from unittest import mock
+
+import cinder  # noqa: F401 - first of all: it decides about eventlet
+from cinder.interface import volume_driver
+from cinder.volume.drivers import rbd as stock
+import fixtures
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit import stock_suites
+
+_REPORTS = 'ours reports its capabilities besides the stock ones'
+_TYPE = 'the new type is a tuple there; ours reads its extra specs'
+_REBUILDS = (
+    'the volume is a mock there; ours reads what the type took, as JSON'
+)
+_NAME_BACK = 'ours gives the image its name back'
+_SNAPSHOT = 'the source is a mock there; ours parses its provider_location'
+
+# Those that not every release has.
+_SINCE = {'test_manage_existing_invalid_type': range(27, 1000)}
+
+#: Tests that can't pass, and why.
+IMPOSSIBLE = [
+    stock_suites.Impossible(
+        f'RBDTestCase.{name}', reason, _SINCE.get(name, range(1000))
+    )
+    for name, reason in {
+        'test_update_volume_stats_1_True': _REPORTS,
+        'test_update_volume_stats_2_False': _REPORTS,
+        'test_update_volume_stats_error': _REPORTS,
+        'test_update_volume_stats_exclusive_pool': _REPORTS,
+        'test_retype_replicated_1': _TYPE,
+        'test_retype_replicated_3': _TYPE,
+        'test_disable_multiattach_1_93': _REBUILDS,
+        'test_disable_multiattach_2_5': _REBUILDS,
+        'test_manage_existing_invalid_type': _NAME_BACK,
+        'test_manage_existing_with_exist_rbd_image': _NAME_BACK,
+        'test_create_temp_vol_from_snap': _SNAPSHOT,
+        'test_create_vol_from_snap': _SNAPSHOT,
+    }.items()
+]
+
+_PLAIN = plan.ImageState(
+    layout.ImageLayout(4 << 20), frozenset(features.FEATURES) & {'layering'}
+)
+_NOTHING_SET = backend.BackendSettings(
+    options.VolumeOptions(), limits.Limits(), 4 << 20
+)
+
+
+class _Driver(driver.RBDExtDriver):
+    """Ours, where the suites put mocks: no options set, images plain."""
+
+    settings = _NOTHING_SET
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # They look at their mock of librbd's module, which ours wraps.
+        self.rbd = self.rbd._wrapped
+
+    def _state_of(self, name: str) -> plan.ImageState:
+        return _PLAIN
+
+
+class _OurModule:
+    """The stock driver's module, as the suite sees it, with our class.
+
+    In the module itself the name stays: the stock class calls its parent by
+    it.
+    """
+
+    RBDDriver = _Driver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(stock, name)
+
+    # The suite puts mocks there.
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(stock, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(stock, name)
+
+
+_NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
+(_THEIRS,) = stock_suites.load([_NAME], stock, {'RBDDriver': _Driver})
+
+
+class _OurClass(fixtures.Fixture):
+    """Puts our class in place of theirs."""
+
+    def _setUp(self) -> None:
+        # A mock that the suite puts over another one, by our module, stays
+        # in the stock one for all tests that follow.
+        self.addCleanup(vars(stock).update, dict(vars(stock)))
+        for holder, name, value in (
+            (_THEIRS, 'driver', _OurModule()),
+            (record, 'made', mock.Mock(spec_set=record.made)),
+            (record, 'moved', mock.Mock(spec_set=record.moved)),
+            (record, 'refused', mock.Mock(spec_set=record.refused)),
+        ):
+            self.useFixture(fixtures.MockPatchObject(holder, name, value))
+
+
+_ADOPTED = stock_suites.Adopted(
+    [_THEIRS.RBDTestCase, _THEIRS.ManagedRBDTestCase],
+    _OurClass,
+    IMPOSSIBLE,
+    releases.RELEASE,
+)
+
+
+class ComplianceTest(base.TestCase):
+    """What ``cinder.tests.compliance`` holds each volume driver to."""
+
+    def test_core_interface(self) -> None:
+        self.assertTrue(
+            issubclass(driver.RBDExtDriver, volume_driver.VolumeDriverCore)
+        )
+
+
+def load_tests(
+    loader: unittest.TestLoader, tests: Any, pattern: str | None
+) -> unittest.TestSuite:
+    """Load the suites made here; not the modules that they come from."""
+    found = _ADOPTED.load_tests(__name__, loader)
+    found.addTests(loader.loadTestsFromTestCase(ComplianceTest))
+    return found

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What differs between releases, as each of them has it."""
+
+from collections.abc import Callable
+import importlib.metadata
+import threading
+import types
+from typing import Any
+
+from cinder import utils
+import ddt
+import fixtures
+
+from cinder_rbd_ext import releases
+from tests.unit import base
+
+
+@ddt.ddt
+class ReleaseTest(base.TestCase):
+    def test_at_hand(self) -> None:
+        installed = importlib.metadata.version('cinder')
+        self.assertEqual(f'{releases.RELEASE}', installed.split('.')[0])
+
+    @ddt.data(('29.0.0', 29), ('26.1.0.dev7', 26), ('', 0), ('unknown', 0))
+    @ddt.unpack
+    def test_first_number(self, text: str, expected: int) -> None:
+        self.assertEqual(expected, releases._major(text))
+
+
+class OffTheHubTest(base.TestCase):
+    def test_is_the_object_to_who_calls(self) -> None:
+        found = releases.off_the_hub(types.SimpleNamespace(answer=lambda: 42))
+        self.assertEqual(42, found.answer())
+
+    def test_cinder_decides_where_it_can(self) -> None:
+        self.useFixture(_With(lambda each: [each]))
+        self.assertEqual([self], releases.off_the_hub(self))
+
+    def test_a_thread_of_its_own_where_it_can_not(self) -> None:
+        self.useFixture(_With(None))
+        blocking = types.SimpleNamespace(thread=threading.get_ident)
+        self.assertNotEqual(
+            threading.get_ident(), releases.off_the_hub(blocking).thread()
+        )
+
+
+class _With(fixtures.Fixture):
+    """Cinder with a way of its own, or before it had one."""
+
+    def __init__(self, way: Callable[[Any], Any] | None) -> None:
+        super().__init__()
+        self._way = way
+
+    def _setUp(self) -> None:
+        if hasattr(utils, 'tpool_wrap'):
+            self.addCleanup(setattr, utils, 'tpool_wrap', utils.tpool_wrap)
+            del utils.tpool_wrap
+        if self._way:
+            utils.tpool_wrap = self._way
+            self.addCleanup(delattr, utils, 'tpool_wrap')

@@ -1,0 +1,188 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What of Cinder the driver and the API extension lean on: it holds."""
+
+import cinder  # noqa: F401 - first of all: it decides about eventlet
+from cinder.volume.drivers import rbd as stock
+
+from cinder_rbd_ext import driver
+from tests.unit import base
+from tests.unit import contract
+
+_RBD = 'cinder.volume.drivers.rbd'
+_MAKING = 'cinder_rbd_ext/image_making.py'
+_DRIVER = 'cinder_rbd_ext/driver.py'
+_LOOKUP = 'cinder_rbd_ext/image_lookup.py'
+_ATTACHING = 'cinder_rbd_ext/attaching.py'
+_RECORD = 'cinder_rbd_ext/record.py'
+_API = 'cinder_rbd_ext/api'
+_IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
+
+#: Methods of the stock driver that ours overrides or calls.
+METHODS = {
+    '__init__': ((), (), _MAKING),
+    'get_driver_options': ((), (), _DRIVER),
+    'check_for_setup_error': ((), (), _DRIVER),
+    'create_volume': (
+        ('volume',),
+        ('_create_encrypted_volume', 'RBDProxy', 'create', '_setup_volume'),
+        _MAKING,
+    ),
+    '_create_encrypted_volume': (
+        ('volume', 'context'),
+        ('_execute',),
+        'cinder_rbd_ext/rbd_import.py',
+    ),
+    'create_volume_from_snapshot': (
+        ('volume', 'snapshot'),
+        ('_clone',),
+        _MAKING,
+    ),
+    '_clone': (
+        ('volume', 'src_pool', 'src_image', 'src_snap'),
+        ('RBDProxy', 'clone', '_setup_volume'),
+        'cinder_rbd_ext/librbd.py',
+    ),
+    'create_cloned_volume': (
+        ('volume', 'src_vref'),
+        ('copy', 'create_snap', 'clone', '_setup_volume'),
+        _MAKING,
+    ),
+    'clone_image': (
+        ('context', 'volume', 'image_location', 'image_meta'),
+        ('_clone',),
+        _MAKING,
+    ),
+    'copy_image_to_volume': (
+        ('context', *_IMAGE),
+        ('_copy_image_to_volume',),
+        _MAKING,
+    ),
+    'copy_image_to_encrypted_volume': (
+        ('context', *_IMAGE),
+        ('_copy_image_to_volume',),
+        _MAKING,
+    ),
+    '_copy_image_to_volume': (
+        (),
+        ('delete_volume', '_try_execute', '_resize', '_setup_volume'),
+        'cinder_rbd_ext/rbd_import.py',
+    ),
+    'migrate_volume': (('context', 'volume', 'host'), ('copy',), _MAKING),
+    '_setup_volume': (('volume', 'volume_type'), (), _MAKING),
+    '_disable_multiattach': (('volume',), (), _DRIVER),
+    'initialize_connection': (('volume', 'connector'), (), _ATTACHING),
+    '_attach_volume': (
+        ('context', 'volume', 'properties', 'remote'),
+        (),
+        _ATTACHING,
+    ),
+    '_get_rbd_handle': (('volume',), ('initialize_connection',), _ATTACHING),
+    'delete_volume': (('volume',), (), _DRIVER),
+    'extend_volume': (('volume', 'new_size'), (), _DRIVER),
+    'retype': (('context', 'volume', 'new_type', 'diff', 'host'), (), _DRIVER),
+    'manage_existing': (('volume', 'existing_ref'), ('rename',), _DRIVER),
+    'update_migrated_volume': (
+        ('ctxt', 'volume', 'new_volume', 'original_volume_status'),
+        (),
+        _DRIVER,
+    ),
+    '_disconnect_from_rados': (('client', 'ioctx'), (), _DRIVER),
+    '_update_volume_stats': ((), ('_get_pool_stats',), _DRIVER),
+    '_get_pool_stats': ((), (), _DRIVER),
+    'RBDProxy': ((), ('RBD',), _DRIVER),
+}
+
+CLAUSES = (
+    *(
+        contract.Clause(_RBD, f'RBDDriver.{name}', used_in, takes, calls)
+        for name, (takes, calls, used_in) in METHODS.items()
+    ),
+    contract.Clause(
+        _RBD,
+        'RBDVolumeProxy',
+        _LOOKUP,
+        ('driver', 'name', 'pool', 'snapshot', 'read_only'),
+    ),
+    contract.Clause(_RBD, 'RADOSClient', _LOOKUP, ('driver', 'pool')),
+    contract.Clause(
+        'cinder.db.api',
+        'volume_admin_metadata_update',
+        _RECORD,
+        ('context', 'volume_id', 'metadata', 'delete'),
+    ),
+    contract.Clause(
+        'cinder.db.api',
+        'volume_admin_metadata_get',
+        _RECORD,
+        ('context', 'volume_id'),
+    ),
+    contract.Clause(
+        'cinder.db.api',
+        'volume_admin_metadata_delete',
+        _RECORD,
+        ('context', 'volume_id', 'key'),
+    ),
+    contract.Clause(
+        'cinder.scheduler.rpcapi',
+        'SchedulerAPI.get_pools',
+        f'{_API}/pools.py',
+        ('ctxt',),
+    ),
+    contract.Clause(
+        'cinder.volume.volume_types', 'get_all_types', f'{_API}/options.py'
+    ),
+    contract.Clause(
+        'cinder.objects.volume_type',
+        'VolumeType.get_by_name_or_id',
+        f'{_API}/volumes.py',
+        ('context', 'identity'),
+    ),
+    contract.Clause(
+        'cinder.api.openstack.wsgi', 'extends', f'{_API}/volumes.py'
+    ),
+    contract.Clause(
+        'cinder.api.extensions',
+        'ExtensionManager.get_controller_extensions',
+        f'{_API}/extension.py',
+        (),
+    ),
+    contract.Clause(
+        'cinder.api.extensions',
+        'ResourceExtension',
+        f'{_API}/extension.py',
+        ('collection', 'controller'),
+    ),
+    contract.Clause(
+        'cinder.policies.base',
+        'SYSTEM_READER_OR_PROJECT_READER',
+        f'{_API}/policies.py',
+    ),
+)
+
+
+class ContractTest(base.TestCase):
+    def test_holds(self) -> None:
+        self.assertEqual([], contract.problems('cinder', CLAUSES))
+
+    def test_each_overridden_method_is_in_it(self) -> None:
+        overridden = {
+            name
+            for cls in driver.RBDExtDriver.__mro__
+            if cls.__module__.startswith('cinder_rbd_ext.')
+            for name, member in vars(cls).items()
+            if callable(getattr(member, '__func__', member))
+            and hasattr(stock.RBDDriver, name)
+            and not (name.startswith('__') and name != '__init__')
+        }
+        self.assertEqual(set(), overridden - set(METHODS))

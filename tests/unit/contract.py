@@ -1,0 +1,144 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What we lean on in a host service, as data, held to the release at hand.
+
+Each package has a table of it. Where a name moves, a parameter changes or a
+method does its steps in another order, the failure says what, since which
+version, and where of ours to look.
+"""
+
+import ast
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import textwrap
+from typing import Any
+
+_IMPLICIT = ('self', 'cls')
+
+
+@dataclasses.dataclass(frozen=True)
+class Clause:
+    """One name of the host service's.
+
+    :ivar module: where it is
+    :ivar name: the name there, ``Class.method`` for one of a class
+    :ivar used_in: our module that breaks without it
+    :ivar takes: the first parameters, ``self`` left out; None for what is
+        not called
+    :ivar calls: what its text calls, in this order, other calls in between
+    """
+
+    module: str
+    name: str
+    used_in: str
+    takes: Sequence[str] | None = None
+    calls: Sequence[str] = ()
+
+    @property
+    def shown(self) -> str:
+        """The clause's name, with its parameters, as in a message."""
+        taken = '' if self.takes is None else f'({", ".join(self.takes)})'
+        return f'{self.module}.{self.name}{taken}'
+
+
+def problems(host: str, clauses: Iterable[Clause]) -> list[str]:
+    """Return a sentence for each clause that doesn't hold.
+
+    :param host: the distribution of the host service
+    """
+    version = importlib.metadata.version(host)
+    return [
+        f'{host} {version} {problem}: see {clause.used_in}'
+        for clause in clauses
+        if (problem := _problem(clause))
+    ]
+
+
+def _problem(clause: Clause) -> str | None:
+    try:
+        holder: Any = importlib.import_module(clause.module)
+        *outer, name = clause.name.split('.')
+        holder = functools.reduce(getattr, outer, holder)
+        found: Any = getattr(holder, name)
+    except (ImportError, AttributeError):
+        return f'no longer has {clause.shown}'
+    if inspect.isclass(holder) and inspect.isfunction(found):
+        found = _written(holder, name) or found
+    if clause.takes is not None:
+        taken = [each for each in _taken(found) if each not in _IMPLICIT]
+        if taken[: len(clause.takes)] != list(clause.takes):
+            return (
+                f'no longer has {clause.shown} but {name}({", ".join(taken)})'
+            )
+    missing = _missing_call(found, clause.calls) if clause.calls else None
+    if missing:
+        return (
+            f'no longer calls {missing} in {clause.module}.{clause.name}, '
+            f'in the order {", ".join(clause.calls)}'
+        )
+    return None
+
+
+def _written(cls: type, name: str) -> ast.FunctionDef | None:
+    """Return a method's text, whatever its decorators have made of it."""
+    owner = next(each for each in cls.__mro__ if name in vars(each))
+    (tree,) = _parsed(owner).body
+    if not isinstance(tree, ast.ClassDef):
+        return None
+    return next(
+        (
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == name
+        ),
+        None,
+    )
+
+
+@functools.cache
+def _parsed(found: Any) -> ast.Module:
+    return ast.parse(textwrap.dedent(inspect.getsource(found)))
+
+
+def _taken(found: Any) -> list[str]:
+    if isinstance(found, ast.FunctionDef):
+        return [each.arg for each in found.args.args]
+    return list(inspect.signature(found).parameters)
+
+
+def _missing_call(found: Any, wanted: Sequence[str]) -> str | None:
+    made = iter(_calls(found))
+    for name in wanted:
+        # ``in`` goes on from where the one before was found.
+        if name not in made:
+            return name
+    return None
+
+
+def _calls(found: Any) -> list[str]:
+    """Return the names that a function's text calls, in its order."""
+    tree = found if isinstance(found, ast.FunctionDef) else _parsed(found)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    # By where the call's name ends: a chain's first call stands first.
+    calls.sort(
+        key=lambda node: (node.func.end_lineno, node.func.end_col_offset)
+    )
+    return [
+        getattr(node.func, 'attr', getattr(node.func, 'id', ''))
+        for node in calls
+    ]

@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A contract that is broken says so in a sentence."""
+
+import importlib.metadata
+from typing import Any
+
+import ddt
+
+from tests.unit import base
+from tests.unit import contract
+
+
+def steps(first: str, second: str) -> None:
+    """Stand in for a method of the host service's."""
+    first.strip().title()
+    second.lower()
+
+
+@ddt.ddt
+class ContractTest(base.TestCase):
+    def _problems(self, name: str, *more: Any) -> list[str]:
+        clause = contract.Clause(__name__, name, 'ours.py', *more)
+        return contract.problems('fixtures', [clause])
+
+    def test_holds(self) -> None:
+        calls = ('strip', 'title', 'lower')
+        self.assertEqual([], self._problems('steps', ('first',), calls))
+        self.assertEqual([], self._problems('ContractTest.test_holds', ()))
+
+    @ddt.data(
+        ('gone', (), (), f'no longer has {__name__}.gone()'),
+        ('steps', ('one',), (), 'but steps(first, second)'),
+        ('steps', ('first',), ('lower', 'strip'), 'no longer calls strip'),
+        ('steps', ('first',), ('title', 'upper'), 'no longer calls upper'),
+    )
+    @ddt.unpack
+    def test_broken(
+        self, name: str, takes: object, calls: object, text: str
+    ) -> None:
+        (problem,) = self._problems(name, takes, calls)
+        version = importlib.metadata.version('fixtures')
+        self.assertStartsWith(problem, f'fixtures {version} no longer ')
+        self.assertIn(text, problem)
+        self.assertEndsWith(problem, ': see ours.py')
+
+    def assertStartsWith(self, text: str, start: str) -> None:
+        self.assertEqual(start, text[: len(start)])
+
+    def assertEndsWith(self, text: str, end: str) -> None:
+        self.assertEqual(end, text[-len(end) :])
