@@ -56,12 +56,18 @@ class ImageReader:
         self._depth = depth
 
     def __iter__(self) -> Iterator[bytes]:
+        with contextlib.ExitStack() as stack:
+            image = self._opened(stack)
+            end = image.size()
+            if self._length is not None:
+                end = min(end, self._offset + self._length)
+            yield from self._read(image, self._offset, end)
+
+    def _opened(self, stack: contextlib.ExitStack) -> Any:
+        # Nothing but the opening: what ends the iteration later, such as a
+        # reader that goes away, passes no handler that needs librbd.
         try:
-            with self._open_image() as image:
-                end = image.size()
-                if self._length is not None:
-                    end = min(end, self._offset + self._length)
-                yield from self._read(image, self._offset, end)
+            return stack.enter_context(self._open_image())
         except stock.rbd.ImageNotFound as error:
             raise exceptions.NotFound(
                 i18n._('RBD image %s does not exist') % self._name

@@ -31,6 +31,7 @@ from glance_store_objmap import download
 from glance_store_objmap import hashing
 from glance_store_objmap import opts
 from glance_store_objmap import pieces
+from glance_store_objmap import releases
 from glance_store_objmap import settings
 from glance_store_objmap import upload
 from rbd_volume_options import errors
@@ -75,7 +76,9 @@ class Store(stock.Store):
             glance_store's BadStoreConfiguration it stops glance-api
         """
         try:
-            self.settings = settings.StoreSettings.read(self.store_conf)
+            self.settings = settings.StoreSettings.read(
+                releases.options_of(self)
+            )
         except errors.OptionError as error:
             LOG.error('Store %s: %s', self.backend_group or 'rbd', error)
             raise
@@ -92,7 +95,7 @@ class Store(stock.Store):
 
     def _set_user(self) -> None:
         """Set the user; the stock store makes the word 'None' of None."""
-        user = self.store_conf.rbd_store_user
+        user = releases.options_of(self).rbd_store_user
         self.user = None if user is None else str(user)
 
     def _create_image(
@@ -127,7 +130,7 @@ class Store(stock.Store):
             given['stripe_count'] = how.layout.stripe_count
         if how.image_features is not None:
             features = feature_rules.to_mask(how.image_features)
-        stock.rbd.RBD().create(
+        releases.rbd_of(self).create(
             ioctx,
             image_name,
             size,

@@ -12,6 +12,7 @@
 
 """The store on real Ceph."""
 
+import itertools
 import time
 from typing import Any
 
@@ -72,23 +73,26 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
         place = self.add(b'data', 4, made)
         self.check_same(b'data', self.read(place, made))
 
-    def _with_clone(self) -> Any:
-        place = self.add(base.content(3 * base.PIECE), 0)
+    def _with_clone(self, maker: Any) -> Any:
+        place = self.add(base.content(3 * base.PIECE), 0, maker)
         images, volumes = self.cluster.ioctx('images'), self.cluster.ioctx()
         name = place.store_location.image
         rbd.RBD().clone(images, name, 'snap', volumes, 'child', features=61)
         return place
 
-    @ddt.data(store.Store, stock.Store)
-    def test_delete_with_children(self, cls: type[stock.Store]) -> None:
+    @ddt.data(*itertools.product((store.Store, stock.Store), repeat=2))
+    @ddt.unpack
+    def test_delete_with_children(
+        self, maker: type[stock.Store], deleter: type[stock.Store]
+    ) -> None:
         """The image goes to the trash; the clone goes on, and has its map."""
         images = self.cluster.ioctx('images')
-        place = self._with_clone()
+        place = self._with_clone(self.make_store(maker))
         name = place.store_location.image
         with self.cluster.image('child') as child:
             self.assertEqual(0, child.flags())
             self.assertEqual(('images', name, 'snap'), child.parent_info())
-        self.make_store(cls).delete(place)
+        self.make_store(deleter).delete(place)
         self.assertEqual([], self.images())
         (trashed,) = (
             found

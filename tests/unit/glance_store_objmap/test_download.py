@@ -14,9 +14,13 @@
 
 from collections.abc import Iterator
 import contextlib
+import errno
 from typing import Any
 
 import ddt
+import fixtures
+from glance_store import exceptions
+from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import download
 from tests.unit import base
@@ -40,6 +44,14 @@ class ImageReaderTest(base.TestCase):
             image.write(DATA, 0)  # type: ignore[attr-defined]
         self.ioctx = ioctx
         self.opened = 0
+        self._have(self.module)
+
+    def _have(self, module: Any) -> None:
+        """Put a module where the stock driver keeps ``rbd``.
+
+        There is None without Ceph's bindings, and what another test left.
+        """
+        self.useFixture(fixtures.MonkeyPatch(f'{stock.__name__}.rbd', module))
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
@@ -72,6 +84,9 @@ class ImageReaderTest(base.TestCase):
         self.assertEqual(1, self.opened)
 
     def test_closed_when_who_reads_goes(self) -> None:
+        # Whatever is left of librbd by then: a process that ends takes its
+        # modules away.
+        self._have(None)
         pieces = iter(self._reader())
         next(pieces)
         self.assertEqual(1, len(self.cluster.open_images))
@@ -82,3 +97,21 @@ class ImageReaderTest(base.TestCase):
     def test_can_be_read_again(self) -> None:
         reader = self._reader()
         self.assertEqual(list(reader), list(reader))
+
+    def test_image_that_is_not_there(self) -> None:
+        reader = download.ImageReader(self._open_nothing, 'i', 0, None, 10, 3)
+        error = self.assertRaises(exceptions.NotFound, list, reader)
+        self.assertIn('RBD image i does not exist', str(error))
+
+    @contextlib.contextmanager
+    def _open_nothing(self) -> Iterator[Any]:
+        with self.module.Image(self.ioctx, 'other') as image:
+            yield image
+
+    def test_read_that_fails(self) -> None:
+        error = fake_data.OSError('broken', errno.EIO)
+        self.cluster.fail('Image.aio_read done', error)
+        failed = self.assertRaises(fake_data.OSError, list, self._reader())
+        self.assertEqual(errno.EIO, failed.errno)
+        self.assertEqual([], self.cluster.open_images)
+        self.assertEqual([], self.cluster.ended)

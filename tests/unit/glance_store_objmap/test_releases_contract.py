@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What of glance_store the store leans on: it holds."""
+
+from tests.unit import base
+from tests.unit import contract
+
+_RBD = 'glance_store._drivers.rbd'
+_STORE = 'glance_store_objmap/store.py'
+
+CLAUSES = (
+    contract.Clause(_RBD, '_RBD_OPTS', _STORE),
+    contract.Clause(_RBD, 'DEFAULT_SNAPNAME', _STORE),
+    contract.Clause(_RBD, 'Store.get_schemes', _STORE, ()),
+    contract.Clause(
+        _RBD, 'Store.configure_add', _STORE, (), ('_set_url_prefix',)
+    ),
+    contract.Clause(
+        _RBD, 'Store._set_url_prefix', _STORE, (), ('get_connection',)
+    ),
+    contract.Clause(
+        _RBD, 'Store.get_connection', _STORE, ('conffile', 'rados_id')
+    ),
+    contract.Clause(
+        _RBD,
+        'Store._create_image',
+        _STORE,
+        ('fsid', 'conn', 'ioctx', 'image_name', 'size', 'order', 'context'),
+        ('conf_get', 'create'),
+    ),
+    contract.Clause(
+        _RBD,
+        'Store._delete_image',
+        _STORE,
+        ('target_pool', 'image_name', 'snapshot_name'),
+        ('remove',),
+    ),
+    contract.Clause(
+        _RBD,
+        'Store.add',
+        _STORE,
+        ('image_id', 'image_file', 'image_size', 'hashing_algo', 'context'),
+        ('_create_image', 'create_snap', 'protect_snap'),
+    ),
+    contract.Clause(
+        _RBD, 'Store.get', _STORE, ('location', 'offset', 'chunk_size')
+    ),
+    contract.Clause(_RBD, 'Store.get_size', _STORE, ('location',)),
+    contract.Clause(_RBD, 'StoreLocation', _STORE, ('store_specs', 'conf')),
+    contract.Clause(
+        'glance_store.common.utils',
+        'get_hasher',
+        _STORE,
+        ('hash_algo', 'usedforsecurity'),
+    ),
+    contract.Clause('glance_store.driver', 'back_compat_add', _STORE),
+    contract.Clause('glance_store.capabilities', 'check', _STORE),
+    contract.Clause(
+        'glance_store.capabilities', 'BitMasks.DRIVER_REUSABLE', _STORE
+    ),
+)
+
+
+class ContractTest(base.TestCase):
+    def test_holds(self) -> None:
+        self.assertEqual([], contract.problems('glance_store', CLAUSES))
