@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Settings of the plug-in: ``RBD_VOLUME_OPTIONS`` in local_settings.py."""
+
+from typing import Any
+
+from django.conf import settings
+
+#: Seconds that a page waits for Cinder's answer on what types offer.
+DISCOVERY_TIMEOUT = 'discovery_timeout'
+#: Seconds for which such an answer is kept, per user, project and roles.
+DISCOVERY_CACHE = 'discovery_cache'
+#: Whether the table of volumes has a column with each volume's layout.
+LAYOUT_COLUMN = 'layout_column'
+
+DEFAULTS: dict[str, Any] = {
+    DISCOVERY_TIMEOUT: 3,
+    DISCOVERY_CACHE: 60,
+    LAYOUT_COLUMN: False,
+}
+
+
+def get(name: str) -> Any:
+    """Return a setting, or its default where the operator says nothing."""
+    given = getattr(settings, 'RBD_VOLUME_OPTIONS', None) or {}
+    return given.get(name, DEFAULTS[name])

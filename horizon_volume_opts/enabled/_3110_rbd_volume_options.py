@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RBD volume options.
+
+Copy or link this file into ``openstack_dashboard/local/enabled``.
+"""
+
+# Horizon asks each of its files for what it adds; this one adds to panels
+# that are there, and one of its own.
+FEATURE = 'rbd_volume_options'
+
+PANEL_DASHBOARD = 'admin'
+PANEL_GROUP = 'volume'
+PANEL = 'rbd_images'
+ADD_PANEL = 'horizon_volume_opts.admin_images.panel.RBDImages'
+
+ADD_INSTALLED_APPS = ['horizon_volume_opts']
+
+# Files by name, since AUTO_DISCOVER_STATIC_FILES takes Angular's naming.
+ADD_JS_FILES: list[str] = [
+    'horizon_volume_opts/js/layout.js',
+    'horizon_volume_opts/js/create-volume.js',
+    'horizon_volume_opts/js/type-specs.js',
+    'horizon_volume_opts/launch/launch.module.js',
+    'horizon_volume_opts/launch/layout.controller.js',
+]
+ADD_ANGULAR_MODULES = ['horizon.dashboard.rbd-volume-options.launch']
+
+ADD_SCSS_FILES: list[str] = []
+
+# What was made, beside the stock tabs of a volume's details.
+_TAB = (10, 'horizon_volume_opts.volumes.details.RBDTab')
+EXTRA_TABS = {
+    f'openstack_dashboard.dashboards.{dashboard}.volumes.tabs'
+    '.VolumeDetailTabs': (_TAB,)
+    for dashboard in ('project', 'admin')
+}

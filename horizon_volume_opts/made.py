@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What was made: the attributes that Cinder's extension shows on volumes."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+_ALIAS = 'os-rbd-volume-options'
+
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """What is recorded of a volume.
+
+    :ivar state: its RBD image; None where nothing is recorded of it
+    :ivar cache_modes: of each attachment, by its id; None where the compute
+        host chose
+    """
+
+    state: plan.ImageState | None
+    cache_modes: Mapping[str, str | None]
+
+
+def of_volume(volume: Any) -> Made:
+    """Return what is recorded of a volume of Horizon's.
+
+    Horizon's own class hides attributes that it doesn't list.
+    """
+    shown = vars(getattr(volume, '_apiresource', None) or volume)
+
+    def attribute(name: str) -> Any:
+        return shown.get(f'{_ALIAS}:{name}')
+
+    state = None
+    object_size = attribute('object_size')
+    if object_size:
+        state = plan.ImageState(
+            layout.ImageLayout.of(
+                object_size,
+                attribute('stripe_unit') or object_size,
+                attribute('stripe_count') or 1,
+            ),
+            frozenset(attribute('features') or ()),
+            attribute('data_pool'),
+        )
+    return Made(state, attribute('cache_modes') or {})
+
+
+def has_object_map(state: plan.ImageState) -> bool:
+    """Return whether an image keeps an object map."""
+    return features.OBJECT_MAP in state.image_features

@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a volume type offers, read from the answer of Cinder's extension."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import cache_modes as modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits as limits_module
+from rbd_volume_options import options as options_module
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+Answer = Mapping[str, Any]
+Origin = errors.Origin
+
+_NOTHING = 'no rbd: key at all'
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """What is offered for volumes of a type, to the user who asked.
+
+    :ivar name: the type's name
+    :ivar reason: why nothing is offered; None where something is
+    :ivar options: the description of each key, as Cinder answered it
+    :ivar require_whole_stripes: whether a size must be whole stripes
+    """
+
+    name: str
+    reason: str | None = None
+    options: Mapping[str, Answer] = dataclasses.field(default_factory=dict)
+    require_whole_stripes: bool = True
+
+    @classmethod
+    def of(cls, answer: Answer) -> 'Offer':
+        """Return the offer that an item of the answer describes."""
+        if not answer['supported']:
+            return cls(answer['name'], answer['reason'])
+        return cls(
+            answer['name'],
+            None,
+            answer['options'],
+            answer['require_whole_stripes'],
+        )
+
+    @property
+    def settable(self) -> frozenset[str]:
+        """The keys that the user may give."""
+        return frozenset(
+            key for key, each in self.options.items() if each['settable']
+        )
+
+    def default(self, key: str) -> Any:
+        """Return what a volume gets by default; None where nobody knows."""
+        return self.options.get(key, {}).get('default')
+
+    @property
+    def cache_modes(self) -> tuple[modes.CacheMode, ...]:
+        """The modes that may be asked for."""
+        allowed = self.options.get(keys.CACHE_MODE, {}).get('allowed', ())
+        return tuple(m for m in modes.CacheMode if m.value in allowed)
+
+    @property
+    def limits(self) -> limits_module.Limits:
+        """What the back ends of the type and the type allow."""
+        count = self.options.get(keys.STRIPE_COUNT, {})
+        return limits_module.Limits(
+            max_stripe_count=count.get(
+                'maximum', limits_module.DEFAULT_MAX_STRIPE_COUNT
+            ),
+            require_whole_stripes=self.require_whole_stripes,
+            cache_modes=self.cache_modes,
+            tenant_options=self.settable,
+        )
+
+    def check(
+        self,
+        metadata: Mapping[str, str],
+        size: int | None,
+        source: plan.ImageState | None = None,
+    ) -> None:
+        """Check what is asked for a new volume, as far as it is known here.
+
+        Cinder checks again; this spares the way there and names the field.
+
+        :param size: bytes; None where it is no size
+        :param source: the image of the volume that the new one is made from
+        :raises OptionError: for what can't be had
+        """
+        origin = Origin.VOLUME_METADATA
+        asked = options_module.parse(metadata, keys.Scope.VOLUME, origin)
+        given = frozenset(options_module.ours(metadata))
+        if self.reason and given:
+            key = min(given)
+            raise errors.OptionError(
+                key, metadata[key], self.reason, _NOTHING, origin
+            )
+        limits_module.check_tenant_keys(given, self.settable)
+        self._check_allowed(asked)
+        if size is not None:
+            levels = [precedence.Level(origin, asked)]
+            plan.plan_image(
+                precedence.resolve(levels),
+                self._base(source),
+                size,
+                self.limits,
+            )
+
+    def _check_allowed(self, asked: options_module.VolumeOptions) -> None:
+        """Check values against the lists of the answer (multi-attach)."""
+        wanted = asked.image_features or frozenset()
+        allowed = self.options.get(keys.FEATURES, {}).get('allowed')
+        if allowed is not None and wanted - frozenset(allowed):
+            raise errors.OptionError(
+                keys.FEATURES,
+                features.joined(wanted),
+                'not for this volume type: '
+                + features.joined(wanted - frozenset(allowed)),
+                features.joined(allowed),
+                Origin.VOLUME_METADATA,
+            )
+        choices = self.options.get(keys.OBJECT_MAP, {}).get('allowed')
+        if (
+            asked.object_map is not None
+            and choices is not None
+            and asked.object_map not in choices
+        ):
+            raise errors.OptionError(
+                keys.OBJECT_MAP,
+                str(asked.object_map).lower(),
+                'not for this volume type',
+                ', '.join(str(each).lower() for each in choices),
+                Origin.VOLUME_METADATA,
+            )
+        if asked.cache_mode:
+            limits_module.check_cache_mode(
+                asked.cache_mode, self.limits, Origin.VOLUME_METADATA
+            )
+
+    def _base(self, source: plan.ImageState | None) -> plan.ImageState:
+        """Return what a volume is without anything asked for.
+
+        Rules that depend on what isn't known here refuse nothing.
+        """
+        base = source or plan.UNKNOWN
+        object_size = self._over(keys.OBJECT_SIZE, source)
+        unit = self._over(keys.STRIPE_UNIT, source)
+        count = self._over(keys.STRIPE_COUNT, source)
+        chosen = self._over(keys.FEATURES, source)
+        object_map = self._over(keys.OBJECT_MAP, source)
+        striping = base.layout.striping
+        if unit and count:
+            striping = layout.Striping(unit, count)
+        wanted = base.image_features
+        if chosen is not None:
+            wanted = frozenset(chosen)
+        if object_map is not None:
+            wanted = features.with_object_map(wanted, object_map)
+        return plan.ImageState(
+            layout.ImageLayout(
+                object_size or base.layout.object_size, striping
+            ),
+            wanted,
+        )
+
+    def _over(self, key: str, source: plan.ImageState | None) -> Any:
+        """Return a default that counts beside a source; None for none."""
+        option = self.options.get(key, {})
+        if source and option.get('default_from') != Origin.VOLUME_TYPE.label:
+            # A source's layout and features come before the back end's.
+            return None
+        return option.get('default')

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Refusals of Cinder's extension, so that they can stand at their field."""
+
+import dataclasses
+import re
+
+from cinderclient import exceptions as cinder_exceptions
+
+from rbd_volume_options import errors
+
+_BAD = re.compile(
+    r'RBD volume option refused: (?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
+)
+_UNAVAILABLE = 503
+_FORBIDDEN = re.compile(
+    r'Policy does not allow volume_extension:rbd_volume_options:\w+, '
+    r'which (?P<key>rbd:\w+) needs\.'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why a key can't be had.
+
+    :ivar key: the key at fault; None where it is none of them
+    :ivar text: a sentence for the user
+    """
+
+    key: str | None
+    text: str
+
+
+def of_error(error: errors.OptionError) -> Refusal:
+    """Return a refusal by the rules."""
+    return Refusal(
+        error.key,
+        f'{errors.shown(error.value)}: {error.reason}; '
+        f'allowed: {error.allowed}',
+    )
+
+
+def read(error: cinder_exceptions.ClientException) -> Refusal | None:
+    """Return what Cinder's extension refused; None for what others did."""
+    text = str(error.message or '')
+    bad = _BAD.match(text)
+    if isinstance(error, cinder_exceptions.BadRequest) and bad:
+        return Refusal(bad['key'], bad['text'])
+    forbidden = _FORBIDDEN.match(text)
+    if isinstance(error, cinder_exceptions.Forbidden) and forbidden:
+        return Refusal(forbidden['key'], forbidden[0])
+    if getattr(error, 'code', None) == _UNAVAILABLE:
+        # No back end has reported yet; a minute later one may have.
+        return Refusal(None, text)
+    return None

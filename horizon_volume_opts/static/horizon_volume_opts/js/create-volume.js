@@ -1,0 +1,339 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+/* The group of RBD volume options in the Create Volume form: shown for types
+ * that offer them, whatever a type's name (stock Horizon's data-switch-on
+ * puts values into attribute names, where quotes, spaces and capitals are
+ * lost). The server says in a data attribute what each type offers. */
+
+horizon.rbdVolumeOptions = (function () {
+  'use strict';
+
+  var KEYS = {
+    objectSize: 'rbd:object_size',
+    unit: 'rbd:stripe_unit',
+    count: 'rbd:stripe_count',
+    map: 'rbd:object_map',
+    features: 'rbd:features'
+  };
+  var SOURCES = {
+    volume_source: 'volume',
+    snapshot_source: 'snapshot',
+    image_source: 'image'
+  };
+
+  function origin(name) {
+    return {
+      'volume type': gettext('set by the volume type'),
+      'backend configuration': gettext('set by the back end'),
+      'Ceph configuration': gettext('set by Ceph'),
+      source: gettext('as the source has it')
+    }[name];
+  }
+
+  function Group($group) {
+    this.$group = $group;
+    this.$form = $group.closest('form');
+    this.offers = JSON.parse($group.attr('data-rbd-offers'));
+    this.sourceUrl = $group.attr('data-rbd-sources');
+    this.sources = {};
+    // A click too: stock's lists fail half-way for a value with a quote.
+    this.$form.on('change input click', this.update.bind(this));
+    this.update();
+  }
+
+  Group.prototype.field = function (name) {
+    return this.$form.find('[name="' + name + '"]');
+  };
+
+  Group.prototype.row = function (key) {
+    return this.$group.find('[data-rbd-key="' + key + '"]');
+  };
+
+  /* {kind, id} of what the volume is made from; null for an empty one, an
+   * id of '' where it isn't chosen yet. */
+  Group.prototype.source = function () {
+    var chosen = this.field('volume_source_type').val();
+    for (var name in SOURCES) {
+      var $field = this.field(name);
+      if ($field.length && (chosen ? chosen === name : $field.val())) {
+        return {kind: SOURCES[name], id: $field.val()};
+      }
+    }
+    return null;
+  };
+
+  /* What Cinder knows of a source: undefined while it is being asked, null
+   * where it doesn't say. */
+  Group.prototype.lookUp = function (source) {
+    var path = source.kind + '/' + encodeURIComponent(source.id) + '/';
+    var group = this;
+    if (!(path in this.sources)) {
+      this.sources[path] = undefined;
+      $.ajax({url: this.sourceUrl + path, dataType: 'json'}).then(
+        function (found) { group.sources[path] = found; },
+        function () { group.sources[path] = null; }
+      ).always(this.update.bind(this));
+    }
+    return this.sources[path];
+  };
+
+  Group.prototype.update = function () {
+    var source = this.source();
+    var type = this.field('type').val();
+    this.made = null;
+    this.fromImage = Boolean(source && source.kind === 'image');
+    if (source && !this.fromImage) {
+      var found = source.id ? this.lookUp(source) : null;
+      type = found ? found.volume_type : null;
+      this.made = found ? found.made : null;
+    }
+    // Not `in`: types may be called like members of every object.
+    var known = Object.prototype.hasOwnProperty.call(this.offers, type);
+    this.offer = known ? this.offers[type] : null;
+    this.$group.prop({hidden: !this.offer, disabled: !this.offer});
+    if (this.offer) {
+      this.showSource();
+      this.showRows();
+      this.showDefaults();
+      this.showFeatures();
+      this.showPreview();
+    }
+  };
+
+  Group.prototype.showSource = function () {
+    var text = '';
+    if (this.made) {
+      text = interpolate(
+        gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
+          ' and the features %(features)s.'),
+        {
+          object: horizon.rbdLayout.sizeText(this.made.object_size),
+          unit: horizon.rbdLayout.sizeText(this.made.stripe_unit),
+          count: this.made.stripe_count,
+          features: this.made.features.join(', ')
+        },
+        true
+      );
+    } else if (this.fromImage) {
+      text = gettext('What is not chosen here, the type or the image settles.');
+    }
+    this.$group.find('[data-rbd-source]').text(text).prop('hidden', !text);
+  };
+
+  Group.prototype.option = function (key) {
+    return this.offer.options[key];
+  };
+
+  Group.prototype.choosesFeatures = function () {
+    return this.option(KEYS.features).settable &&
+      this.field('rbd_choose_features').prop('checked');
+  };
+
+  /* A row that isn't shown isn't sent either. */
+  Group.prototype.showRows = function () {
+    var group = this;
+    var chooses = this.choosesFeatures();
+    $.each(KEYS, function (name, key) {
+      var shown = group.option(key).settable;
+      if (key === KEYS.map) {
+        // A whole set of features says everything about the map too.
+        shown = shown && !chooses;
+      } else if (key === KEYS.features) {
+        group.$group.find('[data-rbd-field="rbd_choose_features"]')
+          .prop('hidden', !shown)
+          .find('input').prop('disabled', !shown);
+        shown = shown && chooses;
+      }
+      group.row(key).prop('hidden', !shown)
+        .find('input, select').prop('disabled', !shown);
+    });
+  };
+
+  /* {value, from}: what comes of it where nothing is chosen. */
+  Group.prototype.byDefault = function (key) {
+    var option = this.option(key);
+    var made = this.made && {
+      'rbd:object_size': this.made.object_size,
+      'rbd:stripe_unit': this.made.stripe_unit,
+      'rbd:stripe_count': this.made.stripe_count,
+      'rbd:object_map': this.made.features.indexOf('object-map') >= 0,
+      'rbd:features': this.made.features
+    };
+    if (made && option.default_from !== 'volume type') {
+      return {value: made[key], from: 'source'};
+    }
+    if (this.fromImage && option.default_from === 'Ceph configuration' &&
+        key !== KEYS.map && key !== KEYS.features) {
+      // A Glance image's layout comes before Ceph's configuration.
+      return {value: null, from: null};
+    }
+    return {value: option.default, from: option.default_from};
+  };
+
+  function defaultText(found, shown) {
+    if (found.value === null || found.value === undefined) {
+      return gettext('Default');
+    }
+    var text = origin(found.from) ?
+      gettext('Default: %(value)s (%(origin)s)') :
+      gettext('Default: %(value)s');
+    return interpolate(
+      text, {value: shown(found.value), origin: origin(found.from)}, true);
+  }
+
+  Group.prototype.showDefaults = function () {
+    var group = this;
+    var size = horizon.rbdLayout.sizeText;
+    var chosen = this.layout();
+    function label(key, shown) {
+      group.row(key).find('option[value=""]')
+        .text(defaultText(group.byDefault(key), shown));
+    }
+    label(KEYS.objectSize, size);
+    label(KEYS.unit, size);
+    label(KEYS.map, function (value) {
+      return value ? gettext('yes') : gettext('no');
+    });
+    this.row(KEYS.unit).find('option').each(function () {
+      var bytes = horizon.rbdLayout.parseSize(this.value);
+      // Never the chosen one: a disabled option is not sent, and the server
+      // is to say what is wrong with it.
+      this.disabled = !this.selected && chosen.objectSize !== null &&
+        bytes > chosen.objectSize;
+    });
+    var allowed = this.option(KEYS.map).allowed;
+    this.row(KEYS.map).find('option').each(function () {
+      this.disabled = !this.selected && this.value !== '' &&
+        allowed.indexOf(this.value === 'true') < 0;
+    });
+    // Both or neither.
+    var $unit = this.field('rbd_stripe_unit');
+    var $count = this.field('rbd_stripe_count');
+    $count.attr({
+      max: this.option(KEYS.count).maximum,
+      placeholder: defaultText(this.byDefault(KEYS.count), String)
+    });
+    $unit.prop('required', Boolean($count.val()));
+    $count.prop('required', Boolean($unit.val()));
+  };
+
+  /* A box is grey until what it requires is ticked. */
+  Group.prototype.showFeatures = function () {
+    if (!this.choosesFeatures()) {
+      this.ticked = false;
+      return;
+    }
+    var option = this.option(KEYS.features);
+    var boxes = {};
+    var fresh = this.ticked === false;
+    var defaults = this.byDefault(KEYS.features).value || [];
+    this.row(KEYS.features).find('input').each(function () {
+      boxes[this.value] = this;
+      if (fresh) {
+        this.checked = defaults.indexOf(this.value) >= 0;
+      }
+      $(this).closest('.checkbox')
+        .prop('hidden', option.allowed.indexOf(this.value) < 0);
+    });
+    this.ticked = true;
+    // In the order of what requires what.
+    $.each(boxes, function (name, box) {
+      var needs = option.requires[name] || [];
+      var met = needs.every(function (each) {
+        return boxes[each] && boxes[each].checked;
+      });
+      var required = option.required.indexOf(name) >= 0;
+      // librbd turns these two on together.
+      var follows = name === 'fast-diff' && met;
+      var allowed = option.allowed.indexOf(name) >= 0;
+      box.checked = allowed && met && (box.checked || required || follows);
+      box.disabled = !allowed || !met || required || follows;
+    });
+  };
+
+  Group.prototype.chosen = function (key, name, parse) {
+    var $field = this.field(name);
+    var value = this.option(key).settable ? parse($field.val()) : null;
+    return value === null ? undefined : value;
+  };
+
+  /* The layout that the volume would get. */
+  Group.prototype.layout = function () {
+    var parseSize = horizon.rbdLayout.parseSize;
+    function parseCount(text) {
+      return /^\d+$/.test(text || '') ? Number(text) : null;
+    }
+    var objectSize = this.chosen(
+      KEYS.objectSize, 'rbd_object_size', parseSize);
+    var unit = this.chosen(KEYS.unit, 'rbd_stripe_unit', parseSize);
+    var count = this.chosen(KEYS.count, 'rbd_stripe_count', parseCount);
+    if (unit === undefined && count === undefined) {
+      unit = this.byDefault(KEYS.unit).value;
+      count = this.byDefault(KEYS.count).value;
+    }
+    return {
+      objectSize: objectSize || this.byDefault(KEYS.objectSize).value || null,
+      unit: unit,
+      count: count,
+      objectMap: this.objectMap()
+    };
+  };
+
+  Group.prototype.objectMap = function () {
+    var value = this.field('rbd_object_map').val();
+    if (this.choosesFeatures()) {
+      return this.row(KEYS.features).find('[value="object-map"]')
+        .prop('checked');
+    }
+    if (this.option(KEYS.map).settable && value) {
+      return value === 'true';
+    }
+    return this.byDefault(KEYS.map).value;
+  };
+
+  Group.prototype.showPreview = function () {
+    var gib = parseInt(this.field('size').val(), 10) || 0;
+    var layout = this.layout();
+    var text = '';
+    var problem = '';
+    if (gib > 0) {
+      problem = horizon.rbdLayout.problem(gib, layout, {
+        maximum: this.option(KEYS.count).maximum,
+        wholeStripes: this.offer.wholeStripes
+      });
+      text = problem || horizon.rbdLayout.preview(gib, layout);
+    }
+    var $preview = this.$group.find('[data-rbd-preview]');
+    $preview.toggleClass('text-danger', Boolean(problem));
+    if ($preview.text() !== text) {
+      $preview.text(text);
+    }
+  };
+
+  function init(root) {
+    $(root).find('fieldset.rbd-volume-options').each(function () {
+      if (!$(this).data('rbdGroup')) {
+        $(this).data('rbdGroup', new Group($(this)));
+      }
+    });
+  }
+
+  horizon.addInitFunction(function () {
+    init(document);
+    horizon.modals.addModalInitFunction(init);
+  });
+
+  return {init: init};
+}());

@@ -1,0 +1,169 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The stock forms for extra specs; what isn't ours passes as before."""
+
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from django.utils.translation import gettext_lazy as _
+from horizon import forms
+from horizon import messages
+from openstack_dashboard import api
+import openstack_dashboard.dashboards.admin.volume_types.extras.forms as stock
+
+from horizon_volume_opts.type_specs import guide
+from horizon_volume_opts.type_specs import widgets
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+
+
+def _is_ours(key: str) -> bool:
+    return key.startswith(keys.PREFIX)
+
+
+class _Checked:
+    """What both forms do with our keys: check them, and save them."""
+
+    request: Any
+    initial: dict[str, Any]
+    add_error: Any
+
+    def _check(self, specs: dict[str, str]) -> errors.OptionError | None:
+        """Return what is wrong with the type's extra specs as they would be.
+
+        Only with ours: a type may hold specs of many drivers.
+        """
+        there = api.cinder.volume_type_extra_get(
+            self.request, self.initial['type_id'], raw=True
+        )
+        try:
+            options.parse(
+                {**there, **specs},
+                keys.Scope.TYPE,
+                errors.Origin.VOLUME_TYPE,
+            )
+        except errors.OptionError as error:
+            return error
+        return None
+
+    def _save(self, specs: dict[str, str], done: Any) -> bool:
+        """Save in one request; what Cinder refuses stands at the field.
+
+        It knows what we don't: the back ends that the type may use.
+        """
+        try:
+            api.cinder.volume_type_extra_set(
+                self.request, self.initial['type_id'], specs
+            )
+        except cinder_exceptions.BadRequest as error:
+            # Cinder's text begins with the key, after what it is about.
+            named = [key for key in specs if f'{key} = ' in error.message]
+            _, *rest = specs
+            field = 'partner' if rest and named == rest else 'value'
+            self.add_error(field, error.message)
+            return False
+        messages.success(self.request, done % ', '.join(specs))
+        return True
+
+
+class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
+    """Offers our keys, checks them, and sets a pair in one request."""
+
+    partner = forms.CharField(
+        max_length=255,
+        required=False,
+        label=_('Value of the other striping key'),
+        help_text=_(
+            'rbd:stripe_unit and rbd:stripe_count are set together: with one '
+            'as the key, give the value of the other here.'
+        ),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        key = self.fields['key']
+        key.widget = widgets.KeyPick(key.widget.attrs)
+        self.fields['partner'].widget.attrs['class'] = 'rbd-partner'
+        self.specs: dict[str, str] = {}
+
+    def clean(self) -> dict[str, Any]:
+        """Check a key of ours with the specs that the type has."""
+        data: dict[str, Any] = super().clean()
+        key, value = data.get('key'), data.get('value')
+        if not key or value is None:
+            return data
+        self.specs = {key: value}
+        other = guide.partner(key)
+        if partner := data.get('partner'):
+            if other is None:
+                self.add_error(
+                    'partner', _('Only with a striping key as the key.')
+                )
+                return data
+            self.specs[other] = partner
+        if _is_ours(key) and (error := self._check(self.specs)):
+            self.add_error(self._field_of(error, key), str(error))
+        return data
+
+    @staticmethod
+    def _field_of(error: errors.OptionError, key: str) -> str:
+        if key not in guide.ENTRIES:
+            return 'key'
+        other = guide.partner(key)
+        # Its own value, or a refusal of the key without it.
+        missing = other is not None and other in error.reason
+        return 'partner' if missing or error.key == other else 'value'
+
+    def handle(self, request: Any, data: dict[str, Any]) -> Any:
+        """Save the key, with its partner."""
+        if not _is_ours(data['key']):
+            return super().handle(request, data)
+        return self._save(self.specs, _('Created extra spec "%s".'))
+
+
+class EditExtraSpec(_Checked, stock.EditExtraSpec):
+    """Says what is allowed for a key of ours, and checks it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        entry = guide.ENTRIES.get(self.initial.get('key', ''))
+        if entry:
+            value = self.fields['value']
+            value.help_text = _('%(summary)s Allowed: %(allowed)s.') % {
+                'summary': entry.summary,
+                'allowed': entry.allowed,
+            }
+            value.widget = widgets.Pick(
+                [(choice, '') for choice in entry.choices],
+                value.widget.attrs,
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Check a key of ours with the specs that the type has."""
+        data: dict[str, Any] = super().clean()
+        key, value = self.initial['key'], data.get('value')
+        if (
+            _is_ours(key)
+            and value is not None
+            and (error := self._check({key: value}))
+        ):
+            self.add_error('value', str(error))
+        return data
+
+    def handle(self, request: Any, data: dict[str, Any]) -> Any:
+        """Save the value."""
+        key = self.initial['key']
+        if not _is_ours(key):
+            return super().handle(request, data)
+        return self._save({key: data['value']}, _('Saved extra spec "%s".'))

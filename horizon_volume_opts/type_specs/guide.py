@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an operator is told about each key of a volume type."""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import sizes
+
+#: Given together, in one request.
+PAIR = (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
+
+SUMMARIES: dict[str, Any] = {
+    keys.OBJECT_SIZE: _('Size of the RADOS objects of an image.'),
+    keys.STRIPE_UNIT: _('Bytes in a row in one object.'),
+    keys.STRIPE_COUNT: _('Objects that a stripe spans.'),
+    keys.OBJECT_MAP: _('Keep a map of the objects that exist.'),
+    keys.FEATURES: _('The whole set of image features.'),
+    keys.CACHE_MODE: _('Cache mode of attachments.'),
+    keys.DATA_POOL: _('Ceph pool that holds the data.'),
+    keys.TENANT_OPTIONS: _('Keys that tenants may set on volumes.'),
+}
+
+
+def _powers(first: int, last: int) -> tuple[str, ...]:
+    found = []
+    while first <= last:
+        found.append(sizes.format_size(first).replace(' ', ''))
+        first *= 2
+    return tuple(found)
+
+
+# Sizes people choose among; what else is allowed can be typed.
+_CHOICES: dict[str, tuple[str, ...]] = {
+    keys.OBJECT_SIZE: _powers(64 * sizes.KIB, layout.MAX_OBJECT_SIZE),
+    keys.STRIPE_UNIT: _powers(4 * sizes.KIB, 4 * sizes.MIB),
+    keys.STRIPE_COUNT: tuple(str(2**n) for n in range(7)),
+    keys.OBJECT_MAP: ('true', 'false'),
+    keys.CACHE_MODE: tuple(m.value for m in cache_modes.SAFE_CACHE_MODES),
+    keys.TENANT_OPTIONS: (','.join(keys.VOLUME_KEYS),),
+}
+
+
+# Values that are refused for what they mean, not for how they are written.
+_WRONG = {keys.OBJECT_SIZE: '3', keys.STRIPE_UNIT: '3'}
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One key.
+
+    :ivar allowed: which values are, in the words of the refusals
+    :ivar choices: values to pick from; others may be allowed as well
+    """
+
+    key: str
+    summary: Any
+    allowed: str
+    choices: Sequence[str]
+
+
+def _allowed(key: str) -> str:
+    """Return what a refusal says: the rules stand in one place only."""
+    specs = {PAIR[0]: '4K', PAIR[1]: '2'} if key in PAIR else {}
+    try:
+        options.parse(
+            {**specs, key: _WRONG.get(key, '\0')},
+            keys.Scope.TYPE,
+            errors.Origin.VOLUME_TYPE,
+        )
+    except errors.OptionError as error:
+        return error.allowed
+    raise AssertionError(f'{key} takes anything')
+
+
+ENTRIES: dict[str, Entry] = {
+    key: Entry(key, summary, _allowed(key), _CHOICES.get(key, ()))
+    for key, summary in SUMMARIES.items()
+}
+
+
+def partner(key: str) -> str | None:
+    """Return the key that has to be given together with a key."""
+    return PAIR[1 - PAIR.index(key)] if key in PAIR else None

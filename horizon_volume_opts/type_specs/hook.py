@@ -1,0 +1,28 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Puts our forms where stock says which ones are used."""
+
+from horizon import forms as horizon_forms
+from openstack_dashboard.dashboards.admin.volume_types.extras import views
+
+from horizon_volume_opts.type_specs import forms
+
+
+def use_forms() -> None:
+    """Have extra specs created and edited with our forms."""
+    views.CreateView.form_class = forms.CreateExtraSpec
+    views.EditView.form_class = forms.EditExtraSpec
+    if not hasattr(views.EditView, '_populate_context'):
+        # Stock's own form_invalid calls that method, which doesn't exist: a
+        # value that is refused would end in an error of the server.
+        views.EditView.form_invalid = horizon_forms.ModalFormView.form_invalid

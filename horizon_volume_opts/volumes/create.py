@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The Create Volume form with layout and features."""
+
+from collections.abc import Mapping
+import json
+import logging
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from openstack_dashboard.dashboards.project.volumes import forms as stock
+from openstack_dashboard.dashboards.project.volumes import views
+
+from horizon_volume_opts import discovery
+from horizon_volume_opts import offers
+from horizon_volume_opts import refusals
+from horizon_volume_opts import rest
+from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import creation
+from horizon_volume_opts.volumes import fields
+from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import source as sources
+from rbd_volume_options import errors
+from rbd_volume_options import sizes
+
+LOG = logging.getLogger(__name__)
+
+_TEMPLATE = 'horizon_volume_opts/_volume_options.html'
+
+#: The field of the stock form that holds each kind of source.
+_SOURCE_FIELDS = {
+    'snapshot_source': sources.SNAPSHOT,
+    'volume_source': sources.VOLUME,
+}
+
+
+class CreateForm(group.GroupedForm, stock.CreateForm):
+    """Stock's form, and the fields that the types in its list offer."""
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        self._offers: Mapping[str, offers.Offer] = {}
+        self._asked: creation.Asked | None = None
+        self._metadata: dict[str, str] = {}
+        try:
+            listed = [name for name, _text in self.fields['type'].choices]
+            self._offers = discovery.by_type(
+                request, list(filter(None, listed))
+            )
+        except discovery.Unavailable:
+            self.set_warning(wording.UNAVAILABLE)
+        settable = frozenset[str]().union(
+            *(offer.settable for offer in self._offers.values())
+        )
+        self._add(fields.of_keys(settable))
+
+    def _add(self, members: Mapping[str, Any]) -> None:
+        if members:
+            self.fields.update(members)
+            context = {
+                'data': json.dumps(described(self._offers.values())),
+                'sources': rest.sources_url(),
+            }
+            field = group.GroupField(members, _TEMPLATE, context)
+            self.group(field, after='size')
+
+    def clean(self) -> Any:
+        """Check what is asked for by the rules, as far as is known here."""
+        data = super().clean()
+        self._metadata = fields.metadata(data)
+        if self._metadata:
+            try:
+                self._check(data)
+            except errors.OptionError as error:
+                self._show(refusals.of_error(error))
+        return data
+
+    def _check(self, data: Mapping[str, Any]) -> None:
+        name, state = data.get('type') or self._default_type(), None
+        if found := self._source(data):
+            name, state = found.volume_type, found.state
+        offer = self._offers.get(name or '')
+        if offer is None:
+            offer = offers.Offer(
+                name or '', str(_('the volume type offers none'))
+            )
+        size = data.get('size')
+        offer.check(self._metadata, size and size * sizes.GIB, state)
+
+    def _default_type(self) -> str | None:
+        name: str | None = self.initial.get('type')
+        return name
+
+    def _source(self, data: Mapping[str, Any]) -> sources.Source | None:
+        """Return the source that settles the volume's type, if there is one.
+
+        :raises OptionError: where it can't be looked up
+        """
+        chosen = data.get('volume_source_type')
+        for name, kind in _SOURCE_FIELDS.items():
+            if data.get(name) and chosen in ('', None, name):
+                try:
+                    return sources.find(self.request, kind, data[name])
+                except Exception as error:
+                    LOG.warning('Cannot look up %s: %s', name, error)
+                    key = min(self._metadata)
+                    raise errors.OptionError(
+                        key,
+                        self._metadata[key],
+                        'the source of the volume can not be looked up',
+                        'none, or another try',
+                    ) from error
+        return None
+
+    def handle(self, request: Any, data: Any) -> Any:
+        """Create the volume with what is asked for."""
+        if not self._metadata:
+            return super().handle(request, data)
+        with creation.asking(request, self._metadata) as self._asked:
+            return super().handle(request, data)
+
+    def api_error(self, message: str) -> None:
+        """Show a refusal of Cinder's at its field, others as stock does."""
+        if self._asked and self._asked.refusal:
+            self._show(self._asked.refusal)
+        else:
+            super().api_error(message)
+
+    def _show(self, refusal: refusals.Refusal) -> None:
+        name = fields.NAMES.get(refusal.key or '')
+        if name in self.fields:
+            self.add_error(name, refusal.text)
+        else:
+            text = f'{refusal.key} = {refusal.text}'
+            super().api_error(text if refusal.key else refusal.text)
+
+
+def described(found: Any) -> dict[str, Any]:
+    """Return what the form's script is to know of offers, by type."""
+    return {
+        offer.name: {
+            'wholeStripes': offer.require_whole_stripes,
+            'options': {
+                key: {**each, 'settable': key in offer.settable}
+                for key, each in offer.options.items()
+                if key in fields.NAMES
+            },
+        }
+        for offer in found
+        if offer.settable & fields.NAMES.keys()
+    }
+
+
+def use_form() -> None:
+    """Have Horizon's view use the form; a hook."""
+    views.CreateView.form_class = CreateForm

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What was made, in a tab of a volume's details.
+
+Horizon's ``EXTRA_TABS`` adds it to the groups of tabs; nothing is replaced.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from horizon import tabs
+
+from horizon_volume_opts import made
+from rbd_volume_options import sizes
+
+
+class RBDTab(tabs.Tab):
+    """The RBD image of a volume and how it is attached."""
+
+    name = _('RBD')
+    slug = 'rbd_volume_options'
+    template_name = 'horizon_volume_opts/_details.html'
+
+    def allowed(self, request: Any) -> bool:
+        """Tell whether there is anything to show."""
+        volume = self.tab_group.kwargs.get('volume')
+        return volume is not None and made.of_volume(volume).state is not None
+
+    def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
+        """Return what the template shows."""
+        volume = self.tab_group.kwargs['volume']
+        found = made.of_volume(volume)
+        state = found.state
+        assert state is not None  # noqa: S101  (see allowed)
+        return {
+            'volume': volume,
+            'object_size': sizes.format_size(state.layout.object_size),
+            'stripe_unit': sizes.format_size(state.layout.stripe_unit),
+            'stripe_count': state.layout.stripe_count,
+            'object_count': state.layout.object_count(volume.size * sizes.GIB),
+            'features': sorted(state.image_features),
+            'object_map': made.has_object_map(state),
+            'data_pool': state.data_pool,
+            'attachments': list(_attachments(volume, found)),
+        }
+
+
+def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
+    for attachment in volume.attachments:
+        instance = attachment.get('instance')
+        yield {
+            'server': getattr(instance, 'name', None)
+            or attachment.get('server_id'),
+            'device': attachment.get('device'),
+            'mode': found.cache_modes.get(attachment.get('attachment_id', '')),
+        }
+
+
+def in_brief(volume: Any) -> str:
+    """Return a volume's layout in a few words; a hyphen where unknown."""
+    state = made.of_volume(volume).state
+    if state is None:
+        return '-'
+    text = str(state.layout)
+    if made.has_object_map(state):
+        return str(_('%(layout)s, object map') % {'layout': text})
+    return text

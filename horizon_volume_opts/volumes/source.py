@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a new volume is made from, as far as it settles the type."""
+
+import dataclasses
+from typing import Any
+
+from openstack_dashboard.api import cinder
+
+from horizon_volume_opts import made
+from rbd_volume_options import plan
+
+VOLUME = 'volume'
+SNAPSHOT = 'snapshot'
+KINDS = (VOLUME, SNAPSHOT)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A volume, or a snapshot's volume.
+
+    :ivar volume_type: the name of its type, which the new volume gets
+    :ivar state: its RBD image; None where nothing is recorded of it
+    """
+
+    volume_type: str | None
+    state: plan.ImageState | None
+
+
+def find(request: Any, kind: str, ident: str) -> Source:
+    """Look a source up.
+
+    :param kind: one of :data:`KINDS`
+    :raises ClientException: as Cinder says
+    """
+    if kind == SNAPSHOT:
+        ident = cinder.volume_snapshot_get(request, ident).volume_id
+    volume = cinder.volume_get(request, ident)
+    return Source(volume.volume_type, made.of_volume(volume).state)

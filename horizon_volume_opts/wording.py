@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What forms and pages say, marked for translation.
+
+The words are those of the documentation; librbd's own names are not
+translated.
+"""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
+
+UNAVAILABLE = _(
+    'RBD volume options are not available: Cinder does not tell at the '
+    'moment what volume types offer. The volume gets the defaults of its '
+    'type.'
+)
+
+LABELS: dict[str, Any] = {
+    keys.OBJECT_SIZE: _('Object size'),
+    keys.STRIPE_UNIT: _('Stripe unit'),
+    keys.STRIPE_COUNT: _('Stripe count'),
+    keys.OBJECT_MAP: _('Object map'),
+    keys.FEATURES: _('Image features'),
+    keys.CACHE_MODE: _('Cache mode'),
+}
+
+HINTS: dict[str, Any] = {
+    keys.OBJECT_SIZE: _('Size of the objects that hold the data.'),
+    keys.STRIPE_UNIT: _(
+        'Bytes in a row in one object before the next one follows; up to '
+        'the object size, and only together with a stripe count.'
+    ),
+    keys.STRIPE_COUNT: _(
+        'Objects that are written in turn; more of them spread small '
+        'sequential writes over more disks.'
+    ),
+    keys.OBJECT_MAP: _(
+        'Keeps track of which objects exist: deleting, resizing and '
+        'comparing a thin volume gets fast.'
+    ),
+    keys.FEATURES: _('The whole set of features, in place of the default.'),
+    keys.CACHE_MODE: _(
+        'What the compute host does with writes of the instance.'
+    ),
+}
+
+FEATURES: dict[str, Any] = {
+    features.LAYERING: _('Copy-on-write clones; always on.'),
+    features.EXCLUSIVE_LOCK: _('One writer at a time holds the image.'),
+    features.OBJECT_MAP: _('Track of which objects exist.'),
+    features.FAST_DIFF: _(
+        'Fast comparison of snapshots; comes with object-map.'
+    ),
+    features.DEEP_FLATTEN: _(
+        'Flattening a clone detaches its snapshots from the parent too.'
+    ),
+    features.JOURNALING: _(
+        'Every write goes into a journal first, for mirroring; writes get '
+        'slower.'
+    ),
+}
+
+CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
+    cache_modes.CacheMode.NONE: _(
+        'no cache on the host; what the instance has flushed is safe'
+    ),
+    cache_modes.CacheMode.WRITETHROUGH: _(
+        'reads are cached; each write is safe when it returns, but slow'
+    ),
+    cache_modes.CacheMode.WRITEBACK: _(
+        'fast; writes that the instance has not flushed are lost if the '
+        'host fails'
+    ),
+    cache_modes.CacheMode.DIRECTSYNC: _(
+        'no cache, each write is safe when it returns; slowest'
+    ),
+    cache_modes.CacheMode.UNSAFE: _(
+        'flushes are dropped: data is lost if the host fails'
+    ),
+}
+
+ORIGINS: dict[str | None, Any] = {
+    'volume type': _('set by the volume type'),
+    'backend configuration': _('set by the back end'),
+    'Ceph configuration': _('set by Ceph'),
+}
+
+BLANK = _('Default')
+
+
+def size(number: int) -> str:
+    """Return a size in bytes as a metadata value: ``64K``, ``4M``, ``512``."""
+    for name, unit in (('M', sizes.MIB), ('K', sizes.KIB)):
+        if number >= unit and number % unit == 0:
+            return f'{number // unit}{name}'
+    return str(number)
+
+
+def default(value: str | None, origin: str | None) -> str:
+    """Return the text of a default, with who set it."""
+    if value is None:
+        return str(BLANK)
+    if origin not in ORIGINS:
+        return str(_('Default: %(value)s') % {'value': value})
+    return str(
+        _('Default: %(value)s (%(origin)s)')
+        % {'value': value, 'origin': ORIGINS[origin]}
+    )

@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the attributes of volumes say, page by page."""
+
+from unittest import mock
+
+import ddt
+from openstack_dashboard import api
+
+from horizon_volume_opts.admin_images import census
+from horizon_volume_opts.admin_images import sources
+from tests.unit import base
+from tests.unit.horizon_volume_opts.admin_images import fake_cinder
+
+_MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
+_BARE = ['layering']
+_STATE = census.MapState
+
+
+class SourceTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cinder.Client()
+        patch = mock.patch.object(
+            api.cinder, 'cinderclient', autospec=True, return_value=self.cinder
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.source = sources.AttributesSource()
+
+    def have(self, *volumes: fake_cinder.Thing) -> None:
+        self.cinder.volumes.all.extend(volumes)
+
+    def read(self, found: census.Census | None = None) -> census.Census:
+        return self.source.read(mock.sentinel.request, found)
+
+
+@ddt.ddt
+class ReadTestCase(SourceTestCase):
+    def test_with_a_map_and_without(self) -> None:
+        self.have(
+            fake_cinder.volume(_MAP),
+            fake_cinder.volume(_BARE, layout=(1 << 20, 65536, 8)),
+            fake_cinder.volume(_MAP, data_pool='ec', volume_type=None),
+        )
+        found = self.read()
+        counts = {
+            (row.volume_type, state.value): number
+            for row in found.map_rows()
+            for state, number in row.counts.items()
+            if number
+        }
+        self.assertEqual(
+            {('rbd', 'valid'): 1, ('rbd', 'none'): 1, ('', 'valid'): 1}, counts
+        )
+        self.assertEqual(
+            ['', '', 'ec'],
+            sorted(row.data_pool for row in found.layout_rows()),
+        )
+        self.assertTrue(found.complete)
+        self.assertEqual(0, found.others)
+
+    @ddt.data(True, False)
+    def test_no_record_in_a_pool_of_ceph(self, loaded: bool) -> None:
+        self.have(fake_cinder.volume(loaded=loaded))
+        (row,) = self.read().map_rows()
+        self.assertEqual(1, row.counts[_STATE.UNKNOWN])
+
+    @ddt.data(
+        {'pool': 'h@lvm#lvm'},
+        {'pool': None},
+        {'status': 'creating'},
+        {'status': 'error'},
+    )
+    def test_no_image_of_rbd(self, fields: dict[str, str]) -> None:
+        self.have(fake_cinder.volume(**fields))  # type: ignore[arg-type]
+        found = self.read()
+        self.assertEqual(0, found.images)
+        self.assertEqual(1, found.others)
+
+    def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
+        self.cinder.pools.protocols.clear()
+        self.have(fake_cinder.volume(_MAP))
+        self.assertEqual(1, self.read().images)
+
+
+class PagesTestCase(SourceTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        patch = mock.patch.object(sources, '_PAGE', 10)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.have(*(fake_cinder.volume(_MAP) for _ in range(25)))
+
+    def test_all_pages(self) -> None:
+        found = self.read()
+        self.assertEqual(25, found.images)
+        self.assertTrue(found.complete)
+        self.assertEqual(3, self.cinder.volumes.requests)
+
+    def test_a_last_page_that_is_full(self) -> None:
+        del self.cinder.volumes.all[20:]
+        found = self.read()
+        self.assertEqual(20, found.images)
+        self.assertTrue(found.complete)
+
+    def test_no_longer_than_a_page_may_take(self) -> None:
+        with mock.patch.object(self.source, 'budget', -1):
+            found = self.read()
+            self.assertEqual(10, found.images)
+            self.assertFalse(found.complete)
+            found = self.read(census.Census.of_plain(found.plain()))
+            self.assertEqual(20, found.images)
+            self.assertFalse(found.complete)
+            found = self.read(found)
+        self.assertEqual(25, found.images)
+        self.assertTrue(found.complete)
+        self.assertEqual(3, self.cinder.volumes.requests)

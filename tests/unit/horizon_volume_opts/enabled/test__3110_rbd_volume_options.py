@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The file for Horizon's enabled folder, as Horizon reads it."""
+
+import pathlib
+
+from django import apps
+from django.conf import settings
+
+import horizon_volume_opts
+from horizon_volume_opts.enabled import _3110_rbd_volume_options as enabled
+from tests.unit import base
+
+
+class EnabledTestCase(base.TestCase):
+    def test_horizon_loads_the_application(self) -> None:
+        self.assertTrue(apps.apps.is_installed('horizon_volume_opts'))
+        self.assertIn(
+            'horizon_volume_opts', settings.HORIZON_CONFIG['plugins']
+        )
+
+    def test_horizon_knows_each_file(self) -> None:
+        config = settings.HORIZON_CONFIG
+        self.assertEqual(
+            set(),
+            {*enabled.ADD_JS_FILES, *enabled.ADD_SCSS_FILES}
+            - {*config['js_files'], *config['scss_files']},
+        )
+
+    def test_each_file_is_in_the_package(self) -> None:
+        static = pathlib.Path(horizon_volume_opts.__file__).parent / 'static'
+        missing = [
+            name
+            for name in [*enabled.ADD_JS_FILES, *enabled.ADD_SCSS_FILES]
+            if not (static / name).is_file()
+        ]
+        self.assertEqual([], missing)
+
+    def test_each_module_of_angular_is_defined(self) -> None:
+        # One that isn't would keep every page from coming up.
+        static = pathlib.Path(horizon_volume_opts.__file__).parent / 'static'
+        scripts = [
+            (static / name).read_text() for name in enabled.ADD_JS_FILES
+        ]
+        known = settings.HORIZON_CONFIG['angular_modules']
+        for name in enabled.ADD_ANGULAR_MODULES:
+            self.assertIn(name, known)
+            defined = f"OURS = '{name}'"
+            self.assertTrue(any(defined in script for script in scripts))

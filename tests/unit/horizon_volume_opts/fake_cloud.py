@@ -1,0 +1,373 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cloud behind Horizon's clients, as far as the volume forms need one.
+
+It keeps state and answers HTTP requests where `requests` would send them, so
+that Horizon's own API modules and the real clients run.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import json
+import re
+from typing import Any
+from urllib import parse
+
+import requests
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+
+CINDER = 'http://cinder.example/v3/p'
+NOVA = 'http://nova.example/v2.1'
+GLANCE = 'http://glance.example'
+ALIAS = 'os-rbd-volume-options'
+
+_BOTH = {'settable': True, 'fixed_at_creation': True, 'summary': 'x'}
+_VERSION = {'id': 'v3.0', 'status': 'CURRENT', 'links': []}
+_VERSIONS = {
+    'versions': [
+        {**_VERSION, 'version': '3.71', 'min_version': '3.0'},
+    ]
+}
+
+
+def offered(name: str, **changes: Any) -> dict[str, Any]:
+    """Return what Cinder answers for a type that offers everything.
+
+    :param changes: of options, by the key without its prefix
+    """
+    size = {'type': 'size', 'power_of_two': True}
+    option: dict[str, Any] = {
+        keys.OBJECT_SIZE: {
+            **size,
+            'minimum': 4096,
+            'maximum': 2**25,
+            'default': 2**22,
+            'default_from': 'backend configuration',
+        },
+        keys.STRIPE_UNIT: {**size, 'minimum': 512, 'maximum': 2**25},
+        keys.STRIPE_COUNT: {'type': 'count', 'minimum': 1, 'maximum': 64},
+        keys.OBJECT_MAP: {
+            'type': 'boolean',
+            'allowed': [False, True],
+            'default': True,
+            'default_from': 'volume type',
+        },
+        keys.FEATURES: {
+            'type': 'features',
+            'required': ['layering'],
+            'requires': {
+                'fast-diff': ['object-map'],
+                'object-map': ['exclusive-lock'],
+            },
+            'allowed': [
+                'exclusive-lock',
+                'fast-diff',
+                'layering',
+                'object-map',
+            ],
+            'default': ['exclusive-lock', 'layering', 'object-map'],
+            'default_from': 'Ceph configuration',
+        },
+        keys.CACHE_MODE: {
+            'type': 'word',
+            'allowed': ['none', 'writethrough', 'writeback'],
+            'fixed_at_creation': False,
+        },
+        keys.DATA_POOL: {'type': 'pool', 'settable': False},
+    }
+    for key, each in option.items():
+        option[key] = {**_BOTH, 'default': None, 'default_from': None, **each}
+    for word, change in changes.items():
+        option[f'{keys.PREFIX}{word}'].update(change)
+    return {
+        'id': f'id-of-{name}',
+        'name': name,
+        'supported': True,
+        'reason': None,
+        'require_whole_stripes': True,
+        'options': option,
+    }
+
+
+def not_offered(name: str) -> dict[str, Any]:
+    """Return what Cinder answers for a type of another driver."""
+    return {
+        'id': f'id-of-{name}',
+        'name': name,
+        'supported': False,
+        'reason': 'no back end of the volume type has RBD volume options',
+        'options': {},
+    }
+
+
+class Refused(Exception):
+    """An answer that isn't 2xx."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Cloud:
+    """What there is, what was asked, what is to go wrong.
+
+    :ivar types: what each type offers, in Cinder's words
+    :ivar faults: exceptions to raise, by the start of "METHOD path"
+    :ivar asked: each request as "METHOD path"
+    :ivar timeouts: the time limit of each request
+    """
+
+    def __init__(self) -> None:
+        self.types: list[dict[str, Any]] = [
+            offered('rbd'),
+            not_offered('lvm'),
+        ]
+        self.volumes: dict[str, dict[str, Any]] = {}
+        self.snapshots: dict[str, dict[str, Any]] = {}
+        self.servers: dict[str, dict[str, Any]] = {}
+        self.images: list[dict[str, Any]] = []
+        self.default_type: str | None = 'rbd'
+        self.faults: dict[str, Exception] = {}
+        self.asked: list[str] = []
+        self.timeouts: dict[str, Any] = {}
+
+    def add_volume(self, ident: str, **changes: Any) -> dict[str, Any]:
+        """Add a volume."""
+        self.volumes[ident] = {
+            'id': ident,
+            'name': f'name-of-{ident}',
+            'description': '',
+            'size': 1,
+            'status': 'available',
+            'volume_type': 'rbd',
+            'metadata': {},
+            'attachments': [],
+            'multiattach': False,
+            'bootable': 'false',
+            'encrypted': False,
+            'availability_zone': 'nova',
+            'created_at': '2026-01-01T00:00:00.000000',
+            'group_id': None,
+            f'{ALIAS}:object_size': 2**23,
+            f'{ALIAS}:stripe_unit': 2**16,
+            f'{ALIAS}:stripe_count': 8,
+            f'{ALIAS}:features': ['layering', 'striping'],
+            f'{ALIAS}:data_pool': None,
+            f'{ALIAS}:cache_modes': {},
+            **changes,
+        }
+        return self.volumes[ident]
+
+    def send(
+        self, adapter: Any, request: Any, **kwargs: Any
+    ) -> requests.Response:
+        """Answer a request, in place of an adapter of `requests`."""
+        url = parse.urlsplit(request.url)
+        what = f'{request.method} {url.path}'
+        self.asked.append(what)
+        self.timeouts[what] = kwargs.get('timeout')
+        for start, error in self.faults.items():
+            if what.startswith(start) and not isinstance(error, Refused):
+                raise error
+        response = requests.Response()
+        response.request = request
+        response.url = request.url
+        response.headers['Content-Type'] = 'application/json'
+        response.headers['X-Subject-Token'] = 't'
+        try:
+            for start, error in self.faults.items():
+                if what.startswith(start):
+                    raise error
+            body = json.loads(request.body) if request.body else {}
+            found = self._answer(what, body)
+            response.status_code = 200
+        except Refused as error:
+            response.status_code = error.status
+            found = {'badRequest': {'message': str(error)}}
+        response._content = json.dumps(found).encode()
+        return response
+
+    def _answer(self, what: str, body: Any) -> Any:
+        for pattern, answer in _ROUTES:
+            if match := re.fullmatch(pattern, what):
+                return answer(self, body, **match.groupdict())
+        raise AssertionError(f'the fake cloud has no {what}')
+
+    # Cinder
+
+    def _type_list(self, body: Any) -> Any:
+        return {
+            'volume_types': [
+                {
+                    'id': each['id'],
+                    'name': each['name'],
+                    'extra_specs': {},
+                    'description': '',
+                }
+                for each in self.types
+            ]
+        }
+
+    def _type_default(self, body: Any) -> Any:
+        if self.default_type is None:
+            raise Refused(404, 'no default type')
+        name = self.default_type
+        return {'volume_type': {'id': f'id-of-{name}', 'name': name}}
+
+    def _create(self, body: Any) -> Any:
+        wanted = body['volume']
+        _check(wanted['metadata'])
+        made = self.add_volume(
+            f'new-{len(self.volumes)}',
+            **{
+                key: wanted[key]
+                for key in ('size', 'name', 'metadata', 'volume_type')
+            },
+        )
+        return {'volume': made}
+
+    def _volume(self, body: Any, ident: str) -> Any:
+        if ident not in self.volumes:
+            raise Refused(404, f'no volume {ident}')
+        return {'volume': self.volumes[ident]}
+
+    def _set_metadata(self, body: Any, ident: str) -> Any:
+        _check(body['metadata'])
+        self.volumes[ident]['metadata'].update(body['metadata'])
+        return {'metadata': self.volumes[ident]['metadata']}
+
+    def _delete_metadata(self, body: Any, ident: str, key: str) -> Any:
+        del self.volumes[ident]['metadata'][parse.unquote(key)]
+        return {}
+
+    def _limits(self, body: Any) -> Any:
+        names = ('Gigabytes', 'Volumes', 'Snapshots')
+        return {
+            'limits': {
+                'rate': [],
+                'absolute': {
+                    **{f'maxTotal{name}': 1000 for name in names},
+                    'maxTotalVolumeGigabytes': 1000,
+                    **{f'total{name}Used': 0 for name in names},
+                },
+            }
+        }
+
+    # Nova
+
+    def _attach(self, body: Any, ident: str) -> Any:
+        volume = self.volumes[body['volumeAttachment']['volumeId']]
+        volume['status'] = 'in-use'
+        return {
+            'volumeAttachment': {
+                'id': volume['id'],
+                'volumeId': volume['id'],
+                'serverId': ident,
+                'device': '/dev/vdb',
+            }
+        }
+
+
+def _check(metadata: Mapping[str, str]) -> None:
+    """Refuse as Cinder's extension does."""
+    try:
+        options.parse(
+            metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+        )
+    except errors.OptionError as error:
+        raise Refused(400, f'RBD volume option refused: {error}') from error
+
+
+def _fixed(answer: Any) -> Callable[..., Any]:
+    return lambda cloud, body, **found: answer
+
+
+_KEYSTONE = {
+    'id': 'v3.14',
+    'status': 'stable',
+    'links': [{'rel': 'self', 'href': 'http://keystone.example/v3/'}],
+}
+_NOVA = {
+    'id': 'v2.1',
+    'status': 'CURRENT',
+    'version': '2.100',
+    'min_version': '2.1',
+    'links': [{'rel': 'self', 'href': NOVA}],
+}
+_TOKEN = {
+    'methods': ['token'],
+    'expires_at': '2999-01-01T00:00:00.000000Z',
+    'issued_at': '2026-01-01T00:00:00.000000Z',
+    'user': {'id': 'u', 'name': 'u', 'domain': {'id': 'd', 'name': 'd'}},
+    'project': {'id': 'p', 'name': 'p', 'domain': {'id': 'd', 'name': 'd'}},
+    'roles': [],
+    'catalog': [],
+}
+_P = '/v3/p'
+_ROUTES: list[tuple[str, Callable[..., Any]]] = [
+    (r'GET /', _fixed(_VERSIONS)),
+    (r'GET /v3/?', _fixed({'version': _KEYSTONE})),
+    (r'POST /v3/auth/tokens', _fixed({'token': _TOKEN})),
+    (r'GET /v2.1/?', _fixed({'version': _NOVA})),
+    (
+        rf'GET {_P}/os-rbd-volume-options',
+        lambda cloud, body: {'volume_types': cloud.types},
+    ),
+    (rf'GET {_P}/types', Cloud._type_list),
+    (rf'GET {_P}/types/default', Cloud._type_default),
+    (rf'GET {_P}/extensions', _fixed({'extensions': []})),
+    (rf'GET {_P}/limits', Cloud._limits),
+    (rf'GET {_P}/groups/detail', _fixed({'groups': []})),
+    (
+        rf'GET {_P}/snapshots/detail',
+        lambda cloud, body: {'snapshots': list(cloud.snapshots.values())},
+    ),
+    (
+        rf'GET {_P}/snapshots/(?P<ident>[^/]+)',
+        lambda cloud, body, ident: {'snapshot': cloud.snapshots[ident]},
+    ),
+    (
+        rf'GET {_P}/volumes/detail',
+        lambda cloud, body: {'volumes': list(cloud.volumes.values())},
+    ),
+    (rf'GET {_P}/os-volume-transfer/detail', _fixed({'transfers': []})),
+    (rf'GET {_P}/messages', _fixed({'messages': []})),
+    (rf'POST {_P}/volumes', Cloud._create),
+    (rf'GET {_P}/volumes/(?P<ident>[^/]+)', Cloud._volume),
+    (rf'POST {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._set_metadata),
+    (
+        rf'DELETE {_P}/volumes/(?P<ident>[^/]+)/metadata/(?P<key>[^/]+)',
+        Cloud._delete_metadata,
+    ),
+    (
+        r'GET /v2.1/servers/detail',
+        lambda cloud, body: {'servers': list(cloud.servers.values())},
+    ),
+    (
+        r'GET /v2.1/servers/(?P<ident>[^/]+)',
+        lambda cloud, body, ident: {'server': cloud.servers[ident]},
+    ),
+    (
+        r'POST /v2.1/servers/(?P<ident>[^/]+)/os-volume_attachments',
+        Cloud._attach,
+    ),
+    (r'GET /v2.1/extensions', _fixed({'extensions': []})),
+    (r'GET /v2/images', lambda cloud, body: {'images': cloud.images}),
+    (
+        r'GET /v2/schemas/image',
+        _fixed({'name': 'image', 'properties': {'id': {'type': 'string'}}}),
+    ),
+]

@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tests that ask Horizon's pages, with a fake cloud behind its clients."""
+
+import datetime
+import types
+from typing import Any
+from unittest import mock
+
+from django import test
+from django.contrib.auth import models
+from django.core import cache
+from openstack_auth import user as auth_user
+from openstack_auth import utils as auth_utils
+from openstack_dashboard import context_processors
+import requests.adapters
+
+from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
+
+_SERVICES = {
+    'volumev3': fake_cloud.CINDER,
+    'compute': fake_cloud.NOVA,
+    'image': fake_cloud.GLANCE,
+    'identity': 'http://keystone.example/v3',
+}
+
+
+def _catalog() -> list[dict[str, Any]]:
+    return [
+        {
+            'type': service,
+            'name': service,
+            'endpoints': [
+                {
+                    'interface': each,
+                    'region': 'r',
+                    'region_id': 'r',
+                    'url': url,
+                }
+                for each in ('public', 'internal', 'admin')
+            ],
+        }
+        for service, url in _SERVICES.items()
+    ]
+
+
+def _later() -> datetime.datetime:
+    now = datetime.datetime.now(tz=datetime.timezone.utc)
+    return now + datetime.timedelta(hours=1)
+
+
+class HorizonTestCase(base.TestCase):
+    """Has a browser without scripts, ``self.client``, and ``self.cloud``."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        cache.cache.clear()
+        self.cloud = fake_cloud.Cloud()
+        self.patch(requests.adapters.HTTPAdapter, 'send', self._send)
+        self.login('member')
+        self.patch(
+            context_processors,
+            'openstack',
+            lambda request: {
+                'JS_CATALOG': 'horizon',
+                'authorized_tenants': [],
+            },
+        )
+        self.client = test.Client(
+            HTTP_X_REQUESTED_WITH='XMLHttpRequest',
+            raise_request_exception=True,
+        )
+
+    def patch(self, target: Any, name: str, replacement: Any) -> None:
+        """Replace an attribute until the test ends."""
+        patcher = mock.patch.object(target, name, replacement)
+        patcher.start()
+        self.addCleanup(patcher.stop)
+
+    def _send(self, request: Any, **kwargs: Any) -> requests.Response:
+        return self.cloud.send(None, request, **kwargs)
+
+    def check_done(self, response: Any) -> None:
+        """Check that a form was taken: its page goes on elsewhere."""
+        self.assertEqual(200, response.status_code)
+        shown = response.context and response.context['form'].errors
+        self.assertIn('X-Horizon-Location', response.headers, str(shown))
+
+    def logout(self) -> None:
+        """Be nobody."""
+        self.patch(
+            auth_utils, 'get_user', lambda request: models.AnonymousUser()
+        )
+
+    def login(self, *roles: str, user: str = 'u') -> None:
+        """Be a user with roles."""
+
+        def get_user(request: Any) -> Any:
+            token = types.SimpleNamespace(
+                id='t', expires=_later(), project={'domain_id': 'default'}
+            )
+            found = auth_user.User(
+                id=user,
+                token=token,
+                user=user,
+                domain_id='default',
+                user_domain_id='default',
+                tenant_id='p',
+                tenant_name='p',
+                service_catalog=_catalog(),
+                roles=[{'id': role, 'name': role} for role in roles],
+                enabled=True,
+                authorized_tenants=[],
+                endpoint=_SERVICES['identity'],
+                services_region='r',
+            )
+            found._is_system_user = False
+            return found
+
+        self.patch(auth_utils, 'get_user', get_user)

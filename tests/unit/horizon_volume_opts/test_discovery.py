@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What volume types offer, asked of a fake Cinder by Horizon's client."""
+
+from typing import Any
+from unittest import mock
+
+from django import test
+from django.core import cache
+from django.test import utils
+from openstack_auth import utils as auth_utils
+import requests.exceptions
+
+from horizon_volume_opts import discovery
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+_ASK = 'GET /v3/p/os-rbd-volume-options'
+
+
+class ByTypeTestCase(horizon_case.HorizonTestCase):
+    def request(self) -> Any:
+        request = test.RequestFactory().get('/')
+        request.user = auth_utils.get_user(request)
+        request.session = {}
+        return request
+
+    def asked(self) -> int:
+        return self.cloud.asked.count(_ASK)
+
+    def test_offers_by_name(self) -> None:
+        found = discovery.by_type(self.request())
+        self.assertEqual({'rbd', 'lvm'}, set(found))
+        self.assertIn('rbd:object_size', found['rbd'].settable)
+        self.assertEqual(frozenset(), found['lvm'].settable)
+
+    def test_kept_for_the_same_user(self) -> None:
+        for _ in range(3):
+            discovery.by_type(self.request())
+        self.assertEqual(1, self.asked())
+
+    def test_not_kept_for_others(self) -> None:
+        discovery.by_type(self.request())
+        self.login('member', user='somebody else')
+        discovery.by_type(self.request())
+        self.login('member', 'admin')
+        discovery.by_type(self.request())
+        self.assertEqual(3, self.asked())
+
+    def test_kept_as_long_as_set(self) -> None:
+        with (
+            utils.override_settings(RBD_VOLUME_OPTIONS={'discovery_cache': 7}),
+            mock.patch.object(cache.cache, 'set', autospec=True) as kept,
+        ):
+            discovery.by_type(self.request())
+        self.assertEqual(7, kept.call_args.args[-1])
+
+    def test_asked_anew_for_a_type_that_the_answer_lacks(self) -> None:
+        discovery.by_type(self.request(), ['rbd'])
+        self.cloud.types.append(fake_cloud.offered('new'))
+        self.assertIn('new', discovery.by_type(self.request(), ['new']))
+        discovery.by_type(self.request(), ['new', 'rbd'])
+        self.assertEqual(2, self.asked())
+
+    def test_of_one_type(self) -> None:
+        offer = discovery.of_type(self.request(), 'rbd')
+        self.assertEqual('rbd', offer and offer.name)
+        self.assertIsNone(discovery.of_type(self.request(), 'private'))
+        self.assertIsNone(discovery.of_type(self.request(), None))
+
+    def test_waits_no_longer_than_set(self) -> None:
+        discovery.by_type(self.request())
+        self.assertEqual(3, self.cloud.timeouts[_ASK])
+
+    def test_a_cinder_that_does_not_answer(self) -> None:
+        for fault in (
+            requests.exceptions.ReadTimeout('slow'),
+            requests.exceptions.ConnectionError('nobody there'),
+            fake_cloud.Refused(503, 'no back end has reported'),
+            fake_cloud.Refused(500, 'oops'),
+        ):
+            cache.cache.clear()
+            self.cloud.asked.clear()
+            self.cloud.faults = {_ASK: fault}
+            for _ in range(2):
+                self.assertRaises(
+                    discovery.Unavailable, discovery.by_type, self.request()
+                )
+            # Nobody waits again for what has just not answered.
+            self.assertEqual(1, self.asked())
+        self.assertIn('forms go without', self.log.output)
+
+    def test_an_answer_of_something_else(self) -> None:
+        self.cloud.types = None  # type: ignore[assignment]
+        self.assertRaises(
+            discovery.Unavailable, discovery.by_type, self.request()
+        )
+
+    def test_a_cinder_without_the_extension(self) -> None:
+        for status in (404, 403):
+            cache.cache.clear()
+            self.cloud.faults = {_ASK: fake_cloud.Refused(status, 'no')}
+            self.assertEqual({}, discovery.by_type(self.request(), ['rbd']))

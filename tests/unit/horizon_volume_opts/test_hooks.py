@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The list of hooks and how it is run."""
+
+from django.utils import module_loading
+
+from horizon_volume_opts import hooks
+from tests.unit import base
+
+ran: list[str] = []
+
+
+def good() -> None:
+    """Stand for a hook."""
+    ran.append('good')
+
+
+def bad() -> None:
+    """Stand for a hook that meets a Horizon it doesn't know."""
+    raise AttributeError('no such view')
+
+
+class RunTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        ran.clear()
+
+    def test_each_listed_hook_is_there(self) -> None:
+        for name in hooks.HOOKS:
+            self.assertTrue(callable(module_loading.import_string(name)))
+
+    def test_one_that_fails_keeps_no_other_from_running(self) -> None:
+        hooks.run([f'{__name__}.bad', f'{__name__}.none', f'{__name__}.good'])
+        self.assertEqual(['good'], ran)
+        self.assertIn(f'{__name__}.bad failed', self.log.output)
+        self.assertIn('no such view', self.log.output)
+        self.assertIn(f'{__name__}.none failed', self.log.output)

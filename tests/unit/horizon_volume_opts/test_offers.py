@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a type offers, and what is checked by it."""
+
+from typing import Any
+
+import ddt
+
+from horizon_volume_opts import offers
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import sizes
+from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
+
+
+def _offer(**changes: Any) -> offers.Offer:
+    return offers.Offer.of(fake_cloud.offered('rbd', **changes))
+
+
+@ddt.ddt
+class OfferTestCase(base.TestCase):
+    def test_of_another_driver(self) -> None:
+        offer = offers.Offer.of(fake_cloud.not_offered('lvm'))
+        self.assertEqual(frozenset(), offer.settable)
+        self.assertIsNone(offer.default('rbd:object_size'))
+        self.assertEqual((), offer.cache_modes)
+
+    def test_what_may_be_set(self) -> None:
+        offer = _offer(object_size={'settable': False})
+        self.assertNotIn('rbd:object_size', offer.settable)
+        self.assertNotIn('rbd:data_pool', offer.settable)
+        self.assertIn('rbd:stripe_unit', offer.settable)
+
+    def test_limits(self) -> None:
+        limits = _offer(stripe_count={'maximum': 5}).limits
+        self.assertEqual(5, limits.max_stripe_count)
+        self.assertNotIn(cache_modes.CacheMode.UNSAFE, limits.cache_modes)
+
+    @ddt.data(
+        {'rbd:object_size': '8M'},
+        {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'},
+        {'rbd:object_map': 'false'},
+        {'rbd:features': 'layering'},
+        {'rbd:cache_mode': 'writeback'},
+    )
+    def test_accepted(self, metadata: dict[str, str]) -> None:
+        _offer().check(metadata, sizes.GIB)
+
+    @ddt.data(
+        ({'rbd:object_size': '3M'}, 'rbd:object_size', 'power of two'),
+        ({'rbd:stripe_unit': '64K'}, 'rbd:stripe_unit', 'without'),
+        (
+            {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'},
+            'rbd:stripe_unit',
+            'not a factor of the object size, 4 MiB',
+        ),
+        (
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '65'},
+            'rbd:stripe_count',
+            'more than this backend',
+        ),
+        (
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
+            'rbd:stripe_count',
+            'no multiple',
+        ),
+        ({'rbd:features': 'layering,object-map'}, 'rbd:features', 'requires'),
+        (
+            {'rbd:features': 'deep-flatten,layering'},
+            'rbd:features',
+            'not for this volume type: deep-flatten',
+        ),
+        ({'rbd:cache_mode': 'directsync'}, 'rbd:cache_mode', 'not allowed'),
+        ({'rbd:data_pool': 'p'}, 'rbd:data_pool', 'not a key of volume'),
+    )
+    @ddt.unpack
+    def test_refused(
+        self, metadata: dict[str, str], key: str, words: str
+    ) -> None:
+        error = self.assertRaises(
+            errors.OptionError, _offer().check, metadata, sizes.GIB
+        )
+        self.assertEqual(key, error.key)
+        self.assertIn(words, str(error))
+
+    def test_not_for_this_user(self) -> None:
+        offer = _offer(object_size={'settable': False})
+        error = self.assertRaises(
+            errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
+        )
+        self.assertIn('not for tenants', str(error))
+
+    def test_of_a_type_that_offers_nothing(self) -> None:
+        offer = offers.Offer.of(fake_cloud.not_offered('lvm'))
+        offer.check({}, sizes.GIB)
+        error = self.assertRaises(
+            errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
+        )
+        self.assertIn('no back end of the volume type', str(error))
+
+    def test_a_map_that_a_shared_type_can_not_have(self) -> None:
+        offer = _offer(object_map={'allowed': [False]})
+        offer.check({'rbd:object_map': 'no'}, sizes.GIB)
+        error = self.assertRaises(
+            errors.OptionError, offer.check, {'rbd:object_map': 'true'}, None
+        )
+        self.assertEqual('rbd:object_map', error.key)
+
+    def test_sizes_are_not_checked_where_there_is_none(self) -> None:
+        _offer().check(
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}, None
+        )
+
+    def test_a_source_comes_before_the_back_end(self) -> None:
+        source = plan.ImageState(layout.ImageLayout(2**20), frozenset())
+        asked = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
+        _offer().check(asked, sizes.GIB)
+        error = self.assertRaises(
+            errors.OptionError, _offer().check, asked, sizes.GIB, source
+        )
+        self.assertIn('1 MiB', str(error))
+
+    def test_the_type_comes_before_a_source(self) -> None:
+        source = plan.ImageState(layout.ImageLayout(2**20), frozenset())
+        offer = _offer(object_size={'default_from': 'volume type'})
+        offer.check(
+            {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'},
+            sizes.GIB,
+            source,
+        )
+
+    def test_the_map_of_a_huge_volume(self) -> None:
+        asked = {'rbd:object_size': '4K'}
+        error = self.assertRaises(
+            errors.OptionError, _offer().check, asked, 1024 * sizes.GIB
+        )
+        self.assertEqual('rbd:object_map', error.key)
+        _offer(object_map={'default': False}).check(asked, 1024 * sizes.GIB)

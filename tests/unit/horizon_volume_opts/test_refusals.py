@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Refusals, in the words that Cinder's extension has for them."""
+
+from cinderclient import exceptions
+
+from horizon_volume_opts import refusals
+from rbd_volume_options import errors
+from tests.unit import base
+
+
+class ReadTestCase(base.TestCase):
+    def test_bad_request(self) -> None:
+        text = (
+            "RBD volume option refused: rbd:object_size = '3M' (volume "
+            'metadata): not a power of two; allowed: a power of two'
+        )
+        self.assertEqual(
+            refusals.Refusal('rbd:object_size', text.partition(' = ')[2]),
+            refusals.read(exceptions.BadRequest(400, text)),
+        )
+
+    def test_forbidden(self) -> None:
+        text = (
+            'Policy does not allow volume_extension:rbd_volume_options:'
+            'set_layout, which rbd:object_size needs.'
+        )
+        found = refusals.read(exceptions.Forbidden(403, text))
+        self.assertEqual(refusals.Refusal('rbd:object_size', text), found)
+
+    def test_try_again_later(self) -> None:
+        found = refusals.read(exceptions.ClientException(503, 'in a minute'))
+        self.assertEqual(refusals.Refusal(None, 'in a minute'), found)
+
+    def test_of_others(self) -> None:
+        for error in (
+            exceptions.BadRequest(400, 'Invalid volume type'),
+            exceptions.Forbidden(403, 'no'),
+            exceptions.OverLimit(413, 'quota'),
+            exceptions.ClientException(500),
+        ):
+            self.assertIsNone(refusals.read(error))
+
+
+class OfErrorTestCase(base.TestCase):
+    def test_has_value_reason_and_what_is_allowed(self) -> None:
+        error = errors.OptionError('rbd:x', 'v', 'is wrong', 'w')
+        self.assertEqual(
+            refusals.Refusal('rbd:x', "'v': is wrong; allowed: w"),
+            refusals.of_error(error),
+        )

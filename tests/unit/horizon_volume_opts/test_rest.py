@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What pages' scripts ask, over Horizon's own routes."""
+
+import json
+from typing import Any
+
+from django import test
+from django import urls
+from openstack_auth import utils as auth_utils
+import requests.exceptions
+
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+_BASE = '/api/rbd_volume_options'
+
+
+class RestTestCase(horizon_case.HorizonTestCase):
+    """Asks without Django's client, which Horizon's responses don't fit."""
+
+    def ask(self, path: str) -> tuple[int, Any]:
+        """Return status and answer of a GET request."""
+        request = test.RequestFactory().get(
+            path, headers={'X-Requested-With': 'XMLHttpRequest'}
+        )
+        request.user = auth_utils.get_user(request)
+        found = urls.resolve(request.path)
+        response = found.func(request, *found.args, **found.kwargs)
+        return response.status_code, json.loads(response.content)
+
+
+class TypesTestCase(RestTestCase):
+    def test_what_each_type_offers(self) -> None:
+        status, found = self.ask(f'{_BASE}/types/')
+        self.assertEqual(200, status)
+        self.assertEqual({'rbd', 'lvm'}, set(found))
+        self.assertIsNone(found['rbd']['reason'])
+        self.assertIn('no back end', found['lvm']['reason'])
+        self.assertEqual(
+            fake_cloud.offered('rbd')['options'], found['rbd']['options']
+        )
+
+    def test_type_that_is_newer_than_the_answer_kept(self) -> None:
+        for path in ('types/', 'types/?named=rbd', 'types/?named=new'):
+            self.ask(f'{_BASE}/{path}')
+        # Once at first, and once for the type that the answer lacks.
+        self.assertEqual(2, len(self.cloud.asked))
+
+    def test_nobody_can_tell(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        status, _answer = self.ask(f'{_BASE}/types/')
+        self.assertEqual(503, status)
+
+    def test_only_who_is_logged_in(self) -> None:
+        self.logout()
+        for path in ('types/', 'sources/volume/v/'):
+            status, _answer = self.ask(f'{_BASE}/{path}')
+            self.assertEqual(401, status)
+        self.assertEqual([], self.cloud.asked)
+
+
+class SourceTestCase(RestTestCase):
+    def test_volume(self) -> None:
+        self.cloud.add_volume('v', volume_type='a "type"')
+        _status, found = self.ask(f'{_BASE}/sources/volume/v/')
+        self.assertEqual('a "type"', found['volume_type'])
+        self.assertEqual(
+            {
+                'object_size': 2**23,
+                'stripe_unit': 2**16,
+                'stripe_count': 8,
+                'features': ['layering', 'striping'],
+            },
+            found['made'],
+        )
+
+    def test_snapshot_stands_for_its_volume(self) -> None:
+        self.cloud.add_volume('v', volume_type='fast')
+        self.cloud.snapshots['s'] = {'id': 's', 'volume_id': 'v', 'size': 1}
+        _status, found = self.ask(f'{_BASE}/sources/snapshot/s/')
+        self.assertEqual('fast', found['volume_type'])
+
+    def test_nothing_recorded(self) -> None:
+        self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:object_size': None})
+        _status, found = self.ask(f'{_BASE}/sources/volume/v/')
+        self.assertIsNone(found['made'])
+
+    def test_not_there(self) -> None:
+        status, _answer = self.ask(f'{_BASE}/sources/volume/none/')
+        self.assertEqual(404, status)
+
+    def test_no_other_kind(self) -> None:
+        self.assertRaises(
+            urls.Resolver404, self.ask, f'{_BASE}/sources/secret/v/'
+        )

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What forms say."""
+
+import ddt
+
+from horizon_volume_opts import wording
+from rbd_volume_options import cache_modes
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from tests.unit import base
+
+
+@ddt.ddt
+class WordingTestCase(base.TestCase):
+    def test_each_key_has_a_label_and_a_line(self) -> None:
+        self.assertEqual(set(keys.VOLUME_KEYS), set(wording.LABELS))
+        self.assertEqual(set(keys.VOLUME_KEYS), set(wording.HINTS))
+
+    def test_each_feature_and_mode_has_a_line(self) -> None:
+        self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))
+        self.assertEqual(set(cache_modes.CacheMode), set(wording.CACHE_MODES))
+
+    @ddt.data(512, 4096, 2**16, 2**20, 2**25)
+    def test_size_is_read_as_what_it_says(self, number: int) -> None:
+        self.assertEqual(
+            number, layout.parse_stripe_unit(wording.size(number))
+        )
+
+    def test_short(self) -> None:
+        self.assertEqual(
+            ['512', '4K', '1M'],
+            [wording.size(n) for n in (512, 4096, 2**20)],
+        )
+
+    @ddt.data(
+        (None, None, 'Default'),
+        ('none', None, 'Default: none'),
+        ('none', 'volume type', 'Default: none (set by the volume type)'),
+    )
+    @ddt.unpack
+    def test_default(
+        self, value: str | None, origin: str | None, text: str
+    ) -> None:
+        self.assertEqual(text, wording.default(value, origin))

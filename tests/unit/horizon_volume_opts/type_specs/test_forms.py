@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Extra specs through stock Horizon's pages, with our forms."""
+
+import html
+import re
+from typing import Any
+from unittest import mock
+
+from cinderclient import exceptions as cinder_exceptions
+import ddt
+from django.urls import reverse
+from openstack_dashboard import api
+from openstack_dashboard.test import helpers
+
+_TYPE = 'a-type'
+_NAME = re.compile(r' name="(\w+)"')
+
+
+class FakeType:
+    """A volume type that keeps its extra specs."""
+
+    def __init__(self) -> None:
+        self.name = 'gold'
+        self.id = _TYPE
+        self.specs: dict[str, str] = {}
+        self.requests: list[dict[str, str]] = []
+        self.refuses: Exception | None = None
+
+    def get_keys(self) -> dict[str, str]:
+        """Return the extra specs."""
+        return dict(self.specs)
+
+    def set_keys(self, specs: dict[str, str]) -> None:
+        """Set some, in one request."""
+        if self.refuses:
+            raise self.refuses
+        self.requests.append(specs)
+        self.specs.update(specs)
+
+
+class PagesTestCase(helpers.BaseAdminViewTests):
+    def setUp(self) -> None:
+        super().setUp()
+        self.type = FakeType()
+        client = mock.Mock(spec_set=['volume_types'])
+        client.volume_types.get.return_value = self.type
+        patch = mock.patch.object(
+            api.cinder, 'cinderclient', autospec=True, return_value=client
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def post(self, page: str, *args: str, **data: str) -> Any:
+        where = f'horizon:admin:volume_types:extras:{page}'
+        path = reverse(where, args=(_TYPE, *args))
+        return self.client.post(path, data)
+
+    def create(self, key: str, value: str, partner: str = '') -> Any:
+        return self.post('create', key=key, value=value, partner=partner)
+
+    def edit(self, key: str, value: str) -> Any:
+        return self.post('edit', key, value=value)
+
+    def check_refused(self, response: Any, field: str, words: str) -> None:
+        self.assertEqual(200, response.status_code)
+        page = html.unescape(response.content.decode())
+        groups = page.split('class="form-group')[1:]
+        refused = {
+            _NAME.findall(group)[0]: group
+            for group in groups
+            if group.startswith(' has-error')
+        }
+        self.assertEqual([field] if field else [], list(refused))
+        self.assertIn(words, refused.get(field, page))
+        self.assertEqual([], self.type.requests)
+
+
+@ddt.ddt
+class CreateTestCase(PagesTestCase):
+    @ddt.data(
+        ('rbd:object_size', '4M'),
+        ('rbd:features', 'layering,exclusive-lock'),
+        ('rbd:tenant_options', 'rbd:cache_mode'),
+        # Somebody else's: as stock takes it.
+        ('volume_backend_name', 'anything'),
+        ('capabilities:rbd_volume_options', '<is> True'),
+    )
+    @ddt.unpack
+    def test_is_saved(self, key: str, value: str) -> None:
+        self.create(key, value)
+        self.assertEqual([{key: value}], self.type.requests)
+
+    def test_a_pair_in_one_request(self) -> None:
+        self.create('rbd:stripe_count', '8', '64K')
+        self.assertEqual(
+            [{'rbd:stripe_count': '8', 'rbd:stripe_unit': '64K'}],
+            self.type.requests,
+        )
+
+    @ddt.data(
+        ('rbd:object_size', '3M', '', 'value', 'a power of two'),
+        ('rbd:stripe_size', '3M', '', 'key', 'unknown key'),
+        ('rbd:stripe_unit', '64K', '', 'partner', 'rbd:stripe_count'),
+        ('rbd:stripe_count', '8', '', 'partner', 'rbd:stripe_unit'),
+        ('rbd:stripe_unit', '64K', 'x', 'partner', 'not a count'),
+        ('rbd:stripe_unit', '65K', '8', 'value', 'a power of two'),
+        ('rbd:cache_mode', 'fast', '', 'value', 'writeback'),
+        ('rbd:object_size', '4M', '8', 'partner', 'striping key'),
+        ('somebody:else', 'x', '8', 'partner', 'striping key'),
+    )
+    @ddt.unpack
+    def test_stands_at_its_field(
+        self, key: str, value: str, partner: str, field: str, words: str
+    ) -> None:
+        response = self.create(key, value, partner)
+        self.check_refused(response, field, words)
+        # Nothing that was typed is lost.
+        self.assertContains(response, f'value="{value}"')
+
+    def test_what_the_type_has_counts(self) -> None:
+        self.type.specs['rbd:features'] = 'layering'
+        response = self.create('rbd:object_map', 'true')
+        self.check_refused(response, 'value', 'contradicts rbd:features')
+
+    def test_a_key_that_is_there(self) -> None:
+        self.type.specs['rbd:object_size'] = '4M'
+        response = self.create('rbd:object_size', '8M')
+        self.check_refused(response, '', 'already exists')
+
+    def test_what_cinder_refuses(self) -> None:
+        self.type.refuses = cinder_exceptions.BadRequest(400, 'no back end')
+        response = self.create('rbd:object_size', '4M')
+        self.check_refused(response, 'value', 'no back end')
+
+    def test_what_cinder_refuses_of_the_partner(self) -> None:
+        text = "refused: rbd:stripe_count = '99': more than allowed"
+        self.type.refuses = cinder_exceptions.BadRequest(400, text)
+        response = self.create('rbd:stripe_unit', '64K', '99')
+        self.check_refused(response, 'partner', 'more than allowed')
+
+    def test_another_driver_may_call_its_keys_as_it_likes(self) -> None:
+        self.type.specs['rbd:unknown'] = 'x'
+        self.create('volume_backend_name', 'ceph')
+        self.assertEqual(1, len(self.type.requests))
+
+
+@ddt.ddt
+class EditTestCase(PagesTestCase):
+    def test_is_saved(self) -> None:
+        self.type.specs.update(
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
+        )
+        self.edit('rbd:stripe_count', '16')
+        self.assertEqual([{'rbd:stripe_count': '16'}], self.type.requests)
+
+    def test_somebody_elses(self) -> None:
+        self.edit('volume_backend_name', 'x')
+        self.assertEqual([{'volume_backend_name': 'x'}], self.type.requests)
+
+    @ddt.data(
+        ('rbd:object_size', '3M', 'a power of two'),
+        ('rbd:unknown', 'x', 'unknown key'),
+    )
+    @ddt.unpack
+    def test_stands_at_its_field(
+        self, key: str, value: str, words: str
+    ) -> None:
+        self.type.specs[key] = '4M'
+        self.check_refused(self.edit(key, value), 'value', words)
+
+    def test_what_is_allowed_is_told(self) -> None:
+        self.type.specs['rbd:cache_mode'] = 'none'
+        path = reverse(
+            'horizon:admin:volume_types:extras:edit',
+            args=(_TYPE, 'rbd:cache_mode'),
+        )
+        response = self.client.get(path)
+        self.assertContains(response, '<option value="writeback">')
+        self.assertContains(response, 'Cache mode of attachments. Allowed: ')

@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What operators are told agrees with the rules."""
+
+import ddt
+
+from horizon_volume_opts.type_specs import guide
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from tests.unit import base
+
+
+@ddt.ddt
+class GuideTestCase(base.TestCase):
+    def test_every_key_of_a_volume_type_and_no_other(self) -> None:
+        wanted = {
+            key.name
+            for key in keys.KEYS.values()
+            if keys.Scope.TYPE in key.scopes
+        }
+        self.assertEqual(wanted, set(guide.ENTRIES))
+
+    @ddt.data(*guide.ENTRIES)
+    def test_each_choice_is_one(self, key: str) -> None:
+        other = guide.partner(key)
+        for choice in guide.ENTRIES[key].choices:
+            specs = {key: choice}
+            if other:
+                specs[other] = guide.ENTRIES[other].choices[0]
+            options.parse(specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+
+    def test_allowed_is_what_refusals_say(self) -> None:
+        entries = guide.ENTRIES
+        self.assertEqual(
+            layout.OBJECT_SIZE_ALLOWED, entries[keys.OBJECT_SIZE].allowed
+        )
+        self.assertEqual(
+            layout.STRIPE_UNIT_ALLOWED, entries[keys.STRIPE_UNIT].allowed
+        )
+        self.assertIn('exclusive-lock', entries[keys.FEATURES].allowed)
+
+    def test_a_pair(self) -> None:
+        self.assertEqual(keys.STRIPE_COUNT, guide.partner(keys.STRIPE_UNIT))
+        self.assertEqual(keys.STRIPE_UNIT, guide.partner(keys.STRIPE_COUNT))
+        self.assertIsNone(guide.partner(keys.OBJECT_SIZE))

@@ -1,0 +1,28 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Stock's views use our forms."""
+
+from openstack_dashboard.dashboards.admin.volume_types.extras import views
+
+from horizon_volume_opts import hooks
+from horizon_volume_opts.type_specs import forms
+from horizon_volume_opts.type_specs import hook
+from tests.unit import base
+
+
+class UseFormsTestCase(base.TestCase):
+    def test_is_listed_and_has_run(self) -> None:
+        name = f'{hook.__name__}.{hook.use_forms.__name__}'
+        self.assertIn(name, hooks.HOOKS)
+        self.assertIs(forms.CreateExtraSpec, views.CreateView.form_class)
+        self.assertIs(forms.EditExtraSpec, views.EditView.form_class)

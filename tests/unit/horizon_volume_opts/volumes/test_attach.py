@@ -1,0 +1,219 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The form of Manage Attachments, by real Horizon views and clients."""
+
+from typing import Any
+
+from openstack_dashboard.dashboards.project.volumes import views
+import requests.exceptions
+
+from horizon_volume_opts.volumes import attach
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+URL = '/project/volumes/v/attach/'
+_KEY = 'rbd:cache_mode'
+_ATTACH = 'POST /v2.1/servers/s/os-volume_attachments'
+
+
+class AttachTestCase(horizon_case.HorizonTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.cloud.add_volume('v')
+        self.cloud.servers['s'] = {
+            'id': 's',
+            'name': 'server',
+            'status': 'ACTIVE',
+            'image': {'id': 'i'},
+        }
+
+    def page(self) -> str:
+        response = self.client.get(URL)
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def post(self, mode: str | None = None) -> Any:
+        data = {'volume_id': 'v', 'instance': 's', 'device': ''}
+        if mode is not None:
+            data['rbd_cache_mode'] = mode
+        return self.client.post(URL, data)
+
+    def modes(self) -> dict[str, str]:
+        form = self.client.get(URL).context['form']
+        return dict(form.fields[attach.FIELD].widget.choices)
+
+    def attached(self) -> bool:
+        return bool(self.volume['status'] == 'in-use')
+
+
+class ShownTestCase(AttachTestCase):
+    def test_horizon_s_view_uses_it(self) -> None:
+        self.assertIs(attach.AttachForm, views.EditAttachmentsView.form_class)
+
+    def test_modes_of_the_type_with_a_line_each(self) -> None:
+        found = self.modes()
+        self.assertEqual(
+            ['', 'none', 'writethrough', 'writeback'], list(found)
+        )
+        self.assertIn('are lost if the host fails', found['writeback'])
+        page = self.page()
+        self.assertIn('for="id_rbd_cache_mode"', page)
+        self.assertIn('aria-describedby="id_rbd_cache_mode_hint"', page)
+
+    def test_the_default_and_who_set_it(self) -> None:
+        self.assertEqual('Default', self.modes()[''])
+        self.cloud.types[0] = fake_cloud.offered(
+            'other',
+            cache_mode={'default': 'none', 'default_from': 'volume type'},
+        )
+        self.volume['volume_type'] = 'other'
+        self.assertEqual(
+            'Default: none (set by the volume type)', self.modes()['']
+        )
+
+    def test_the_volume_s_own_mode_is_chosen(self) -> None:
+        self.volume['metadata'][_KEY] = 'writeback'
+        self.assertIn('value="writeback" selected', self.page())
+
+    def test_one_that_is_no_longer_allowed_is_shown(self) -> None:
+        self.volume['metadata'][_KEY] = 'directsync'
+        self.assertIn('no longer allowed', self.modes()['directsync'])
+
+    def test_a_shared_volume_says_why_not(self) -> None:
+        self.volume['multiattach'] = True
+        page = self.page()
+        self.assertIn('Not to be chosen', page)
+        form = self.client.get(URL).context['form']
+        self.assertTrue(form.fields[attach.FIELD].disabled)
+
+    def test_stock_form_where_the_type_offers_none(self) -> None:
+        for name in ('lvm', None):
+            self.volume['volume_type'] = name
+            self.assertNotIn('rbd_', self.page())
+
+    def test_stock_form_where_the_user_may_not(self) -> None:
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd', cache_mode={'settable': False}
+        )
+        self.assertNotIn('rbd_', self.page())
+
+    def test_stock_form_with_a_notice_where_cinder_does_not_tell(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        page = self.page()
+        self.assertIn('RBD volume options are not available', page)
+        self.assertNotIn('rbd_', page)
+        self.check_done(self.post())
+        self.assertTrue(self.attached())
+
+
+class SentTestCase(AttachTestCase):
+    def asked(self, what: str) -> list[str]:
+        return [each for each in self.cloud.asked if each.startswith(what)]
+
+    def test_set_before_the_volume_is_attached(self) -> None:
+        self.check_done(self.post('writeback'))
+        self.assertEqual('writeback', self.volume['metadata'][_KEY])
+        self.assertTrue(self.attached())
+        (change,) = self.asked('POST /v3/p/volumes/v/metadata')
+        (done,) = self.asked(_ATTACH)
+        self.assertLess(
+            self.cloud.asked.index(change), self.cloud.asked.index(done)
+        )
+
+    def test_not_set_where_it_does_not_change(self) -> None:
+        self.volume['metadata'][_KEY] = 'writeback'
+        self.post('writeback')
+        self.assertEqual([], self.asked('POST /v3/p/volumes/v/metadata'))
+        self.assertTrue(self.attached())
+
+    def test_not_touched_where_there_is_no_field(self) -> None:
+        self.volume['metadata'][_KEY] = 'writeback'
+        self.volume['volume_type'] = 'lvm'
+        self.post()
+        self.assertEqual({_KEY: 'writeback'}, self.volume['metadata'])
+
+    def test_back_to_the_default(self) -> None:
+        self.volume['metadata'].update({_KEY: 'writeback', 'mine': 'kept'})
+        self.check_done(self.post(''))
+        self.assertEqual({'mine': 'kept'}, self.volume['metadata'])
+        self.assertTrue(self.attached())
+
+    def test_a_shared_volume_keeps_what_it_has(self) -> None:
+        self.volume['multiattach'] = True
+        self.post('writeback')
+        self.assertEqual({}, self.volume['metadata'])
+
+    def check_refused(self, response: Any, words: str) -> None:
+        self.assertEqual(200, response.status_code)
+        errors = response.context['form'].errors
+        self.assertEqual({'rbd_cache_mode'}, set(errors))
+        self.assertIn(words, errors['rbd_cache_mode'][0])
+        page = response.content.decode()
+        self.assertIn('id="id_rbd_cache_mode_error"', page)
+        # What was chosen is still chosen.
+        self.assertIn('<option value="s" selected', page)
+        self.assertFalse(self.attached())
+        self.assertEqual({}, self.volume['metadata'])
+
+    def test_refused_at_the_field(self) -> None:
+        self.check_refused(self.post('magic'), 'not a cache mode')
+        self.check_refused(self.post('directsync'), 'not allowed')
+
+    def test_refused_by_cinder_at_the_field(self) -> None:
+        text = "rbd:cache_mode = 'writeback': because; allowed: none"
+        for answer, words in (
+            (f'RBD volume option refused: {text}', 'because; allowed: none'),
+            ('not today', 'not today'),
+        ):
+            self.cloud.faults = {
+                'POST /v3/p/volumes/v/metadata': fake_cloud.Refused(
+                    400, answer
+                )
+            }
+            self.check_refused(self.post('writeback'), words)
+
+    def test_put_back_where_the_volume_is_not_attached(self) -> None:
+        self.cloud.faults = {_ATTACH: fake_cloud.Refused(409, 'no')}
+        for before in ({_KEY: 'none'}, {}):
+            self.volume['metadata'] = dict(before)
+            self.check_done(self.post('writeback'))
+            self.assertEqual(before, self.volume['metadata'])
+
+    def test_stays_where_only_what_came_after_failed(self) -> None:
+        def attach_and_go(cloud: Any, body: Any, ident: str) -> Any:
+            self.volume['status'] = 'reserved'
+            raise fake_cloud.Refused(500, 'too late')
+
+        self.patch(
+            fake_cloud,
+            '_ROUTES',
+            [
+                (
+                    pattern,
+                    attach_and_go if 'os-volume_att' in pattern else each,
+                )
+                for pattern, each in fake_cloud._ROUTES
+            ],
+        )
+        self.post('writeback')
+        self.assertEqual({_KEY: 'writeback'}, self.volume['metadata'])
+
+    def test_what_can_not_be_put_back_is_logged(self) -> None:
+        self.cloud.faults = {
+            _ATTACH: fake_cloud.Refused(409, 'no'),
+            'DELETE /v3/p/volumes/v/metadata': fake_cloud.Refused(500, 'oops'),
+        }
+        self.check_done(self.post('writeback'))
+        self.assertIn('keeps the cache mode', self.log.output)

@@ -1,0 +1,323 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The Create Volume form, by real Horizon views and clients."""
+
+import html
+import json
+import re
+from typing import Any
+
+import ddt
+from openstack_dashboard.dashboards.project.volumes import views
+import requests.exceptions
+
+from horizon_volume_opts.volumes import create
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+URL = '/project/volumes/create/'
+_ASK = 'GET /v3/p/os-rbd-volume-options'
+_POST = 'POST /v3/p/volumes'
+_ODD = ('SSD Fast', 'fast"x', "fast'x", 'Ümlaut <b>', 'x' * 255, '__proto__')
+
+
+class FormTestCase(horizon_case.HorizonTestCase):
+    def shown(self, query: str = '') -> str:
+        response = self.client.get(f'{URL}{query}')
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def data(self, page: str) -> Any:
+        found = re.search(r'data-rbd-offers="([^"]*)"', page)
+        return json.loads(html.unescape(found[1])) if found else None
+
+    def post(self, query: str = '', **data: Any) -> Any:
+        return self.client.post(
+            f'{URL}{query}',
+            {'name': 'n', 'type': 'rbd', 'size': '1', **data},
+        )
+
+    def made(self) -> dict[str, Any]:
+        (volume,) = (
+            each
+            for ident, each in self.cloud.volumes.items()
+            if ident.startswith('new-')
+        )
+        return volume
+
+    def check_refused(self, response: Any, field: str, words: str) -> None:
+        """Check that the form is back, with an error at a field alone."""
+        self.assertEqual(200, response.status_code)
+        form = response.context['form']
+        self.assertEqual({field}, set(form.errors))
+        self.assertIn(words, form.errors[field][0])
+        self.assertNotIn(_POST, [self.cloud.asked[-1]])
+
+
+@ddt.ddt
+class ShownTestCase(FormTestCase):
+    def test_horizon_s_view_uses_it(self) -> None:
+        self.assertIs(create.CreateForm, views.CreateView.form_class)
+
+    def test_data_for_types_that_offer_something(self) -> None:
+        found = self.data(self.shown())
+        self.assertEqual({'rbd'}, set(found))
+        self.assertNotIn('rbd:data_pool', found['rbd']['options'])
+
+    @ddt.data(*_ODD)
+    def test_whatever_a_type_is_called(self, name: str) -> None:
+        self.cloud.types.append(fake_cloud.offered(name))
+        self.assertIn(name, self.data(self.shown()))
+
+    def test_stock_form_where_no_type_offers_anything(self) -> None:
+        self.cloud.types = [fake_cloud.not_offered('rbd')]
+        page = self.shown()
+        self.assertNotIn('rbd-volume-options', page)
+        self.assertNotIn('rbd_', page)
+
+    def test_only_what_the_user_may_set(self) -> None:
+        words = ('object_size', 'object_map', 'features')
+        self.cloud.types = [
+            fake_cloud.offered(
+                'rbd', **{w: {'settable': False} for w in words}
+            )
+        ]
+        page = self.shown()
+        self.assertIn('id_rbd_stripe_unit', page)
+        for word in words:
+            self.assertNotIn(f'id_rbd_{word}', page)
+
+    def test_stock_form_with_a_notice_where_cinder_does_not_tell(self) -> None:
+        self.cloud.faults = {_ASK: requests.exceptions.Timeout('slow')}
+        page = self.shown()
+        self.assertNotIn('rbd-volume-options', page)
+        self.assertIn('RBD volume options are not available', page)
+        self.assertIn('id_size', page)
+        response = self.post()
+        self.check_done(response)
+        self.assertEqual({}, self.made()['metadata'])
+
+    def test_for_each_source(self) -> None:
+        self.cloud.add_volume('v')
+        self.cloud.snapshots['s'] = {
+            'id': 's',
+            'name': 's',
+            'volume_id': 'v',
+            'size': 1,
+            'status': 'available',
+        }
+        for query in ('', '?snapshot_id=s'):
+            self.assertIsNotNone(self.data(self.shown(query)), query)
+
+    def test_without_inline_script(self) -> None:
+        found = re.search(
+            r'<fieldset class="rbd-volume-options.*</fieldset>',
+            self.shown(),
+            re.DOTALL,
+        )
+        drawn = found[0] if found else ''
+        self.assertNotEqual('', drawn)
+        for word in ('<script', '<style', ' style=', 'onchange='):
+            self.assertNotIn(word, drawn)
+
+
+@ddt.ddt
+class SentTestCase(FormTestCase):
+    def test_nothing_chosen(self) -> None:
+        response = self.post()
+        self.check_done(response)
+        self.assertEqual({}, self.made()['metadata'])
+
+    def test_what_is_chosen(self) -> None:
+        response = self.post(
+            rbd_object_size='1M',
+            rbd_stripe_unit='64K',
+            rbd_stripe_count='8',
+            rbd_object_map='true',
+        )
+        self.check_done(response)
+        self.assertEqual(
+            {
+                'rbd:object_size': '1M',
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '8',
+                'rbd:object_map': 'true',
+            },
+            self.made()['metadata'],
+        )
+
+    def test_features(self) -> None:
+        response = self.post(
+            rbd_choose_features='on',
+            rbd_features=['exclusive-lock', 'object-map'],
+        )
+        self.check_done(response)
+        self.assertEqual(
+            {'rbd:features': 'exclusive-lock,layering,object-map'},
+            self.made()['metadata'],
+        )
+
+    @ddt.data(
+        ({'rbd_object_size': '3M'}, 'rbd_object_size', 'power of two'),
+        ({'rbd_object_size': '64M'}, 'rbd_object_size', 'out of range'),
+        ({'rbd_stripe_unit': '64K'}, 'rbd_stripe_unit', 'without'),
+        ({'rbd_stripe_count': '2'}, 'rbd_stripe_count', 'without'),
+        (
+            {'rbd_stripe_unit': '8M', 'rbd_stripe_count': '2'},
+            'rbd_stripe_unit',
+            'not a factor',
+        ),
+        (
+            {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '3'},
+            'rbd_stripe_count',
+            'no multiple',
+        ),
+        (
+            {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '99'},
+            'rbd_stripe_count',
+            'more than',
+        ),
+        ({'rbd_object_map': 'maybe'}, 'rbd_object_map', 'boolean'),
+        (
+            {'rbd_choose_features': 'on', 'rbd_features': ['object-map']},
+            'rbd_features',
+            'requires exclusive-lock',
+        ),
+        (
+            {'rbd_choose_features': 'on', 'rbd_features': ['magic']},
+            'rbd_features',
+            'no image feature',
+        ),
+    )
+    @ddt.unpack
+    def test_refused_at_its_field(
+        self, data: dict[str, Any], field: str, words: str
+    ) -> None:
+        response = self.post(description='kept', **data)
+        self.check_refused(response, field, words)
+        page = response.content.decode()
+        self.assertIn('kept', page)
+        self.assertIn(f'id="id_{field}_error" role="alert"', page)
+        self.assertEqual({}, self.cloud.volumes)
+
+    def test_refused_by_cinder_at_its_field(self) -> None:
+        text = "rbd:object_size = '1M' (volume metadata): because; allowed: no"
+        self.cloud.faults = {
+            _POST: fake_cloud.Refused(
+                400, f'RBD volume option refused: {text}'
+            )
+        }
+        response = self.post(description='kept', rbd_object_size='1M')
+        self.check_refused(response, 'rbd_object_size', 'because; allowed: no')
+        page = response.content.decode()
+        self.assertIn('kept', page)
+        self.assertIn('<option value="1M" selected>', page)
+
+    def test_refused_by_cinder_for_a_key_without_a_field(self) -> None:
+        self.cloud.faults = {
+            _POST: fake_cloud.Refused(
+                400, "RBD volume option refused: rbd:cache_mode = 'x': no"
+            )
+        }
+        response = self.post(rbd_object_size='1M')
+        self.check_refused(response, '__all__', "rbd:cache_mode = 'x': no")
+
+    def test_a_cinder_that_knows_in_a_minute(self) -> None:
+        self.cloud.faults = {_POST: fake_cloud.Refused(503, 'Try again')}
+        response = self.post(rbd_object_size='1M')
+        self.check_refused(response, '__all__', 'Try again')
+
+    def test_what_others_refuse_is_as_stock_shows_it(self) -> None:
+        self.cloud.faults = {_POST: fake_cloud.Refused(400, 'not today')}
+        response = self.post(rbd_object_size='1M')
+        self.check_done(response)
+
+    def test_of_a_type_that_offers_none(self) -> None:
+        response = self.post(type='lvm', rbd_object_size='1M')
+        self.check_refused(response, 'rbd_object_size', 'no back end')
+
+    def test_without_a_type_the_default_one_counts(self) -> None:
+        response = self.post(type='', rbd_object_size='3M')
+        self.check_refused(response, 'rbd_object_size', 'power of two')
+
+    def test_without_any_type(self) -> None:
+        self.cloud.default_type = None
+        response = self.post(type='', rbd_object_size='1M')
+        self.check_refused(response, 'rbd_object_size', 'offers none')
+
+    def test_stock_errors_are_there_too(self) -> None:
+        response = self.post(size='none', rbd_object_size='3M')
+        self.assertEqual(
+            {'size', 'rbd_object_size'}, set(response.context['form'].errors)
+        )
+
+    def test_types_by_name(self) -> None:
+        for number, name in enumerate(_ODD, 1):
+            self.cloud.types.append(fake_cloud.offered(name))
+            response = self.post(type=name, rbd_object_size='1M')
+            self.check_done(response)
+            self.assertEqual(number, len(self.cloud.volumes))
+
+
+class SourceTestCase(FormTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cloud.add_volume('v')
+        self.cloud.snapshots['s'] = {
+            'id': 's',
+            'name': 's',
+            'volume_id': 'v',
+            'size': 1,
+            'status': 'available',
+        }
+
+    def test_type_and_layout_are_the_source_s(self) -> None:
+        # 8 MiB objects, of which a unit of 8 MiB is a factor.
+        asked = {'rbd_stripe_unit': '8M', 'rbd_stripe_count': '2'}
+        for query, source in (
+            ('', {'volume_source': 'v'}),
+            ('?snapshot_id=s', {'snapshot_source': 's'}),
+        ):
+            response = self.post(query, type='', **source, **asked)
+            self.check_done(response)
+            made = self.cloud.volumes.popitem()[1]
+            self.assertEqual('8M', made['metadata']['rbd:stripe_unit'])
+
+    def test_chosen_in_the_form(self) -> None:
+        self.cloud.volumes['v']['volume_type'] = 'lvm'
+        response = self.post(
+            volume_source_type='volume_source',
+            volume_source='v',
+            rbd_object_size='1M',
+        )
+        self.check_refused(response, 'rbd_object_size', 'no back end')
+
+    def test_chosen_and_left_again(self) -> None:
+        self.cloud.volumes['v']['volume_type'] = 'lvm'
+        response = self.post(
+            volume_source_type='no_source_type',
+            volume_source='v',
+            rbd_object_size='1M',
+        )
+        self.check_done(response)
+
+    def test_one_that_can_not_be_looked_up(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/volumes/v': requests.exceptions.Timeout('slow')
+        }
+        response = self.post(
+            volume_source_type='volume_source',
+            volume_source='v',
+            rbd_object_size='1M',
+        )
+        self.check_refused(response, 'rbd_object_size', 'looked up')

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Metadata on its way from the form to Cinder."""
+
+import threading
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from django import test
+from django.core import exceptions
+from openstack_dashboard.api import cinder
+
+from horizon_volume_opts import refusals
+from horizon_volume_opts.volumes import creation
+from tests.unit import base
+
+
+class Stock:
+    """Stands for Horizon's function, with its signature."""
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+        self.error: Exception | None = None
+
+    def function(
+        self,
+        request: Any,
+        size: int,
+        name: str,
+        description: str,
+        volume_type: str,
+        snapshot_id: str | None = None,
+        metadata: Any = None,
+    ) -> str:
+        if self.error:
+            raise self.error
+        self.given.append(metadata)
+        return name
+
+
+class CarryingTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.stock = Stock()
+        self.create = creation._carrying(self.stock.function)
+        self.request = test.RequestFactory().get('/')
+
+    def test_other_callers_get_what_they_got(self) -> None:
+        self.create(self.request, 1, 'n', 'd', 't', metadata={'a': 'b'})
+        self.create(self.request, 1, 'n', 'd', 't')
+        self.assertEqual([{'a': 'b'}, None], self.stock.given)
+
+    def test_carries_what_a_form_asks_for(self) -> None:
+        with creation.asking(self.request, {'rbd:object_size': '1M'}):
+            self.create(self.request, 1, 'n', 'd', 't', metadata={})
+            self.create(self.request, 1, 'n', 'd', 't', None, {'a': 'b'})
+        self.create(self.request, 1, 'n', 'd', 't', metadata={})
+        self.assertEqual(
+            [
+                {'rbd:object_size': '1M'},
+                {'a': 'b', 'rbd:object_size': '1M'},
+                {},
+            ],
+            self.stock.given,
+        )
+
+    def test_another_request_at_the_same_time_is_left_alone(self) -> None:
+        other = test.RequestFactory().get('/')
+        with creation.asking(self.request, {'rbd:object_size': '1M'}):
+            thread = threading.Thread(
+                target=self.create,
+                args=(other, 1, 'n', 'd', 't'),
+                kwargs={'metadata': {}},
+            )
+            thread.start()
+            thread.join()
+        self.assertEqual([{}], self.stock.given)
+
+    def test_a_refusal_is_kept_and_shown(self) -> None:
+        self.stock.error = cinder_exceptions.BadRequest(
+            400, "RBD volume option refused: rbd:object_size = '3': no"
+        )
+        with creation.asking(self.request, {'rbd:object_size': '3'}) as asked:
+            error = self.assertRaises(
+                exceptions.ValidationError,
+                self.create,
+                self.request,
+                1,
+                'n',
+                'd',
+                't',
+            )
+        self.assertEqual(
+            refusals.Refusal('rbd:object_size', "'3': no"), asked.refusal
+        )
+        self.assertEqual(["'3': no"], error.messages)
+
+    def test_faults_of_others_are_theirs(self) -> None:
+        self.stock.error = cinder_exceptions.OverLimit(413, 'quota')
+        with creation.asking(self.request, {}) as asked:
+            self.assertRaises(
+                cinder_exceptions.OverLimit,
+                self.create,
+                self.request,
+                1,
+                'n',
+                'd',
+                't',
+            )
+        self.assertIsNone(asked.refusal)
+
+    def test_horizon_s_function_is_wrapped(self) -> None:
+        made = creation._carrying(self.stock.function)
+        self.assertIs(made.__code__, cinder.volume_create.__code__)

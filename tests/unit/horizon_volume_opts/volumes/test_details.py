@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tab of a volume's details, in Horizon's own page."""
+
+from typing import Any
+
+from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
+from openstack_dashboard.dashboards.project.volumes import tabs
+
+from horizon_volume_opts.volumes import details
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+_SLUG = 'rbd_volume_options'
+
+
+class TabTestCase(horizon_case.HorizonTestCase):
+    def page(self) -> str:
+        url = f'/project/volumes/v/?tab=volume_details__{_SLUG}'
+        response = self.client.get(url)
+        self.assertEqual(200, response.status_code)
+        return ' '.join(response.content.decode().split())
+
+    def test_in_the_groups_of_both_dashboards(self) -> None:
+        for group in (tabs.VolumeDetailTabs, admin_tabs.VolumeDetailTabs):
+            found = group._load_tabs_from_config(group.__new__(group))
+            self.assertEqual((details.RBDTab,), found)
+
+    def test_layout_and_features(self) -> None:
+        self.cloud.add_volume('v')
+        page = self.page()
+        for name, value in (
+            ('Object size', '8 MiB'),
+            ('Stripe unit', '64 KiB'),
+            ('Stripe count', '8'),
+            ('Objects', 'up to 128'),
+            ('Features', 'layering, striping'),
+            ('Object map', 'No'),
+        ):
+            self.assertIn(f'<dt>{name}</dt> <dd>{value}</dd>', page)
+        self.assertNotIn('Data pool', page)
+
+    def test_data_pool(self) -> None:
+        self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:data_pool': 'ec'})
+        self.assertIn('<dt>Data pool</dt> <dd>ec</dd>', self.page())
+
+    def test_cache_mode_of_each_attachment(self) -> None:
+        for number in (1, 2):
+            self.cloud.servers[f's{number}'] = {
+                'id': f's{number}',
+                'name': f'<server {number}>',
+            }
+        self.cloud.add_volume(
+            'v',
+            attachments=[
+                {
+                    'server_id': f's{number}',
+                    'attachment_id': f'a{number}',
+                    'device': '/dev/vdb',
+                }
+                for number in (1, 2)
+            ],
+            **{
+                f'{fake_cloud.ALIAS}:cache_modes': {
+                    'a1': 'writeback',
+                    'a2': None,
+                }
+            },
+        )
+        page = self.page()
+        self.assertIn('&lt;server 1&gt; on /dev/vdb: writeback', page)
+        self.assertIn(
+            '&lt;server 2&gt; on /dev/vdb: as the compute host has it', page
+        )
+
+    def test_no_tab_for_a_volume_of_another_driver(self) -> None:
+        self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:object_size': None})
+        self.assertNotIn(_SLUG, self.page().replace('?tab=', ''))
+
+
+class InBriefTestCase(horizon_case.HorizonTestCase):
+    def brief(self, **changes: Any) -> str:
+        shown = self.cloud.add_volume(
+            'v', **{f'{fake_cloud.ALIAS}:{k}': v for k, v in changes.items()}
+        )
+        return details.in_brief(cinder.Volume(_Resource(shown)))
+
+    def test_layout(self) -> None:
+        self.assertEqual('8 MiB objects, 64 KiB x 8', self.brief())
+
+    def test_object_map(self) -> None:
+        self.assertEqual(
+            '4 MiB objects, object map',
+            self.brief(
+                object_size=2**22,
+                stripe_unit=2**22,
+                stripe_count=1,
+                features=['object-map'],
+            ),
+        )
+
+    def test_unknown(self) -> None:
+        self.assertEqual('-', self.brief(object_size=None))
+
+
+class _Resource:
+    def __init__(self, shown: dict[str, Any]) -> None:
+        self.__dict__.update(shown)

@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The fields of the form and what they mean."""
+
+import ddt
+
+from horizon_volume_opts.volumes import fields
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from tests.unit import base
+
+_ORIGIN = errors.Origin.VOLUME_METADATA
+
+
+@ddt.ddt
+class FieldsTestCase(base.TestCase):
+    def test_only_those_that_are_wanted(self) -> None:
+        found = fields.of_keys([keys.STRIPE_UNIT, keys.CACHE_MODE])
+        self.assertEqual(['rbd_stripe_unit'], list(found))
+
+    def test_none_is_required_and_each_has_its_words(self) -> None:
+        found = fields.of_keys(fields.NAMES)
+        self.assertEqual(6, len(found))
+        for name, field in found.items():
+            self.assertFalse(field.required, name)
+            self.assertTrue(field.label, name)
+            if name != fields.CHOOSE_FEATURES:
+                self.assertTrue(field.help_text, name)
+
+    @ddt.data(keys.OBJECT_SIZE, keys.STRIPE_UNIT)
+    def test_lists_hold_all_that_is_legal(self, key: str) -> None:
+        parse = {
+            keys.OBJECT_SIZE: layout.parse_object_size,
+            keys.STRIPE_UNIT: layout.parse_stripe_unit,
+        }[key]
+        (field,) = fields.of_keys([key]).values()
+        values = [value for value, _ in field.widget.choices]
+        self.assertEqual('', values[0])
+        found = [parse(value) for value in values[1:]]
+        least = {
+            keys.OBJECT_SIZE: layout.MIN_OBJECT_SIZE,
+            keys.STRIPE_UNIT: layout.MIN_STRIPE_UNIT,
+        }[key]
+        self.assertEqual(
+            [least, layout.MAX_OBJECT_SIZE], found[:: len(found) - 1]
+        )
+        self.assertEqual(found, [least << n for n in range(len(found))])
+
+    def test_texts_have_units(self) -> None:
+        (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
+        self.assertIn(('4M', '4 MiB'), field.widget.choices)
+
+
+class MetadataTestCase(base.TestCase):
+    def test_nothing_chosen(self) -> None:
+        data = dict.fromkeys(fields.NAMES.values(), '')
+        self.assertEqual({}, fields.metadata({**data, 'rbd_features': []}))
+        self.assertEqual({}, fields.metadata({}))
+
+    def test_boxes_without_the_choice_say_nothing(self) -> None:
+        self.assertEqual(
+            {}, fields.metadata({'rbd_features': ['exclusive-lock']})
+        )
+
+    def test_features_have_layering_and_no_map_beside_them(self) -> None:
+        found = fields.metadata(
+            {
+                'rbd_choose_features': True,
+                'rbd_features': ['exclusive-lock', 'object-map'],
+                'rbd_object_map': 'false',
+            }
+        )
+        self.assertEqual(
+            {'rbd:features': 'exclusive-lock,layering,object-map'}, found
+        )
+        options.parse(found, keys.Scope.VOLUME, _ORIGIN)
+
+    def test_as_it_was_typed(self) -> None:
+        data = {'rbd_object_size': '3M', 'rbd_stripe_count': ' 8 '}
+        self.assertEqual(
+            {'rbd:object_size': '3M', 'rbd:stripe_count': '8'},
+            fields.metadata(data),
+        )

@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A group of fields in a form that a stock template draws."""
+
+from typing import Any
+
+from django import forms
+from django.template import loader
+
+from horizon_volume_opts.volumes import fields
+from horizon_volume_opts.volumes import group
+from rbd_volume_options import keys
+from tests.unit import base
+
+_ROWS = 'horizon_volume_opts/_rows.html'
+
+
+class Form(group.GroupedForm, forms.Form):
+    name = forms.CharField()
+    last = forms.CharField(required=False)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        members = fields.of_keys([keys.STRIPE_UNIT, keys.FEATURES])
+        self.fields.update(members)
+        self.group(group.GroupField(members, _ROWS), after='name')
+
+
+def _drawn(form: forms.Form) -> str:
+    drawn: str = loader.render_to_string(
+        'horizon/common/_form_fields.html', {'form': form}
+    )
+    return drawn
+
+
+class GroupTestCase(base.TestCase):
+    def test_stands_in_its_place(self) -> None:
+        names = [bound.name for bound in Form().visible_fields()]
+        self.assertEqual(['name', 'rbd_options', 'last'], names)
+
+    def test_stock_template_draws_each_member_once(self) -> None:
+        drawn = _drawn(Form())
+        self.assertEqual(1, drawn.count('name="rbd_stripe_unit"'))
+        self.assertEqual(6, drawn.count('name="rbd_features"'))
+        self.assertLess(drawn.index('id_name'), drawn.index('rbd_stripe'))
+        self.assertLess(drawn.index('rbd_stripe'), drawn.index('id_last'))
+
+    def test_labels_and_lines_belong_to_their_controls(self) -> None:
+        drawn = _drawn(Form())
+        self.assertIn('for="id_rbd_stripe_unit"', drawn)
+        self.assertIn('aria-describedby="id_rbd_stripe_unit_hint"', drawn)
+        self.assertIn('id="id_rbd_stripe_unit_hint"', drawn)
+        # Boxes: one label each, in a fieldset with a legend.
+        self.assertIn('<legend class="h5">Image features</legend>', drawn)
+        for number in range(6):
+            self.assertIn(f'for="id_rbd_features_{number}"', drawn)
+            self.assertIn(f'id="id_rbd_features_{number}_hint"', drawn)
+
+    def test_errors_belong_to_their_controls(self) -> None:
+        form = Form({'name': 'n', 'rbd_stripe_unit': '3K'})
+        form.add_error('rbd_stripe_unit', 'not a <power>')
+        drawn = _drawn(form)
+        self.assertIn('aria-invalid="true"', drawn)
+        self.assertIn(
+            'aria-describedby="id_rbd_stripe_unit_hint '
+            'id_rbd_stripe_unit_error"',
+            drawn,
+        )
+        self.assertIn('id="id_rbd_stripe_unit_error" role="alert"', drawn)
+        self.assertIn('not a &lt;power&gt;', drawn)
+
+    def test_ticked_boxes_stay_ticked(self) -> None:
+        form = Form({'name': 'n', 'rbd_features': ['object-map']})
+        drawn = _drawn(form)
+        before, _, after = drawn.partition('value="object-map"')
+        self.assertIn('checked', after.partition('>')[0])
+        self.assertNotIn('checked', before)
+
+    def test_no_script_and_no_style_within_the_page(self) -> None:
+        drawn = _drawn(Form())
+        for word in ('<script', '<style', ' style=', ' onclick', 'onchange'):
+            self.assertNotIn(word, drawn)

@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a new volume is made from."""
+
+from cinderclient import exceptions
+from django import test
+from openstack_auth import utils as auth_utils
+
+from horizon_volume_opts.volumes import source
+from tests.unit.horizon_volume_opts import horizon_case
+
+
+class FindTestCase(horizon_case.HorizonTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.request = test.RequestFactory().get('/')
+        self.request.user = auth_utils.get_user(self.request)
+        self.cloud.add_volume('v', volume_type='fast')
+        self.cloud.snapshots['s'] = {'id': 's', 'volume_id': 'v', 'size': 1}
+
+    def test_volume_and_snapshot(self) -> None:
+        for kind, ident in (('volume', 'v'), ('snapshot', 's')):
+            found = source.find(self.request, kind, ident)
+            self.assertEqual('fast', found.volume_type)
+            made = found.state and found.state.layout
+            self.assertEqual(2**23, made and made.object_size)
+
+    def test_not_there(self) -> None:
+        self.assertRaises(
+            exceptions.NotFound, source.find, self.request, 'volume', 'w'
+        )

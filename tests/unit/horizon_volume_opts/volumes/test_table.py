@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The column of the table of volumes."""
+
+from django.test import utils
+from openstack_dashboard.dashboards.project.volumes import tables as stock
+from openstack_dashboard.dashboards.project.volumes import views
+
+from horizon_volume_opts.volumes import table
+from tests.unit.horizon_volume_opts import horizon_case
+
+_URL = '/project/volumes/'
+
+
+class TableTestCase(horizon_case.HorizonTestCase):
+    def use(self, wanted: bool) -> None:
+        self.patch(views.VolumesView, 'table_class', stock.VolumesTable)
+        with utils.override_settings(
+            RBD_VOLUME_OPTIONS={'layout_column': wanted}
+        ):
+            table.use_table()
+
+    def page(self) -> str:
+        self.cloud.add_volume('v')
+        response = self.client.get(_URL)
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def test_not_unless_asked_for(self) -> None:
+        self.use(False)
+        page = self.page()
+        self.assertIn('name-of-v', page)
+        self.assertNotIn('RBD Layout', page)
+
+    def test_where_asked_for(self) -> None:
+        self.use(True)
+        page = self.page()
+        self.assertIn('RBD Layout', page)
+        self.assertIn('8 MiB objects, 64 KiB x 8', page)
+
+    def test_stock_columns_stay_as_they_are(self) -> None:
+        self.assertEqual(
+            [*stock.VolumesTable.base_columns, 'rbd_layout'],
+            list(table.VolumesTable.base_columns),
+        )
+        self.assertNotIn('rbd_layout', stock.VolumesTable.base_columns)
