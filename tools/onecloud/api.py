@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import pathlib
 from typing import Any
+from typing import BinaryIO
 import urllib.error
 import urllib.request
 
@@ -28,9 +30,15 @@ from onecloud import errors
 
 KEYSTONE = 'http://127.0.0.1:5000/v3'
 CINDER = 'http://127.0.0.1:8776/v3'
+GLANCE = 'http://127.0.0.1:9292/v2'
+NOVA = 'http://127.0.0.1:8774/v2.1'
+PLACEMENT = 'http://127.0.0.1:8778'
 REGION = 'RegionOne'
 
 Body = dict[str, Any]
+
+# Of APIs whose oldest version is not enough.
+_VERSIONS = {PLACEMENT: 'placement 1.4'}
 
 
 class Api:
@@ -63,10 +71,26 @@ class Api:
 
     def call(self, method: str, url: str, body: Body | None = None) -> Body:
         """Call an API; return the body of its answer."""
+        return _request(method, url, body, self._headers(url))[1]
+
+    def upload(self, url: str, path: pathlib.Path) -> None:
+        """Send a file as it is."""
+        headers = {
+            **self._headers(url),
+            'Content-Type': 'application/octet-stream',
+            'Content-Length': str(path.stat().st_size),
+        }
+        with path.open('rb') as content:
+            _request('PUT', url, content, headers)
+
+    def _headers(self, url: str) -> dict[str, str]:
         if self._token is None:
             self._token = self._login()
         headers = {'X-Auth-Token': self._token}
-        return _request(method, url, body, headers)[1]
+        for start, version in _VERSIONS.items():
+            if url.startswith(start):
+                headers['OpenStack-API-Version'] = version
+        return headers
 
     def cinder(self, method: str, path: str, body: Body | None = None) -> Body:
         """Call Cinder."""
@@ -86,12 +110,16 @@ class Api:
 
 
 def _request(
-    method: str, url: str, body: Body | None, headers: dict[str, str]
+    method: str,
+    url: str,
+    body: Body | BinaryIO | None,
+    headers: dict[str, str],
 ) -> tuple[http.client.HTTPMessage, Body]:
+    data = json.dumps(body).encode() if isinstance(body, dict) else body
     request = urllib.request.Request(  # noqa: S310 - our own addresses
         url,
         method=method,
-        data=None if body is None else json.dumps(body).encode(),
+        data=data,
         headers={'Content-Type': 'application/json', **headers},
     )
     # No proxy: everything is on this machine.

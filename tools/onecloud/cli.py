@@ -23,6 +23,7 @@ import sys
 import time
 from typing import Any
 
+from onecloud import compute_hosts
 from onecloud import errors
 from onecloud import preflight
 from onecloud import state
@@ -50,13 +51,22 @@ def _parser() -> argparse.ArgumentParser:
     releases = state.releases()
     for name, summary in (
         ('up', 'start what does not run yet; installs what is missing'),
-        ('demo', 'make a striped volume, show it in Cinder and in Ceph'),
+        (
+            'demo',
+            'make a striped volume and use it on a server; show each part',
+        ),
     ):
         add(name, summary).add_argument(
             '--release',
             choices=releases,
             help=f'OpenStack release (default: {releases[-1]})',
         )
+    commands.choices['up'].add_argument(
+        '--computes',
+        type=int,
+        choices=range(1, compute_hosts.MOST + 1),
+        help='compute hosts; 2 to migrate servers (default: as there are, 1)',
+    )
     add('down', 'stop everything and remove it').add_argument(
         '--keep-venv',
         action='store_true',
@@ -85,6 +95,7 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
     # Only here: they need the bootstrap venv, which other commands don't.
     from onecloud import cloud
     from onecloud import progress
+    from onecloud.services import horizon
 
     os.umask(0o077)
     start = time.monotonic()
@@ -92,11 +103,15 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
         # Again: what held when this was called may not hold any more.
         release = preflight.check(place, args.release)
         place.make()
+        if getattr(args, 'computes', None):
+            place.computes = args.computes
         with progress.shown() as shown:
             cloud.Cloud(place, release).up(shown)
     print(
         f'The cloud is up after {time.monotonic() - start:.0f} s. '
-        'For openstack and rbd: eval "$(tools/sandbox env)"'
+        'For openstack and rbd: eval "$(tools/sandbox env)"\n'
+        f'Dashboard: {horizon.URL} as demo or admin, with the passwords of '
+        f'{place.run / "clouds.yaml"}'
     )
     return 0
 
@@ -140,6 +155,7 @@ def _environ(place: state.State, cloud: str) -> dict[str, str]:
         'OS_CLIENT_CONFIG_FILE': str(place.run / 'clouds.yaml'),
         'OS_CLOUD': cloud,
         'CEPH_CONF': str(place.run / 'ceph' / 'etc' / 'ceph.conf'),
+        'LIBVIRT_DEFAULT_URI': compute_hosts.ComputeHost(place, 1).uri,
         'PATH': f'{place.venv(release)}/bin:{os.environ["PATH"]}',
     }
 

@@ -137,11 +137,12 @@ class Cloud:
         environ: Mapping[str, str],
         inputs: tuple[pathlib.Path, ...],
         loads_suite: bool = False,
+        name: str = '',
     ) -> Program:
-        """Return the program of a service's API."""
+        """Return the program of a service's API, or of what it is else."""
         ini = service.etc / 'uwsgi.ini'
         return Program(
-            f'{service.name}-api',
+            name or f'{service.name}-api',
             (self.venv.program('uwsgi'), '--ini', str(ini)),
             environ,
             inputs=(*inputs, ini, self.venv.stamp),
@@ -156,8 +157,12 @@ class Cloud:
         workers: int = 1,
         chunked: bool = False,
         pyargv: str = '',
+        static: pathlib.Path | None = None,
     ) -> None:
-        """Write what uWSGI needs to serve a service's API."""
+        """Write what uWSGI needs to serve a service's API.
+
+        :param static: a folder to serve as /static
+        """
         self.render(
             'uwsgi.ini',
             service.etc / 'uwsgi.ini',
@@ -166,6 +171,7 @@ class Cloud:
             processes=workers,
             chunked=chunked,
             pyargv=pyargv,
+            static=static,
         )
 
     def wait_port(self, service: Service, port: int) -> None:

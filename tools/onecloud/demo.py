@@ -20,22 +20,29 @@ import shlex
 import subprocess
 import time
 from typing import Any
+from xml.etree import ElementTree
 
 from onecloud import errors
+from onecloud import guest
 
 _ASKED = {
     'rbd:stripe_unit': '64K',
     'rbd:stripe_count': '8',
     'rbd:object_map': 'true',
+    'rbd:cache_mode': 'writeback',
 }
 _NAME = 'sandbox-demo'
+_WORD = 'sandbox'
+_MIB = 4
+# An emulated guest on a machine that may do something else.
+_PATIENCE = 120.0
 
 
 class Demo:
     """Commands as a tenant would type them, shown as they are run."""
 
     def __init__(self, environ: dict[str, str]) -> None:
-        self._environ = {**os.environ, **environ}
+        self.environ = {**os.environ, **environ}
 
     def run(self, *command: str, show: bool = True) -> str:
         """Run a command, print it with its output, return that."""
@@ -43,7 +50,7 @@ class Demo:
             print(f'\n$ {shlex.join(command)}', flush=True)
         done = subprocess.run(
             command,
-            env=self._environ,
+            env=self.environ,
             capture_output=True,
             text=True,
             check=False,
@@ -64,14 +71,30 @@ class Demo:
         found: dict[str, Any] = json.loads(text)
         return found
 
-    def wait_available(self, ident: str) -> None:
-        """Wait until a volume is made."""
-        deadline = time.monotonic() + 60
-        while (status := self.volume(ident)['status']) != 'available':
-            if status == 'error' or time.monotonic() > deadline:
+    def wait_for(self, ident: str, status: str) -> None:
+        """Wait until a volume has a status."""
+        deadline = time.monotonic() + _PATIENCE
+        while (found := self.volume(ident)['status']) != status:
+            if found == 'error' or time.monotonic() > deadline:
                 raise errors.SandboxError(
-                    f'The volume is {status}; see tools/sandbox logs '
+                    f'The volume is {found}; see tools/sandbox logs '
                     'cinder-volume'
+                )
+            time.sleep(0.5)
+
+    def wait_for_answer(self, server: str, number: int) -> str:
+        """Wait until a server's guest has done what it was asked for."""
+        deadline = time.monotonic() + _PATIENCE
+        command = ('openstack', 'console', 'log', 'show', server)
+        while True:
+            said = guest.answer(self.run(*command, show=False), number)
+            if said:
+                self.run(*command)
+                return said
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    'The guest does not answer; see: openstack console log '
+                    f'show {server}'
                 )
             time.sleep(0.5)
 
@@ -86,7 +109,7 @@ def _checks(info: dict[str, Any]) -> dict[str, bool]:
 
 
 def run(environ: dict[str, str]) -> int:
-    """Make the volume, show it in Cinder and in Ceph; 0 if it is right."""
+    """Make a volume and use it on a server; 0 if all of it is right."""
     demo = Demo(environ)
     asked = [
         part
@@ -98,16 +121,56 @@ def run(environ: dict[str, str]) -> int:
         *(*asked, '-f', 'value', '-c', 'id', _NAME),
     ).strip()
     try:
-        demo.wait_available(ident)
+        demo.wait_for(ident, 'available')
         demo.run('openstack', 'volume', 'show', ident)
         image = f'volumes/volume-{ident}'
         demo.run('rbd', 'info', image)
         info = json.loads(
             demo.run('rbd', 'info', '--format', 'json', image, show=False)
         )
+        found = _use(demo, ident, image)
     finally:
         demo.run('openstack', 'volume', 'delete', ident)
-    return _verdict(_checks(info))
+    return _verdict({**_checks(info), **found})
+
+
+def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:
+    """Boot a server, attach the volume, have the guest write and read."""
+    server = demo.run(
+        *('openstack', 'server', 'create', '--image', 'tiny', '--wait'),
+        *('--flavor', 'tiny', '--nic', 'none', '-f', 'value', '-c', 'id'),
+        _NAME,
+    ).strip()
+    try:
+        demo.run('openstack', 'server', 'add', 'volume', server, volume)
+        demo.wait_for(volume, 'in-use')
+        print(f'\n$ virsh dumpxml {server}   # of it, the disk of the volume')
+        disk = _disk(demo.run('virsh', 'dumpxml', server, show=False), volume)
+        print(ElementTree.tostring(disk, encoding='unicode').strip())
+        # What a person would type into the server, which has no network:
+        # see onecloud.guest.
+        guest.ask(image, f'1 write {_MIB} {_WORD}', demo.environ)
+        said = demo.wait_for_answer(server, 1)
+    finally:
+        # The volume is free then.
+        demo.run('openstack', 'server', 'delete', '--wait', server)
+        demo.wait_for(volume, 'available')
+    driver = disk.find('driver')
+    mode = None if driver is None else driver.get('cache')
+    checksum = guest.checksum(_WORD, _MIB)
+    return {
+        f"the guest's disk has cache mode {mode}": mode == 'writeback',
+        'the guest reads what it wrote': said.endswith(f'md5={checksum}'),
+    }
+
+
+def _disk(domain: str, volume: str) -> ElementTree.Element:
+    """Return a volume's disk in a guest's XML."""
+    root = ElementTree.fromstring(domain)  # noqa: S314 - libvirt made it
+    (disk,) = (
+        each for each in root.iter('disk') if each.findtext('serial') == volume
+    )
+    return disk
 
 
 def _verdict(checks: dict[str, bool]) -> int:

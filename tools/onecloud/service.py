@@ -74,8 +74,8 @@ class Service(abc.ABC):
     health: ClassVar[str | None] = None
     #: Distributions from PyPI that the release's venv has to hold.
     distributions: ClassVar[tuple[str, ...]] = ()
-    #: Name of its database, if it has one.
-    database: ClassVar[str | None] = None
+    #: Names of its databases.
+    databases: ClassVar[tuple[str, ...]] = ()
     #: What it adds to Keystone's catalog; it has a service user then.
     catalog: ClassVar[tuple[CatalogEntry, ...]] = ()
 

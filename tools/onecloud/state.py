@@ -22,13 +22,15 @@ import os
 import pathlib
 import secrets
 import shutil
+import uuid
 
 from onecloud import errors
 
 # The checkout that this file is part of.
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-# The deepest socket of the sandbox.
-_DEEPEST_SOCKET = 'run/ceph/run/osd.0.asok'
+# The deepest socket of the sandbox, that of a guest's disk: no process has a
+# larger number, and nothing is at a higher address.
+_DEEPEST_SOCKET = 'run/librbd/4194304.140737488355327.asok'
 # sun_path holds 108 bytes with the closing NUL.
 SOCKET_PATH_MAX = 107
 
@@ -126,6 +128,17 @@ class State:
     def release(self, value: str) -> None:
         (self.run / 'release').write_text(f'{value}\n')
 
+    @property
+    def computes(self) -> int:
+        """How many compute hosts the run has."""
+        with contextlib.suppress(FileNotFoundError):
+            return int((self.run / 'computes').read_text())
+        return 1
+
+    @computes.setter
+    def computes(self, value: int) -> None:
+        (self.run / 'computes').write_text(f'{value}\n')
+
     def secret(self, name: str) -> str:
         """Return the sandbox's own secret of this name, made when new."""
         path = self.run / 'secrets' / name
@@ -135,6 +148,10 @@ class State:
         # 32 bytes as hex: fits a password and a 256-bit key alike.
         write_private(path, secrets.token_hex(32))
         return path.read_text()
+
+    def uuid(self, name: str) -> uuid.UUID:
+        """Return the sandbox's own UUID of this name, made when new."""
+        return uuid.UUID(self.secret(name)[:32])
 
     def remove(self, keep_venv: bool) -> None:
         """Remove the run, and unless told otherwise all of the folder."""

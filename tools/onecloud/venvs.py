@@ -29,10 +29,13 @@ from onecloud import errors
 from onecloud.state import CHECKOUT
 from onecloud.state import State
 
-# The system's Python: Ceph's bindings of Debian fit no other.
+# The system's Python: Debian's bindings of Ceph and libvirt fit no other.
 _PYTHON = '/usr/bin/python3'
 _DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
-_BINDINGS = ('rados', 'rbd')
+_BINDINGS = (
+    *('rados.cpython-*.so', 'rbd.cpython-*.so'),
+    *('libvirt.py', 'libvirt_qemu.py', 'libvirtmod*.cpython-*.so'),
+)
 # What builds our wheel, and the command line clients.
 _TOOLS = (
     *('pbr', 'setuptools', 'wheel'),
@@ -41,8 +44,8 @@ _TOOLS = (
 )
 # What a wheel is made from, besides the packages that setup.cfg names.
 _BUILD_FILES = (
-    *('setup.py', 'setup.cfg', 'pyproject.toml', 'requirements.txt'),
-    *('README.rst', 'LICENSE'),
+    *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
+    *('requirements.txt', 'README.rst', 'LICENSE'),
 )
 
 
@@ -52,6 +55,7 @@ class Venv:
     def __init__(self, state: State, release: str) -> None:
         self.path = state.venv(release)
         self._constraints = CHECKOUT / 'constraints' / f'{release}.txt'
+        self._built_with = CHECKOUT / 'constraints' / 'build.txt'
         self._uv = state.boot / 'bin' / 'uv'
         self._log = state.log / 'install.log'
         self._environ = {
@@ -68,6 +72,12 @@ class Venv:
         """A file that changes whenever PyPI's distributions do."""
         return self.path / 'installed.sha256'
 
+    @property
+    def site(self) -> pathlib.Path:
+        """The folder that packages are installed into."""
+        (site,) = (self.path / 'lib').glob('python3*/site-packages')
+        return site
+
     def program(self, name: str) -> str:
         """Return the path of a program in it."""
         return str(self.path / 'bin' / name)
@@ -76,21 +86,24 @@ class Venv:
         """Bring distributions from PyPI in; say if there was need to."""
         names = sorted({*distributions, *_TOOLS})
         digest = hashlib.sha256('\n'.join(names).encode())
-        digest.update(self._constraints.read_bytes())
+        for path in (self._constraints, self._built_with):
+            digest.update(path.read_bytes())
         if not self._stale('installed', digest.hexdigest()):
             return False
         if not (self.path / 'bin' / 'python').exists():
             self._run('venv', '--python', _PYTHON, '--clear', str(self.path))
-        self._pip('--constraints', str(self._constraints), *names)
+        self._pip(
+            *('--constraints', str(self._constraints)),
+            *('--build-constraints', str(self._built_with), *names),
+        )
         self._link_bindings()
         self._stamp('installed', digest.hexdigest())
         return True
 
     def _link_bindings(self) -> None:
-        (site,) = (self.path / 'lib').glob('python3*/site-packages')
         for name in _BINDINGS:
-            for source in _DIST_PACKAGES.glob(f'{name}.cpython-*.so'):
-                link = site / source.name
+            for source in _DIST_PACKAGES.glob(name):
+                link = self.site / source.name
                 link.unlink(missing_ok=True)
                 link.symlink_to(source)
 

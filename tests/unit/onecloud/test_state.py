@@ -58,7 +58,9 @@ class StateTestCase(base.TestCase):
         self.assertEqual(2, len(calls))
 
     def test_a_path_too_long_for_sockets_is_refused(self) -> None:
-        limit = state.SOCKET_PATH_MAX - len('/run/ceph/run/osd.0.asok')
+        limit = state.SOCKET_PATH_MAX - len(
+            '/run/librbd/4194304.140737488355327.asok'
+        )
         state.State(pathlib.Path('/' + 'x' * (limit - 1))).check()
         long = state.State(pathlib.Path('/' + 'x' * limit))
         error = self.assertRaises(errors.SandboxError, long.check)
@@ -72,6 +74,12 @@ class StateTestCase(base.TestCase):
         self.assertTrue(self.state.venv('2026.2').exists())
         self.state.remove(keep_venv=False)
         self.assertFalse(self.state.root.exists())
+
+    def test_computes(self) -> None:
+        self.assertEqual(1, self.state.computes)
+        self.state.make()
+        self.state.computes = 2
+        self.assertEqual(2, self.state.computes)
 
     def test_release(self) -> None:
         self.assertIsNone(self.state.release)

@@ -22,9 +22,14 @@ from onecloud.service import Service
 from onecloud.services.ceph import Ceph
 from onecloud.services.cinder import Cinder
 from onecloud.services.glance import Glance
+from onecloud.services.horizon import Horizon
 from onecloud.services.keystone import Keystone
+from onecloud.services.libvirt import Libvirt
 from onecloud.services.mariadb import MariaDB
 from onecloud.services.memcached import Memcached
+from onecloud.services.neutron import Neutron
+from onecloud.services.nova import Nova
+from onecloud.services.placement import Placement
 from onecloud.services.rabbitmq import RabbitMQ
 
 ALL: tuple[type[Service], ...] = (
@@ -35,4 +40,9 @@ ALL: tuple[type[Service], ...] = (
     Keystone,
     Glance,
     Cinder,
+    Placement,
+    Neutron,
+    Libvirt,
+    Nova,
+    Horizon,
 )

@@ -27,6 +27,7 @@ _POOLS = (
     'volumes2',
     'volumes-data',
     'images',
+    'images2',
     'backups',
     'vms',
 )
@@ -41,10 +42,12 @@ def _caps(*pools: str, read_only: tuple[str, ...] = ()) -> Caps:
 
 _USERS = {
     'client.cinder': _caps(
-        'volumes', 'volumes2', 'volumes-data', 'images', 'vms'
+        'volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'vms'
     ),
     'client.cinder-backup': _caps('backups'),
-    'client.glance': _caps('images', read_only=('volumes', 'volumes2')),
+    'client.glance': _caps(
+        'images', 'images2', read_only=('volumes', 'volumes2')
+    ),
 }
 
 

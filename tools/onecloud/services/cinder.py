@@ -18,7 +18,6 @@ import pathlib
 import time
 from typing import Any
 from typing import ClassVar
-import uuid
 
 from onecloud import errors
 from onecloud.service import CatalogEntry
@@ -62,7 +61,7 @@ class Cinder(Service):
         'os-brick',
         'fixtures',
     )
-    database: ClassVar[str | None] = 'cinder'
+    databases: ClassVar[tuple[str, ...]] = ('cinder',)
     catalog: ClassVar[tuple[CatalogEntry, ...]] = (
         CatalogEntry('cinder', 'volumev3', _URL),
         CatalogEntry('cinder', 'block-storage', _URL),
@@ -83,7 +82,7 @@ class Cinder(Service):
             data=self.data,
             driver=_DRIVER,
             ceph_conf=self.cloud.service('ceph').etc / 'ceph.conf',
-            secret_uuid=uuid.UUID(self.state.secret('libvirt')[:32]),
+            secret_uuid=self.state.uuid('libvirt'),
             helper=f'{helper} --config-file {self.conf}',
         )
         log = self.state.log / 'cinder-api.log'

@@ -35,7 +35,7 @@ class Glance(Service):
         'glance',
         'glance_store[cinder]',
     )
-    database: ClassVar[str | None] = 'glance'
+    databases: ClassVar[tuple[str, ...]] = ('glance',)
     catalog: ClassVar[tuple[CatalogEntry, ...]] = (
         CatalogEntry('glance', 'image', 'http://127.0.0.1:9292'),
     )

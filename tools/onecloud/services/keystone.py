@@ -35,7 +35,7 @@ class Keystone(Service):
     initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = ('memcached',)
     distributions: ClassVar[tuple[str, ...]] = ('keystone',)
-    database: ClassVar[str | None] = 'keystone'
+    databases: ClassVar[tuple[str, ...]] = ('keystone',)
 
     @property
     def conf(self) -> pathlib.Path:

@@ -33,7 +33,7 @@ class MariaDB(Service):
             'mariadb.sql',
             self.etc / 'init.sql',
             databases=[
-                each.database for each in self.cloud.services if each.database
+                name for each in self.cloud.services for name in each.databases
             ],
         )
 

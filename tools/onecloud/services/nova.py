@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Nova: API, conductor, scheduler, and compute hosts on libvirt."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import time
+from typing import cast
+from typing import ClassVar
+
+from onecloud import compute_hosts
+from onecloud import errors
+from onecloud.api import GLANCE
+from onecloud.api import NOVA
+from onecloud.api import PLACEMENT
+from onecloud.compute_hosts import ComputeHost
+from onecloud.service import CatalogEntry
+from onecloud.service import Program
+from onecloud.service import Service
+from onecloud.services.libvirt import Libvirt
+
+# Name: MiB of memory, GiB of disk.
+_FLAVORS = {'tiny': (192, 1), 'small': (256, 2)}
+_IMAGE = 'tiny'
+
+
+class Nova(Service):
+    """The compute service."""
+
+    name: ClassVar[str] = 'nova'
+    ports: ClassVar[tuple[int, ...]] = (8774,)
+    health: ClassVar[str | None] = '/'
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+    requires: ClassVar[tuple[str, ...]] = (
+        *('rabbitmq', 'memcached', 'libvirt', 'placement', 'keystone'),
+    )
+    introduce_after: ClassVar[tuple[str, ...]] = ('keystone', 'glance')
+    distributions: ClassVar[tuple[str, ...]] = ('nova',)
+    databases: ClassVar[tuple[str, ...]] = ('nova', 'nova_api', 'nova_cell0')
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = (
+        CatalogEntry('nova', 'compute', NOVA),
+    )
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """The configuration file of all but the compute hosts."""
+        return self.etc / 'nova.conf'
+
+    def compute_conf(self, host: ComputeHost) -> pathlib.Path:
+        """Return a compute host's, which tells of no database."""
+        return self.etc / f'nova-compute{host.suffix}.conf'
+
+    def render(self) -> None:
+        """Write the configuration of all programs."""
+        self.etc.mkdir(exist_ok=True)
+        # Nova takes the first of its configuration files in this folder for
+        # its API's pipeline.
+        paste = self.etc / 'api-paste.ini'
+        shutil.copy(self.cloud.venv.path / 'etc/nova/api-paste.ini', paste)
+        hosts = self._libvirt.hosts
+        self._render(self.conf, hosts[0], compute=False, paste=paste)
+        (self.data / 'instances').mkdir(parents=True, exist_ok=True)
+        for host in hosts:
+            (host.nova / 'lock').mkdir(parents=True, exist_ok=True)
+            self._render(self.compute_conf(host), host, compute=True)
+        log = self.state.log / 'nova-api.log'
+        self.cloud.render_uwsgi(
+            self, 'nova.wsgi.osapi_compute', pyargv=f'--log-file={log}'
+        )
+
+    def _render(
+        self,
+        conf: pathlib.Path,
+        host: ComputeHost,
+        compute: bool,
+        paste: pathlib.Path | None = None,
+    ) -> None:
+        helper = self.cloud.venv.program('privsep-helper')
+        self.cloud.render(
+            'nova.conf',
+            conf,
+            compute=compute,
+            host=host,
+            instances=self.data / 'instances',
+            any_uri=compute_hosts.uri(self.state.run, '%s'),
+            paste=paste,
+            ceph_conf=self.cloud.service('ceph').etc / 'ceph.conf',
+            secret_uuid=self._libvirt.secret_uuid,
+            helper=f'{helper} --config-file {conf}',
+        )
+
+    @property
+    def _libvirt(self) -> Libvirt:
+        return cast(Libvirt, self.cloud.service('libvirt'))
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return API, conductor, scheduler and compute hosts."""
+        environ = {'OS_NOVA_CONFIG_DIR': str(self.etc)}
+        daemons = [
+            Program(
+                f'nova-{name}',
+                (
+                    *(self.cloud.venv.program(f'nova-{name}'),),
+                    *('--config-file', str(self.conf)),
+                ),
+                inputs=(self.conf, self.cloud.venv.stamp),
+            )
+            for name in ('conductor', 'scheduler')
+        ]
+        computes = [self._compute(host) for host in self._libvirt.hosts]
+        api = self.cloud.uwsgi(self, environ, (self.conf,))
+        return (*daemons, *computes, api)
+
+    def _compute(self, host: ComputeHost) -> Program:
+        conf = self.compute_conf(host)
+        command = (
+            str(self.state.bin / 'with-etc-ceph'),
+            self.cloud.venv.program('nova-compute'),
+            *('--config-file', str(conf)),
+        )
+        return Program(
+            f'nova-compute{host.suffix}',
+            command,
+            inputs=(conf, self.cloud.venv.stamp),
+            loads_suite=True,
+        )
+
+    def initialise(self) -> None:
+        """Make its schemas and cells."""
+        self.state.once('nova-schema', self._sync)
+
+    def _sync(self) -> None:
+        script = pathlib.Path(__file__).parents[1] / 'nova_schema.py'
+        python = self.cloud.venv.program('python')
+        self.cloud.execute('nova-manage', python, str(script), str(self.conf))
+
+    def introduce(self) -> None:
+        """Make flavors and upload the guest; wait for the compute hosts."""
+        self.state.once('nova-flavors', self._make_flavors)
+        self.state.once('nova-image', self._upload)
+        self._wait_hosts({host.name for host in self._libvirt.hosts})
+
+    def _make_flavors(self) -> None:
+        api = self.cloud.api
+        answer = api.call('GET', f'{NOVA}/flavors')
+        there = {flavor['name'] for flavor in answer['flavors']}
+        for name, (memory, disk) in _FLAVORS.items():
+            if name not in there:
+                flavor = {'name': name, 'ram': memory, 'disk': disk}
+                body = {'flavor': {**flavor, 'vcpus': 1}}
+                api.call('POST', f'{NOVA}/flavors', body)
+
+    def _upload(self) -> None:
+        """Make the guest a public Glance image."""
+        api = self.cloud.api
+        answer = api.call('GET', f'{GLANCE}/images?name={_IMAGE}')
+        for image in answer['images']:
+            # What an attempt that was cut short left.
+            api.call('DELETE', f'{GLANCE}/images/{image["id"]}')
+        body = {
+            'name': _IMAGE,
+            'visibility': 'public',
+            'disk_format': 'raw',
+            'container_format': 'bare',
+        }
+        ident = api.call('POST', f'{GLANCE}/images', body)['id']
+        api.upload(f'{GLANCE}/images/{ident}/file', self._libvirt.guest.make())
+
+    def _wait_hosts(self, wanted: set[str]) -> None:
+        """Wait until the scheduler would send servers to these hosts."""
+        deadline = time.monotonic() + 120
+        while missing := wanted - self._known():
+            for program in self.programs():
+                self.cloud.supervisor.check(program.name)
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    f'Nova has no compute host {", ".join(sorted(missing))}; '
+                    f'see {self.state.log}/nova-compute.log'
+                )
+            time.sleep(0.3)
+
+    def _known(self) -> set[str]:
+        # Only hosts that are mapped to a cell are listed.
+        answer = self.cloud.api.call('GET', f'{NOVA}/os-hypervisors')
+        up: set[str] = {
+            host['hypervisor_hostname']
+            for host in answer['hypervisors']
+            if host['state'] == 'up'
+        }
+        # Placement knows what a host has a moment after Nova knows the host.
+        answer = self.cloud.api.call(
+            'GET', f'{PLACEMENT}/resource_providers?resources=VCPU:1'
+        )
+        return up & {each['name'] for each in answer['resource_providers']}
