@@ -1,0 +1,198 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A scratch tree with what DevStack has made when the plug-in is called."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+
+from testrun import tree
+
+_RUNNER = tree.ROOT / 'tests' / 'devstack' / 'run_phase.sh'
+
+#: As lib/cinder and lib/cinder_backends/ceph leave it, with a second back end
+#: that isn't Ceph's.
+CINDER_CONF = """\
+[DEFAULT]
+default_volume_type = ceph
+enabled_backends = ceph,lvmdriver-1
+my_ip = 192.0.2.1
+osapi_volume_extension = cinder.api.contrib.standard_extensions
+rpc_response_timeout = 120
+
+[database]
+connection = mysql+pymysql://root:secret@127.0.0.1/cinder?charset=utf8
+
+[ceph]
+rbd_max_clone_depth = 5
+rbd_flatten_volume_from_snapshot = False
+rbd_secret_uuid = 6a2ee6d3-7a2a-4b9a-9c0e-6e7d3d6f2c11
+rbd_user = cinder
+rbd_pool = volumes
+rbd_ceph_conf = /etc/ceph/ceph.conf
+volume_driver = cinder.volume.drivers.rbd.RBDDriver
+volume_backend_name = ceph
+
+[lvmdriver-1]
+volume_driver = cinder.volume.drivers.lvm.LVMVolumeDriver
+volume_backend_name = lvmdriver-1
+
+[nova]
+region_name = RegionOne
+"""
+
+#: Beginnings of glance-api.conf, as devstack-plugin-ceph leaves it with and
+#: without GLANCE_ENABLE_MULTIPLE_STORES.
+SEVERAL_STORES = """\
+[DEFAULT]
+show_multiple_locations = True
+enabled_backends = robust_rbd:rbd,fast:file
+
+[glance_store]
+default_backend = robust_rbd
+
+[robust_rbd]
+rbd_store_pool = images
+rbd_store_user = glance
+rbd_store_ceph_conf = /etc/ceph/ceph.conf
+
+[os_glance_staging_store]
+filesystem_store_datadir = /opt/stack/data/os_glance_staging_store/
+
+[os_glance_tasks_store]
+filesystem_store_datadir = /opt/stack/data/os_glance_tasks_store/
+"""
+ONE_STORE = """\
+[DEFAULT]
+show_multiple_locations = True
+
+[glance_store]
+rbd_store_pool = images
+rbd_store_user = glance
+rbd_store_ceph_conf = /etc/ceph/ceph.conf
+stores = file, http, rbd
+default_store = rbd
+filesystem_store_datadir = /opt/stack/data/glance/images/
+"""
+
+_NOVA_CONF = """\
+[DEFAULT]
+compute_driver = libvirt.LibvirtDriver
+
+[libvirt]
+disk_cachemodes = network=writeback
+images_type = rbd
+"""
+_TEMPEST_CONF = """\
+[volume]
+storage_protocol = ceph
+volume_size = 1
+
+[service_available]
+cinder = True
+"""
+
+_FILES = {
+    'etc/cinder/cinder.conf': CINDER_CONF,
+    'etc/glance/glance-api.conf': SEVERAL_STORES,
+    'etc/nova/nova.conf': _NOVA_CONF,
+    'etc/nova/nova-cpu.conf': _NOVA_CONF,
+    'tempest/etc/tempest.conf': _TEMPEST_CONF,
+    'horizon/openstack_dashboard/local/enabled/__init__.py': '',
+}
+
+# Programs that would change a cloud. The client knows the types that it made;
+# the first report of the back ends takes a moment, as in a cloud.
+_PROGRAMS = {
+    'openstack': """\
+for name; do :; done
+case "$*" in
+    *"volume type show"*) grep -qx -- "$name" "$TREE/types" ;;
+    *"volume type create"*) echo "$name" >> "$TREE/types" ;;
+esac
+""",
+    'cinder-rbd-ext': """\
+[ -e "$TREE/reported" ] && echo 'ceph ceph there '
+: > "$TREE/reported"
+""",
+    'glance-manage': '',
+}
+
+
+class DevStackTree:
+    """The tree, and the phases that are run on it."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.calls_file = root / 'calls'
+        for name, text in _FILES.items():
+            self.write(name, text)
+        for name, text in _PROGRAMS.items():
+            start = f'#!/bin/sh\nTREE={root}\necho "{name} $*" >> "$CALLS"\n'
+            program = self.write(f'bin/{name}', start + text)
+            program.chmod(0o755)
+        self.write('types', '')
+
+    def write(self, name: str, text: str) -> pathlib.Path:
+        """Write a file of the tree."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def read(self, name: str) -> str:
+        """Return the text of a file of the tree."""
+        return (self.root / name).read_text()
+
+    def run(
+        self, mode: str, phase: str = '', **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a phase; local.conf's settings are given as variables."""
+        return subprocess.run(
+            [_RUNNER, self.root, mode, phase],
+            env={**os.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def stack(self, **environ: str) -> None:
+        """Run all phases of stack.sh."""
+        for phase in (
+            *('pre-install', 'install', 'post-config'),
+            *('extra', 'test-config'),
+        ):
+            self.check('stack', phase, **environ)
+
+    def check(self, mode: str, phase: str = '', **environ: str) -> str:
+        """Run a phase that must succeed; return what it said."""
+        done = self.run(mode, phase, **environ)
+        if done.returncode:
+            raise AssertionError(f'{mode} {phase}: {done.stdout}')
+        return done.stdout
+
+    def calls(self) -> list[str]:
+        """Return what was called that reaches beyond the tree's files."""
+        return self.calls_file.read_text().splitlines()
+
+    def snapshot(self) -> dict[str, str]:
+        """Return the files that phases may change, by their names."""
+        return {
+            str(path.relative_to(self.root)): path.read_text()
+            for folder in ('etc', 'horizon', 'tempest')
+            for path in sorted((self.root / folder).rglob('*'))
+            if path.is_file()
+        }
