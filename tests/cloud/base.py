@@ -26,6 +26,7 @@ from tests.unit import base
 
 #: The newest microversion of Cinder 2025.1, the oldest release we support.
 MICROVERSION = '3.71'
+_MICROVERSIONS = {'block_storage': MICROVERSION, 'compute': '2.96'}
 
 #: What every test asks for unless it says otherwise, and what is made of it.
 ASKED = {
@@ -82,7 +83,7 @@ class CloudTestCase(base.TestCase):
         cloud: Any = None,
         service: str = 'block_storage',
     ) -> Record:
-        """Send a request to Cinder; fail on anything but success."""
+        """Send a request; fail on anything but success."""
         response = self.respond(method, path, body, cloud, service)
         if response.status_code >= 400:
             raise AssertionError(
@@ -99,11 +100,11 @@ class CloudTestCase(base.TestCase):
         cloud: Any = None,
         service: str = 'block_storage',
     ) -> Any:
-        """Send a request to Cinder; return the response, whatever it is."""
+        """Send a request; return the response, whatever it is."""
         api = getattr(cloud or self.tenant, service)
         extra: Record = {'json': body} if body is not None else {}
-        if service == 'block_storage':
-            extra['microversion'] = MICROVERSION
+        if service in _MICROVERSIONS:
+            extra['microversion'] = _MICROVERSIONS[service]
         return api.request(path, method, raise_exc=False, **extra)
 
     def check_refused(

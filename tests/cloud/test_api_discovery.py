@@ -113,6 +113,7 @@ class AttributesTest(base.CloudTestCase):
             }
             self.assertEqual({}, made.pop('cache_modes'))
             self.assertIsNone(made.pop('data_pool'))
+            self.assertIsNone(made.pop('attach_refused'))
             self.assertEqual(
                 sorted(info['features']), sorted(made.pop('features'))
             )
@@ -125,7 +126,11 @@ class AttributesTest(base.CloudTestCase):
         body = {
             'attachment': {
                 'volume_uuid': volume,
-                'connector': {'host': 'h', 'initiator': 'i', 'ip': '::1'},
+                'connector': {
+                    'host': 'h',
+                    'ip': '::1',
+                    'rbd_cache_modes': ['writeback'],
+                },
             }
         }
         made = self.request('POST', '/attachments', body, self.operator)
@@ -139,5 +144,7 @@ class AttributesTest(base.CloudTestCase):
         self.assertEqual({ident: 'writeback'}, self.show(volume)[key])
         # Another mode for the next one; this one keeps what it was made with.
         meta = {'metadata': {'rbd:cache_mode': 'none'}}
-        self.request('POST', f'/volumes/{volume}/metadata', meta)
+        response = self.respond('POST', f'/volumes/{volume}/metadata', meta)
+        self.assertEqual(200, response.status_code, response.text)
+        self.assertIn('at the next attachment', response.headers['Warning'])
         self.assertEqual({ident: 'writeback'}, self.show(volume)[key])

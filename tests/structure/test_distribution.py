@@ -15,11 +15,15 @@
 import configparser
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tarfile
 import zipfile
 
+import fixtures
+
+from testrun import distribution
 from testrun import tree
 from tests.structure import built
 from tests.unit import base
@@ -55,12 +59,18 @@ class BuiltTestCase(base.TestCase):
         starts = tuple(f'{package}/' for package in tree.PACKAGES)
         return {name for name in tree.files() if name.startswith(starts)}
 
+    def _held(self, wheel: pathlib.Path) -> set[str]:
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+        return {name for name in names if '.dist-info/' not in name}
+
     def test_wheel_holds_every_file_of_the_packages(self) -> None:
-        with zipfile.ZipFile(self.built.wheel) as wheel:
-            held = {
-                name for name in wheel.namelist() if '.dist-info/' not in name
-            }
-        self.assertEqual(self._in_packages(), held)
+        self.assertEqual(self._in_packages(), self._held(self.built.wheel))
+
+    def test_wheel_of_a_tree_without_git_holds_them_too(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        wheel = distribution.build_archive(folder)
+        self.assertEqual(self._in_packages(), self._held(wheel))
 
     def test_sdist_holds_every_file_of_the_tree(self) -> None:
         with tarfile.open(self.built.sdist) as sdist:

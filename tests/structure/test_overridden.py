@@ -17,6 +17,7 @@ import re
 
 from cinder.volume.drivers import rbd as stock
 
+from cinder_rbd_ext import attaching
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import image_making
 from tests.unit import base
@@ -25,7 +26,11 @@ _PAGE = (
     pathlib.Path(__file__).resolve().parents[2]
     / 'doc/source/contributor/overridden.rst'
 )
-_OURS = (image_making.ImageMakingDriver, driver.RBDExtDriver)
+_OURS = (
+    image_making.ImageMakingDriver,
+    attaching.AttachingDriver,
+    driver.RBDExtDriver,
+)
 
 
 class OverriddenTest(base.TestCase):

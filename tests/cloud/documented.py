@@ -1,0 +1,86 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The commands that the documentation tells people to type."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+#: What a command begins with that isn't run here, and why not.
+NOT_RUN: Mapping[str, str] = {
+    'nova-rbd-cache check': 'belongs on a compute host; has tests of its own',
+    'tools/': 'this is what runs the tests',
+    'pip install': 'tests/structure installs the wheel',
+    'pip uninstall': 'would take the suite away from all other tests',
+    'python3 benchmarks/': 'takes minutes',
+}
+
+_PROMPT = re.compile(r'^\s+[$#] (?P<command>\S.*)$')
+_COMMENT = re.compile(r'\s+# .*$')
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command of a page, its lines put together."""
+
+    page: str
+    line: int
+    text: str
+
+    @property
+    def reason_not_to_run(self) -> str | None:
+        """Why it is left out, None for what is run."""
+        for beginning, reason in NOT_RUN.items():
+            if self.text.startswith(beginning):
+                return reason
+        return None
+
+
+def pages() -> list[pathlib.Path]:
+    """Return the pages for those who use a cloud, the README first.
+
+    Not those on installation, whose commands are for the environment of
+    each service, nor the contributors', whose are for a shell of theirs.
+    """
+    return [
+        ROOT / 'README.rst',
+        *sorted((ROOT / 'doc/source/admin').rglob('*.rst')),
+        *sorted((ROOT / 'doc/source/user').rglob('*.rst')),
+    ]
+
+
+def commands(page: pathlib.Path) -> Iterator[Command]:
+    """Yield the commands of a page in its order.
+
+    Only those of ``console`` blocks, which are the lines that begin with a
+    prompt; the output that follows them isn't looked at.
+    """
+    lines = iter(enumerate(page.read_text().splitlines(), 1))
+    block = -1
+    for number, line in lines:
+        indent = len(line) - len(line.lstrip())
+        if line.strip() == '.. code-block:: console':
+            block = indent
+        elif line.strip() and indent <= block:
+            block = -1
+        found = _PROMPT.match(line) if block >= 0 else None
+        if found:
+            text = found['command']
+            while text.endswith('\\'):
+                text = f'{text[:-1].rstrip()} {next(lines)[1].strip()}'
+            name = str(page.relative_to(ROOT))
+            yield Command(name, number, _COMMENT.sub('', text))

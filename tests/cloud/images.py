@@ -1,0 +1,177 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What tests of Glance images share."""
+
+import functools
+import hashlib
+import pathlib
+import random
+import subprocess
+from typing import Any
+
+import fixtures
+
+from tests.cloud import base
+
+MIB = 2**20
+#: Our store, and the stock one on the same pool.
+OURS, BESIDE = 'rbd1', 'rbd3'
+#: The stock store on a pool of its own, and files.
+STOCK, FILES = 'rbd2', 'file1'
+POOLS = {OURS: 'images', BESIDE: 'images', STOCK: 'images2'}
+#: What the sandbox's configuration asks of our store.
+OBJECT_SIZE = 4 * MIB
+STOCK_OBJECT_SIZE = 8 * MIB
+
+
+@functools.cache
+def content() -> bytes:
+    """Return 43 MiB and a bit, a hole of 24 MiB among them."""
+    chance = random.Random(5)
+    return (
+        chance.randbytes(9 * MIB)
+        + bytes(24 * MIB)
+        + chance.randbytes(10 * MIB)
+    ) + b'the end'
+
+
+class ImageTestCase(base.CloudTestCase):
+    """Images of a tenant, removed at the end."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def make(self, disk_format: str = 'raw') -> Any:
+        """Return an image without data."""
+        image = self.tenant.image.create_image(
+            f'test-{disk_format}',
+            disk_format=disk_format,
+            container_format='bare',
+            allow_duplicates=True,
+        )
+        self.addCleanup(self.discard, image.id)
+        return image
+
+    def discard(self, ident: str) -> None:
+        """Remove an image if it is still there."""
+        self.tenant.image.delete_image(ident, ignore_missing=True)
+
+    def upload(
+        self, data: bytes, store: str = OURS, disk_format: str = 'raw'
+    ) -> Any:
+        """Return an image with data, put there in one request."""
+        image = self.make(disk_format)
+        response = self.tenant.image.put(
+            f'/images/{image.id}/file',
+            headers={
+                'Content-Type': 'application/octet-stream',
+                'X-Image-Meta-Store': store,
+            },
+            data=data,
+        )
+        self.assertEqual(204, response.status_code, response.text)
+        return self.tenant.image.get_image(image.id)
+
+    def active(self, ident: str, store: str = OURS) -> Any:
+        """Wait until an image is active in a store; return it."""
+
+        def done() -> Any:
+            # The SDK doesn't know the stores.
+            found = self.tenant.image.get(f'/images/{ident}').json()
+            if found['status'] != 'active':
+                return None
+            if store not in found.get('stores', '').split(','):
+                return None
+            return self.tenant.image.get_image(ident)
+
+        return self.until(done)
+
+    def check_content(self, image: Any, data: bytes) -> None:
+        """Check what Glance says of the data, and the data themselves."""
+        self.assertEqual(len(data), image.size)
+        digest = hashlib.sha512(data).hexdigest()
+        self.assertEqual('sha512', image.hash_algo)
+        self.assertEqual(digest, image.hash_value)
+        self.assertEqual(
+            hashlib.md5(data).hexdigest(),  # noqa: S324 - Glance's checksum
+            image.checksum,
+        )
+        response = self.tenant.image.get(f'/images/{image.id}/file')
+        found = hashlib.sha512(response.content).hexdigest()
+        self.assertEqual(digest, found)
+
+    def check_ours(self, image: Any) -> base.Record:
+        """Check that the RBD image is one of our store's."""
+        info = self.image_info(image)
+        self.assertEqual(OBJECT_SIZE, info['object_size'])
+        self.assertIn('object-map', info['features'])
+        self.assertEqual([], info['flags'])
+        return info
+
+    def check_stock(self, image: Any, store: str) -> None:
+        """Check that the RBD image is one of a stock store's."""
+        info = self.image_info(image, store)
+        self.assertEqual(STOCK_OBJECT_SIZE, info['object_size'])
+
+    def image_info(self, image: Any, store: str = OURS) -> base.Record:
+        """Return what ``rbd info`` says of a Glance image."""
+        record: base.Record = base.rbd('info', f'{POOLS[store]}/{image.id}')
+        return record
+
+    def check_gone(self, ident: str, store: str = OURS) -> None:
+        """Check that nothing is left of an image in a store's pool."""
+        self.until(lambda: ident not in base.images(POOLS[store]), 30)
+
+    def start_import(
+        self,
+        image: Any,
+        method: str,
+        store: str = OURS,
+        cloud: Any = None,
+        **how: str,
+    ) -> None:
+        """Ask for an import; it goes on after the answer."""
+        body = {'method': {'name': method, **how}, 'stores': [store]}
+
+        def ask() -> Any:
+            response = (cloud or self.tenant).image.post(
+                f'/images/{image.id}/import', json=body
+            )
+            # An earlier import is done for all to see before it has ended.
+            ended = 'Image has active task' not in response.text
+            return [response] if ended else None
+
+        (response,) = self.until(ask)
+        self.assertEqual(202, response.status_code, response.text)
+
+    def delete_from(self, image: Any, store: str) -> None:
+        """Remove an image's data from one of its stores."""
+        response = self.operator.image.delete(f'/stores/{store}/{image.id}')
+        self.assertEqual(204, response.status_code, response.text)
+
+    def check_volume(self, volume: str) -> None:
+        """Check that a volume has the content of the image."""
+        done = subprocess.run(
+            ['rbd', 'export', f'volumes/volume-{volume}', '-'],
+            capture_output=True,
+            check=True,
+        )
+        self.check_same(done.stdout[: len(content())])
+
+    def check_same(self, found: bytes) -> None:
+        """Check for the content; megabytes are no message."""
+        self.assertEqual(
+            hashlib.sha512(content()).hexdigest(),
+            hashlib.sha512(found).hexdigest(),
+        )

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What librbd does below a guest, told by itself.
+
+QEMU opens a connection to Ceph for each disk, with a configuration of its
+own, and the sandbox gives each of these an admin socket.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import struct
+from typing import Any
+
+
+def folder() -> pathlib.Path:
+    """Return where the sandbox has the sockets of guests' disks."""
+    # Beside the cluster's folder: run/ceph/etc/ceph.conf.
+    return pathlib.Path(os.environ['CEPH_CONF']).parents[2] / 'librbd'
+
+
+def ask(path: pathlib.Path, prefix: str, **arguments: str) -> Any:
+    """Send a command to an admin socket; return the answer.
+
+    :raises OSError: where the process has ended
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(30)
+        sock.connect(str(path))
+        command = json.dumps({'prefix': prefix, **arguments})
+        sock.sendall(command.encode() + b'\0')
+        stream = sock.makefile('rb')
+        (size,) = struct.unpack('>I', stream.read(4))
+        return json.loads(stream.read(size))
+
+
+class Disk:
+    """A guest's disk, as librbd has it open."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+
+    @property
+    def rbd_cache(self) -> bool:
+        """Whether QEMU has librbd cache."""
+        answer = ask(self._path, 'config get', var='rbd_cache')
+        return bool(answer['rbd_cache'] == 'true')
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What librbd has done: ``wr``, ``flush`` and others."""
+        (found,) = (
+            values
+            for name, values in ask(self._path, 'perf dump').items()
+            if name.startswith('librbd-')
+        )
+        return dict(found)
+
+
+def disk(image: str) -> Disk:
+    """Return the disk that has an image open.
+
+    :param image: ``pool/name``
+    """
+    found = []
+    for path in folder().glob('*.asok'):
+        # Sockets of guests that were killed stay behind.
+        with contextlib.suppress(OSError):
+            if f'rbd cache flush {image}' in ask(path, 'help'):
+                found.append(Disk(path))
+    if len(found) != 1:
+        raise AssertionError(f'{len(found)} guests have {image} open')
+    return found[0]

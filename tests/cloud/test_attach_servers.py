@@ -1,0 +1,144 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Servers that get volumes with a cache mode, or don't, by Nova.
+
+Taking the plug-in out of the compute host is setting ``[rbd_cache] enabled``
+and a restart of nova-compute.
+"""
+
+import argparse
+import pathlib
+import subprocess
+from typing import Any
+
+from osc_lib import exceptions
+
+from cinder_rbd_ext.client import attach
+from onecloud import state
+from onecloud import supervise
+from tests.cloud import base
+from tests.cloud import servers
+
+_CACHE_MODES = 'os-rbd-volume-options:cache_modes'
+_REFUSED = 'os-rbd-volume-options:attach_refused'
+_OFF = '\n[rbd_cache]\nenabled = False\n'
+
+
+class AttachTest(servers.ServerTestCase):
+    """Volumes that a guest gets, or doesn't."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.guest = self.boot()
+
+    def _attach(self, volume: str, mode: str | None = None) -> base.Record:
+        """Do what ``openstack volume rbd attach`` does."""
+        attachment = attach.Attachment(
+            self.tenant.block_storage, self.tenant.compute, volume, self.guest
+        )
+        given = argparse.Namespace(
+            cache_mode=mode, device=None, wait=True, timeout=200
+        )
+        found = attach.attach(attachment, given)
+        self.addCleanup(self.detach, self.guest, volume)
+        return dict(zip(attach.COLUMNS, found, strict=True))
+
+    def _check_refused(self, volume: str, mode: str, words: str) -> None:
+        """Check that an attachment is refused and has left nothing."""
+        before = self.metadata(volume)
+        error = self.assertRaises(
+            exceptions.CommandError, self._attach, volume, mode
+        )
+        self.assertIn(words, str(error))
+        self._check_as_it_was(volume, before)
+
+    def _check_as_it_was(self, volume: str, metadata: base.Record) -> None:
+        """Check that a refused attachment has left nothing."""
+        self.wait_for(volume)
+        shown = self.show(volume)
+        self.assertEqual([], shown['attachments'])
+        self.assertEqual(metadata, self.metadata(volume))
+        answer = self.request(
+            'GET', f'/attachments?volume_id={volume}', cloud=self.operator
+        )
+        self.assertEqual([], answer['attachments'])
+        self.assertEqual('ACTIVE', self.server(self.guest)['status'])
+        path = f'/servers/{self.guest}/os-volume_attachments'
+        answer = self.compute('GET', path)
+        self.assertEqual([], answer['volumeAttachments'])
+        self.assertNotIn(
+            volume, [d.findtext('serial') for d in self.disks(self.guest)]
+        )
+
+    def disks(self, server: str) -> list[Any]:
+        """Return the disks that a guest has."""
+        return list(self.domain(server).iter('disk'))
+
+    def test_guest_gets_the_mode(self) -> None:
+        for mode in ('writeback', 'directsync'):
+            volume = self.created()
+            found = self._attach(volume, mode)
+            self.assertEqual(mode, found['cache_mode'])
+            self.assertEqual(mode, self.cache_mode(self.guest, volume))
+            self.assertEqual(
+                {found['attachment_id']: mode}, self.show(volume)[_CACHE_MODES]
+            )
+            self.assertEqual({'rbd:cache_mode': mode}, self.metadata(volume))
+            self.detach(self.guest, volume)
+        volume = self.created()
+        self.assertIsNone(self._attach(volume)['cache_mode'])
+        self.assertEqual('none', self.cache_mode(self.guest, volume))
+
+    def test_what_can_not_be_had(self) -> None:
+        volume = self.created(metadata={'rbd:cache_mode': 'none'})
+        self._check_refused(volume, 'unsafe', 'not allowed by this backend')
+        spec = f'volumes/volume-{volume}'
+        subprocess.run(
+            ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],
+            check=True,
+        )
+        self._check_refused(volume, 'writeback', 'conf_rbd_cache = false')
+
+    def test_host_without_the_plug_in(self) -> None:
+        self._take_the_plug_in_out()
+        volume = self.created()
+        words = 'the compute host offers no cache modes'
+        self._check_refused(volume, 'writeback', words)
+        self.assertIn(words, self.show(volume)[_REFUSED]['reason'])
+        # Where nobody asks there is nothing to refuse.
+        self.assertIsNone(self._attach(volume)['cache_mode'])
+        self.assertIsNone(self.show(volume)[_REFUSED])
+
+    def _take_the_plug_in_out(self) -> None:
+        sandbox = state.State(state.default_root())
+        conf = sandbox.etc / 'nova/nova-compute.conf'
+        text = conf.read_text()
+        self.addCleanup(self._restart, sandbox, conf, text)
+        self._restart(sandbox, conf, text + _OFF)
+
+    def _restart(
+        self, sandbox: state.State, conf: pathlib.Path, text: str
+    ) -> None:
+        """Restart nova-compute with another configuration."""
+        conf.write_text(text)
+        supervise.Supervisor(sandbox, {}).restart('nova-compute')
+        before = self._heard_of()
+        self.until(lambda: self._heard_of() > before, 240)
+
+    def _heard_of(self) -> str:
+        """Return when nova-compute last said that it is there."""
+        answer = self.compute(
+            'GET', '/os-services?binary=nova-compute', cloud=self.operator
+        )
+        (service,) = answer['services']
+        return str(service['updated_at'] or '')

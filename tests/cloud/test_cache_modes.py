@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A volume's own cache mode on a real server: libvirt, QEMU and librbd."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import subprocess
+
+import ddt
+
+from tests.cloud import librbd_sockets
+from tests.cloud import nova_compute
+from tests.cloud import servers
+
+_REFUSED = 'os-rbd-volume-options:attach_refused'
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """What a mode comes to.
+
+    :ivar rbd_cache: whether librbd caches
+    :ivar guest: what the guest is told of the disk's write cache: it flushes
+        one that is write-back; with the other QEMU flushes for it
+    """
+
+    rbd_cache: bool
+    guest: str
+
+
+#: No two are alike.
+EFFECTS = {
+    'none': Effect(False, 'write-back'),
+    'writethrough': Effect(True, 'write-through'),
+    'writeback': Effect(True, 'write-back'),
+    'directsync': Effect(False, 'write-through'),
+}
+
+
+class CacheModeTestCase(servers.ServerTestCase):
+    def volume(self, mode: str | None, **values: object) -> str:
+        """Return a new volume that asks for a mode, or for none."""
+        metadata = {'rbd:cache_mode': mode} if mode else {}
+        return self.created(metadata=metadata, **values)
+
+    def modes(self, server: str, volumes: list[str]) -> list[str | None]:
+        """Return the modes of volumes in the XML of the server's guest."""
+        return [self.cache_mode(server, volume) for volume in volumes]
+
+    def hard_reboot(self, server: str) -> None:
+        """Reboot, so that Nova tells libvirt all anew."""
+        self.server_action(server, reboot={'type': 'HARD'})
+        self.wait_for_server(server)
+
+    def image_of(self, volume: str) -> str:
+        """Return the RBD image of a volume, with its pool."""
+        return f'volumes/volume-{volume}'
+
+
+class FourModesTest(CacheModeTestCase):
+    """One server with a volume of each mode, and one that asks for none."""
+
+    def ways(self, server: str) -> dict[str, Callable[[], object]]:
+        """Return ways in which the server's guest is made anew."""
+
+        def after(status: str, **action: object) -> None:
+            self.server_action(server, **action)
+            self.wait_for_server(server, status)
+
+        return {
+            'hard reboot': lambda: self.hard_reboot(server),
+            'stop': lambda: after('SHUTOFF', **{'os-stop': None}),
+            'start': lambda: after('ACTIVE', **{'os-start': None}),
+            'rebuild': lambda: after(
+                'ACTIVE', rebuild={'imageRef': self.image()}
+            ),
+        }
+
+    def test_modes_and_what_they_come_to(self) -> None:
+        server = self.boot()
+        volumes = [self.volume(mode) for mode in (*EFFECTS, None)]
+        for volume in volumes:
+            self.attach(server, volume)
+        expected = [*EFFECTS, 'none']
+        self.assertEqual(expected, self.modes(server, volumes))
+        for volume, effect in zip(volumes, EFFECTS.values(), strict=False):
+            self._check_effect(server, volume, effect)
+        seen = {}
+        ways = self.ways(server)
+        for name, go in ways.items():
+            go()
+            seen[name] = self.modes(server, volumes)
+        self.assertEqual(dict.fromkeys(ways, expected), seen)
+        # And librbd again, of a guest that began with its disks.
+        found = [
+            librbd_sockets.disk(self.image_of(volume)).rbd_cache
+            for volume in volumes
+        ]
+        self.assertEqual([False, True, True, False, False], found)
+
+    def _check_effect(
+        self, server: str, volume: str, expected: Effect
+    ) -> None:
+        disk = librbd_sockets.disk(self.image_of(volume))
+        before = disk.counters
+        self.check_guest_writes(server, volume)
+        after = disk.counters
+        guest = self.seen_by_guest(server, volume)['cache']
+        self.assertEqual(expected, Effect(disk.rbd_cache, guest))
+        # Whoever flushes, it reaches librbd.
+        self.assertGreater(after['wr'], before['wr'])
+        self.assertGreater(after['flush'], before['flush'])
+
+
+@ddt.ddt
+class OtherWaysTest(CacheModeTestCase):
+    @ddt.data('writeback', 'directsync')
+    def test_boot_from_volume(self, mode: str) -> None:
+        volume = self.volume(mode, imageRef=self.image())
+        server = self.boot(volume)
+        self.assertEqual([mode], self.modes(server, [volume]))
+        disk = librbd_sockets.disk(self.image_of(volume))
+        self.assertEqual(EFFECTS[mode].rbd_cache, disk.rbd_cache)
+        self.hard_reboot(server)
+        self.assertEqual([mode], self.modes(server, [volume]))
+
+    def test_mode_of_the_type(self) -> None:
+        kind = self.make_type(rbd_cache_mode='writethrough')
+        server = self.boot()
+        volume = self.created(volume_type=kind)
+        self.attach(server, volume)
+        self.assertEqual('writethrough', self.cache_mode(server, volume))
+
+    def test_shared_is_none(self) -> None:
+        volume = self.created(volume_type='rbd-multiattach')
+        server = self.boot()
+        self.attach(server, volume)
+        self.assertEqual('none', self.cache_mode(server, volume))
+        self.assertIsNotNone(self.disk_xml(server, volume).find('shareable'))
+
+    def test_change_takes_effect_at_the_next_attachment(self) -> None:
+        server = self.boot()
+        volume = self.volume('none')
+        self.attach(server, volume)
+        changed = {'metadata': {'rbd:cache_mode': 'writeback'}}
+        self.request('POST', f'/volumes/{volume}/metadata', changed)
+        self.hard_reboot(server)
+        self.assertEqual('none', self.cache_mode(server, volume))
+        self.detach(server, volume)
+        self.attach(server, volume)
+        self.assertEqual('writeback', self.cache_mode(server, volume))
+
+
+class RefusedTest(CacheModeTestCase):
+    """What can't be had: volume and server are as before."""
+
+    @contextlib.contextmanager
+    def configured(self, option: str) -> Iterator[None]:
+        """Have an option on all compute hosts; they are up again after it."""
+        with nova_compute.configured(f'[rbd_cache]\n{option}\n'):
+            yield
+        before = self._reports()
+        self.until(lambda: not self._reports() & before)
+
+    def _reports(self) -> set[tuple[str, str]]:
+        """Return when each compute host has last said that it is up."""
+        path = '/os-services?binary=nova-compute'
+        answer = self.compute('GET', path, cloud=self.operator)
+        return {
+            (each['host'], each['updated_at']) for each in answer['services']
+        }
+
+    def test_host_without_the_plugin(self) -> None:
+        server = self.boot()
+        with_mode, without = self.volume('writeback'), self.volume(None)
+        with self.configured('enabled = False'):
+            self._check_refused(server, with_mode, 'offers no cache modes')
+            self.attach(server, without)
+            self.assertEqual('none', self.cache_mode(server, without))
+        self.attach(server, with_mode)
+        self.assertEqual('writeback', self.cache_mode(server, with_mode))
+
+    def test_mode_that_the_host_does_not_allow(self) -> None:
+        server = self.boot()
+        volume = self.volume('writeback')
+        with self.configured('allowed_modes = none,directsync'):
+            self._check_refused(server, volume, 'allowed: none, directsync')
+
+    def test_setting_of_the_image(self) -> None:
+        """It would beat QEMU's choice."""
+        server = self.boot()
+        volume = self.volume('writeback')
+        subprocess.run(
+            [
+                *('rbd', 'image-meta', 'set', self.image_of(volume)),
+                *('conf_rbd_cache', 'false'),
+            ],
+            check=True,
+        )
+        self._check_refused(server, volume, 'conf_rbd_cache = false')
+
+    def _check_refused(self, server: str, volume: str, words: str) -> None:
+        body = {'volumeAttachment': {'volumeId': volume}}
+        path = f'/servers/{server}/os-volume_attachments'
+        self.compute('POST', path, body)
+        refused = self.until(lambda: self.show(volume)[_REFUSED])
+        self.assertIn(words, refused['reason'])
+        self.wait_for(volume)
+        self.assertEqual([], self.show(volume)['attachments'])
+        self.assertEqual('ACTIVE', self.wait_for_server(server)['status'])
+        self.assertEqual([], self.compute('GET', path)['volumeAttachments'])

@@ -1,0 +1,446 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The volume forms of the dashboard, as a tenant uses them."""
+
+import pathlib
+from typing import Any
+import uuid
+
+import ddt
+from selenium.webdriver.common import keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import select
+
+from tests.cloud import base
+from tests.cloud import browser
+from tests.cloud import servers
+
+_GROUP = 'fieldset.rbd-volume-options'
+
+
+class FormTestCase(browser.BrowserTestCase):
+    """Has the Create Volume form at hand."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.login('demo')
+
+    def open_form(self, query: str = '') -> None:
+        """Open the form as a page of its own."""
+        self.open(f'/project/volumes/create/{query}')
+        self.find('#id_name')
+
+    def open_modal(self) -> None:
+        """Open the form as the table's button does, above the table."""
+        self.open('/project/volumes/')
+        self.click('#volumes__action_create')
+        self.find('.modal #id_name')
+
+    def pick(self, name: str, value: str) -> None:
+        """Choose a value of one of Horizon's own lists."""
+        themed = f'.themable-select:has(> select[name="{name}"])'
+        self.click(f'{themed} button')
+
+        def entry() -> WebElement | None:
+            found = [
+                each
+                for each in self.all(f'{themed} a')
+                if each.get_attribute('data-select-value') == value
+            ]
+            return found[0] if found else None
+
+        element = self.until_true(entry)
+        self.driver.execute_script(
+            'arguments[0].scrollIntoView({block: "center"})', element
+        )
+        element.click()
+
+    def choose_value(self, selector: str, value: str) -> None:
+        """Choose the entry of a plain list that has a value."""
+        select.Select(self.find(selector)).select_by_value(value)
+
+    def submit(self) -> None:
+        """Send the form."""
+        self.click('.modal-footer input[type="submit"]')
+
+    def named(self, name: str) -> str:
+        """Wait for a volume of the tenant with a name; return its id."""
+
+        def found() -> str | None:
+            answer = self.request('GET', f'/volumes?name={name}')
+            volumes = answer['volumes']
+            return volumes[0]['id'] if volumes else None
+
+        ident: str = self.until(found)
+        self.addCleanup(self.remove, ident)
+        self.wait_for(ident)
+        return ident
+
+    def whole_screenshot(self, name: str, selector: str) -> pathlib.Path:
+        """Keep what an element looks like, however tall it is."""
+        before = self.driver.get_window_size()
+        element = self.find(selector)
+        height = max(before['height'], element.size['height'] + 250)
+        self.driver.set_window_size(before['width'], height)
+        try:
+            path = browser.screenshots() / f'{name}.png'
+            self.find(selector).screenshot(str(path))
+        finally:
+            self.driver.set_window_size(before['width'], before['height'])
+        return path
+
+    def preview(self) -> str:
+        """Return what the form says is going to be made."""
+        return self.text('[data-rbd-preview]')
+
+    def shown_group(self) -> WebElement:
+        """Wait for the group of options; return it."""
+        return self.find(_GROUP)
+
+    def make_type_named(self, name: str, **specs: str) -> None:
+        """Make a volume type with a name, on the RBD back end."""
+        given = {'volume_backend_name': 'rbd', **specs}
+        body = {'volume_type': {'name': name, 'extra_specs': given}}
+        made = self.request('POST', '/types', body, self.operator)
+        path = f'/types/{made["volume_type"]["id"]}'
+        self.addCleanup(self.operator.block_storage.delete, path)
+
+    def force(self, selector: str, value: str) -> None:
+        """Give a control a value that a person could not choose."""
+        self.driver.execute_script(
+            """
+            const field = document.querySelector(arguments[0]);
+            if (field.tagName === 'SELECT') {
+                field.add(new Option(arguments[1], arguments[1]));
+                field.selectedIndex = field.options.length - 1;
+            } else {
+                field.value = arguments[1];
+            }
+            field.form.noValidate = true;
+            """,
+            selector,
+            value,
+        )
+
+    def error_of(self, field: str) -> str:
+        """Return the text that stands at a field and is tied to it."""
+        text = self.text(f'#id_{field}_error')
+        control = self.find(f'#id_{field}')
+        self.assertIn(
+            f'id_{field}_error',
+            (control.get_attribute('aria-describedby') or '').split(),
+        )
+        self.assertEqual('true', control.get_attribute('aria-invalid'))
+        return text
+
+
+class CreateTest(FormTestCase):
+    def test_striped_volume(self) -> None:
+        name = f'striped-{uuid.uuid4().hex[:8]}'
+        self.open_modal()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.fill('#id_size', '2')
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.choose('#id_rbd_stripe_unit', '64 KiB')
+        self.fill('#id_rbd_stripe_count', '8')
+        self.choose('#id_rbd_object_map', 'Yes')
+        self.assertEqual(
+            '2 GiB = 2,048 objects of 1 MiB, 64 KiB x 8, with object map',
+            self.preview(),
+        )
+        self.whole_screenshot('create-volume', '.modal-content')
+        self.submit()
+        volume = self.named(name)
+        self.check_made(volume)
+        asked: Any = {
+            'rbd:object_size': '1M',
+            'rbd:stripe_unit': '64K',
+            'rbd:stripe_count': '8',
+            'rbd:object_map': 'true',
+        }
+        self.assertEqual(asked, self.metadata(volume))
+        self.open(
+            f'/project/volumes/{volume}/'
+            '?tab=volume_details__rbd_volume_options'
+        )
+        shown = self.text('#volume_details__rbd_volume_options')
+        self.screenshot('volume-details')
+        for words in ('1 MiB', '64 KiB', '8', 'up to 2,048', 'object-map'):
+            self.assertIn(words, shown)
+        self.check_quiet()
+
+    def test_plain_volume(self) -> None:
+        name = f'plain-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.submit()
+        self.assertEqual({}, self.metadata(self.named(name)))
+
+    def test_only_for_types_that_offer_options(self) -> None:
+        self.open_form()
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.pick('type', 'fake')
+        self.until_gone(_GROUP)
+        self.pick('type', 'rbd')
+        chosen = self.find('#id_rbd_object_size').get_attribute('value')
+        self.assertEqual('1M', chosen)
+        # What is hidden is not sent.
+        name = f'fake-{uuid.uuid4().hex[:8]}'
+        self.fill('#id_name', name)
+        self.pick('type', 'fake')
+        self.submit()
+        self.assertEqual({}, self.metadata(self.named(name)))
+
+    def test_whatever_a_type_is_called(self) -> None:
+        mark = uuid.uuid4().hex[:6]
+        quoted = f'SSD "fast" & \'safe\' {mark}'
+        names = [quoted, f'Ümlaut 漢字 {mark}', f'{mark:x<255}']
+        for name in names:
+            self.make_type_named(name, **{'rbd:object_size': '8M'})
+        self.open_form()
+        for name in names:
+            self.pick('type', 'fake')
+            self.until_gone(_GROUP)
+            self.pick('type', name)
+            self.shown_group()
+            self.assertIn('objects of 8 MiB', self.preview())
+        self.pick('type', quoted)
+        self.fill('#id_name', f'quoted-{mark}')
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.submit()
+        info = self.info(self.named(f'quoted-{mark}'))
+        self.assertEqual(2**20, info['object_size'])
+
+    def test_features_and_what_they_require(self) -> None:
+        name = f'features-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.assertFalse(self.shown('input[name="rbd_features"]'))
+        self.click('#id_rbd_choose_features')
+        # A whole set of features says everything about the map.
+        self.until_gone('#id_rbd_object_map')
+
+        def box(feature: str) -> WebElement:
+            return self.find(f'input[value="{feature}"]')
+
+        def tick(feature: str, wanted: bool) -> None:
+            if box(feature).is_selected() is not wanted:
+                self.click(f'input[value="{feature}"]')
+
+        self.assertTrue(box('layering').is_selected())
+        self.assertFalse(box('layering').is_enabled())
+        tick('exclusive-lock', False)
+        for feature in ('object-map', 'fast-diff', 'journaling'):
+            self.assertFalse(box(feature).is_enabled(), feature)
+            self.assertFalse(box(feature).is_selected(), feature)
+        tick('exclusive-lock', True)
+        self.assertTrue(box('object-map').is_enabled())
+        tick('object-map', True)
+        self.assertTrue(box('fast-diff').is_selected())
+        self.assertIn('with object map', self.preview())
+        tick('deep-flatten', False)
+        self.screenshot('features')
+        self.submit()
+        self.assertEqual(
+            ['exclusive-lock', 'fast-diff', 'layering', 'object-map'],
+            sorted(self.info(self.named(name))['features']),
+        )
+
+    def test_source_says_what_it_has(self) -> None:
+        source = self.created(metadata=dict(base.ASKED), name='a source')
+        self.open_form()
+        self.pick('volume_source_type', 'volume_source')
+        self.until_gone(_GROUP)
+        self.pick('volume_source', source)
+        self.shown_group()
+        text = self.text('[data-rbd-source]')
+        self.assertIn('objects of 1 MiB, 64 KiB x 8', text)
+        self.assertIn('64 KiB x 8', self.preview())
+        name = f'clone-{uuid.uuid4().hex[:8]}'
+        self.fill('#id_name', name)
+        self.choose('#id_rbd_object_size', '2 MiB')
+        self.submit()
+        info = self.info(self.named(name))
+        self.assertEqual(
+            (2**21, 65536, 8),
+            (info['object_size'], info['stripe_unit'], info['stripe_count']),
+        )
+
+    def test_with_the_material_theme(self) -> None:
+        self.open('/project/volumes/')
+        self.driver.add_cookie({'name': 'theme', 'value': 'material'})
+        self.addCleanup(self.driver.delete_cookie, 'theme')
+        self.open_form()
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.screenshot('material')
+        self.assertIn('objects of 1 MiB', self.preview())
+        self.check_quiet()
+
+    def test_by_keyboard_and_by_name(self) -> None:
+        self.open_form()
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.find('#id_size').send_keys('')
+        reached = []
+        for _ in range(12):
+            self.driver.switch_to.active_element.send_keys(keys.Keys.TAB)
+            focused = self.driver.switch_to.active_element
+            reached.append(focused.get_attribute('name'))
+            label = self.driver.execute_script(
+                'return (arguments[0].labels || []).length', focused
+            )
+            name = str(reached[-1])
+            if name.startswith('rbd_'):
+                self.assertEqual(1, label, name)
+                for ident in (
+                    focused.get_attribute('aria-describedby') or ''
+                ).split():
+                    self.find(f'#{ident}')
+        self.assertEqual(
+            [
+                'rbd_object_size',
+                'rbd_stripe_unit',
+                'rbd_stripe_count',
+                'rbd_object_map',
+                'rbd_choose_features',
+            ],
+            [name for name in reached if str(name).startswith('rbd_')],
+        )
+
+
+@ddt.ddt
+class RefusedTest(FormTestCase):
+    """Bad values come back to their field, with all that was typed."""
+
+    @ddt.data(
+        ({'object_size': '3M'}, 'object_size', 'not a power of two'),
+        ({'object_size': '64M'}, 'object_size', 'out of range'),
+        ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
+        ({'stripe_count': '2'}, 'stripe_count', 'without rbd:stripe_unit'),
+        (
+            {'stripe_unit': '32M', 'stripe_count': '2'},
+            'stripe_unit',
+            'not a factor of the object size',
+        ),
+        (
+            {'stripe_unit': '64K', 'stripe_count': '3'},
+            'stripe_count',
+            'no multiple of 64 KiB x 3',
+        ),
+        (
+            {'stripe_unit': '64K', 'stripe_count': '4096'},
+            'stripe_count',
+            'more than this backend allows',
+        ),
+        ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
+    )
+    @ddt.unpack
+    def test_bad_value(
+        self, values: dict[str, str], field: str, words: str
+    ) -> None:
+        self.open_form()
+        self.fill('#id_name', 'never made')
+        self.fill('#id_description', 'kept')
+        self.pick('type', 'rbd')
+        self.shown_group()
+        for name, value in values.items():
+            self.force(f'#id_rbd_{name}', value)
+        self.submit()
+        self.assertIn(words, self.error_of(f'rbd_{field}'))
+        self.check_kept()
+
+    def check_kept(self) -> None:
+        """Check that what was typed is there, and no volume."""
+        for name, value in (
+            ('name', 'never made'),
+            ('description', 'kept'),
+        ):
+            field = self.find(f'#id_{name}')
+            self.assertEqual(value, field.get_attribute('value'))
+        answer = self.request('GET', '/volumes?name=never made')
+        self.assertEqual([], answer['volumes'])
+
+    def test_by_cinder_alone(self) -> None:
+        # What the dashboard learned a moment ago no longer holds.
+        name = f'changed-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(name)
+        self.open_modal()
+        self.fill('#id_name', 'never made')
+        self.fill('#id_description', 'kept')
+        self.pick('type', name)
+        self.shown_group()
+        self.choose('#id_rbd_object_size', '1 MiB')
+        types = self.request('GET', '/types', cloud=self.operator)
+        (ident,) = (
+            each['id']
+            for each in types['volume_types']
+            if each['name'] == name
+        )
+        self.request(
+            'POST',
+            f'/types/{ident}/extra_specs',
+            {'extra_specs': {'rbd:tenant_options': 'rbd:cache_mode'}},
+            self.operator,
+        )
+        self.submit()
+        self.assertIn('not for tenants', self.error_of('rbd_object_size'))
+        self.screenshot('refused')
+        self.check_kept()
+        chosen = self.find('#id_rbd_object_size').get_attribute('value')
+        self.assertEqual('1M', chosen)
+
+
+class AttachTest(FormTestCase, servers.ServerTestCase):
+    def test_writeback(self) -> None:
+        server = self.boot()
+        volume = self.created(name='to attach')
+        self.open(f'/project/volumes/{volume}/attach/')
+        self.pick('instance', server)
+        modes = [
+            option.get_attribute('value')
+            for option in self.all('#id_rbd_cache_mode option')
+        ]
+        self.assertEqual(
+            ['', 'none', 'writethrough', 'writeback', 'directsync'], modes
+        )
+        self.choose_value('#id_rbd_cache_mode', 'writeback')
+        self.whole_screenshot('attach-volume', 'form#attach_volume_form')
+        self.click('form input[type="submit"]')
+        self.addCleanup(self.detach, server, volume)
+        self.wait_for(volume, 'in-use')
+        self.assertEqual('writeback', self.cache_mode(server, volume))
+        self.open(
+            f'/project/volumes/{volume}/'
+            '?tab=volume_details__rbd_volume_options'
+        )
+        shown = self.text('#volume_details__rbd_volume_options')
+        self.assertIn(': writeback', shown)
+
+    def test_shared_volume_says_why_not(self) -> None:
+        volume = self.created(volume_type='rbd-multiattach')
+        self.open(f'/project/volumes/{volume}/attach/')
+        field = self.find('#id_rbd_cache_mode')
+        self.assertFalse(field.is_enabled())
+        self.assertIn(
+            'know nothing of each other',
+            self.text('#id_rbd_cache_mode_hint'),
+        )

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The step Volume Layout of the Launch Instance wizard."""
+
+import uuid
+
+from tests.cloud import browser
+
+# Stock's label names an id that the field hasn't got.
+_TYPE = 'select[ng-model="model.newInstanceSpec.vol_type"]'
+
+
+class LaunchTest(browser.BrowserTestCase):
+    """Opens the wizard and looks; launches nothing."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        image = self.tenant.image.create_image(
+            name=f'test-{uuid.uuid4().hex[:8]}',
+            disk_format='raw',
+            container_format='bare',
+            data=b'\0' * 1024,
+            wait=True,
+        )
+        self.addCleanup(self.tenant.image.delete_image, image.id)
+
+    def step(self, title: str) -> None:
+        """Go to a step of the wizard."""
+
+        def clicked() -> bool:
+            for each in self.all('.ng-wizard .nav-item, .ng-wizard .nav a'):
+                if each.text.strip().rstrip(' *') == title:
+                    each.click()
+                    return True
+            return False
+
+        self.until_true(clicked)
+
+    def opened(self) -> None:
+        """Open the wizard."""
+        self.login('demo')
+        self.open('/project/instances/')
+        self.click('#instances__action_launch-ng')
+        self.step('Source')
+        self.find('#boot-source-type')
+
+    def layout(self) -> str:
+        """Return what the step says."""
+        self.step('Volume Layout')
+        self.until_true(lambda: self.text('.rbd-launch-layout').strip())
+        return self.text('.rbd-launch-layout')
+
+    def test_what_the_type_of_a_new_volume_gives(self) -> None:
+        name = self.make_type(
+            rbd_object_size='1M',
+            rbd_stripe_unit='64K',
+            rbd_stripe_count='8',
+            rbd_object_map='true',
+            rbd_cache_mode='writeback',
+        )
+        self.opened()
+        self.choose(_TYPE, name)
+        self.step('Volume Layout')
+        self.until_true(lambda: name in self.text('.rbd-launch-layout'))
+        said = self.layout()
+        for words in ('1 MiB', '64 KiB x 8', 'writeback'):
+            self.assertIn(words, said)
+        self.screenshot('launch-layout')
+        # Another type, and the step says so.
+        self.step('Source')
+        self.choose(_TYPE, 'fake')
+        said = self.layout()
+        self.assertNotIn('64 KiB', said)
+        # Where Glance has no definitions of scheduler hints, stock asks it
+        # for the details of none of them in no threads.
+        self.check_quiet(but='/api/glance/metadefs/namespaces/')
+
+    def test_no_volume_no_layout(self) -> None:
+        self.opened()
+        for each in self.all('#vol-create'):
+            if each.text.strip() == 'No':
+                each.click()
+        self.assertIn("boots from no volume of Cinder's", self.layout())
+        self.assertNotIn('Object size', self.layout())

@@ -1,0 +1,173 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Images in several stores: ours, stock ones, on one pool and on two."""
+
+from typing import Any
+
+import ddt
+
+from tests.cloud import base
+from tests.cloud import images
+from tests.cloud.images import BESIDE
+from tests.cloud.images import FILES
+from tests.cloud.images import OURS
+from tests.cloud.images import STOCK
+
+
+class StoresTestCase(images.ImageTestCase):
+    """Images of which a store has a copy."""
+
+    def copy(self, image: Any, store: str) -> Any:
+        """Copy an image to a store; wait for it."""
+        self.start_import(image, 'copy-image', store, self.operator)
+        return self.active(image.id, store)
+
+    def data(self, image: Any, store: str) -> bytes:
+        """Return an image's data, from a store."""
+        response = self.tenant.image.get(
+            f'/images/{image.id}/file', params={'prefer': store}
+        )
+        self.assertEqual(200, response.status_code, response.text)
+        data: bytes = response.content
+        return data
+
+    def stores(self, image: Any) -> set[str]:
+        """Return the stores that Glance says an image is in."""
+        found = self.tenant.image.get(f'/images/{image.id}').json()
+        return set(found['stores'].split(','))
+
+
+@ddt.ddt
+class CopyTest(StoresTestCase):
+    """``copy-image``, and the removal of one copy or of all."""
+
+    @ddt.data((FILES, OURS), (OURS, FILES), (STOCK, OURS), (OURS, STOCK))
+    @ddt.unpack
+    def test_copy(self, source: str, target: str) -> None:
+        image = self.upload(images.content(), source)
+        copied = self.copy(image, target)
+        for store in (source, target):
+            self.check_same(self.data(copied, store))
+        if target == OURS:
+            self.check_ours(copied)
+        elif target == STOCK:
+            self.check_stock(copied, STOCK)
+        # What is left of the image is the copy.
+        self.delete_from(copied, source)
+        self.assertEqual({target}, self.stores(copied))
+        if source in images.POOLS:
+            self.check_gone(copied.id, source)
+        self.check_content(copied, images.content())
+
+    def test_removal_of_the_copy(self) -> None:
+        image = self.upload(images.content(), STOCK)
+        copied = self.copy(image, OURS)
+        self.delete_from(copied, OURS)
+        self.check_gone(copied.id)
+        self.assertEqual({STOCK}, self.stores(copied))
+        self.check_content(copied, images.content())
+
+    @ddt.data(OURS, STOCK)
+    def test_delete_with_several_locations(self, first: str) -> None:
+        second = STOCK if first == OURS else OURS
+        image = self.upload(images.content(), first)
+        self.copy(image, second)
+        self.copy(image, FILES)
+        self.assertEqual({first, second, FILES}, self.stores(image))
+        response = self.tenant.image.delete(f'/images/{image.id}')
+        self.assertEqual(204, response.status_code, response.text)
+        for store in (first, second):
+            self.check_gone(image.id, store)
+
+    def test_delete_with_several_locations_and_children(self) -> None:
+        """Both copies go, the one with a child to the trash."""
+        image = self.upload(images.content())
+        self.copy(image, STOCK)
+        volume = self.created(imageRef=image.id)
+        self.assertEqual('images', self.info(volume)['parent']['pool'])
+        response = self.tenant.image.delete(f'/images/{image.id}')
+        self.assertEqual(204, response.status_code, response.text)
+        for store in (OURS, STOCK):
+            self.check_gone(image.id, store)
+        self.check_volume(volume)
+
+    @ddt.data((OURS, BESIDE), (BESIDE, OURS))
+    @ddt.unpack
+    def test_copy_on_one_pool(self, source: str, target: str) -> None:
+        """Refused, as both would have one name; and the image is unharmed."""
+        image = self.upload(images.content(), source)
+        self.start_import(image, 'copy-image', target, self.operator)
+        self.until(
+            lambda: (
+                target
+                in self.tenant.image.get(f'/images/{image.id}')
+                .json()
+                .get('os_glance_failed_import', '')
+                .split(',')
+            )
+        )
+        self.assertEqual({source}, self.stores(image))
+        self.check_content(image, images.content())
+
+
+@ddt.ddt
+class EachOthersTest(StoresTestCase):
+    """Images that one store made and another one, on its pool, has."""
+
+    def hand_over(self, image: Any) -> Any:
+        """Return a Glance image of our store with another's RBD image.
+
+        Glance looks for the store by the pool, and takes the first: the way
+        back, of ours to the stock store, is for the functional tests.
+        """
+        found = self.tenant.image.get(f'/images/{image.id}').json()
+        (place,) = found['locations']
+        other = self.make()
+        kind = 'application/openstack-images-v2.1-json-patch'
+        location = {'url': place['url'], 'metadata': {}}
+        response = self.tenant.image.patch(
+            f'/images/{other.id}',
+            headers={'Content-Type': kind},
+            json=[{'op': 'add', 'path': '/locations/-', 'value': location}],
+        )
+        self.assertEqual(200, response.status_code, response.text)
+        self.assertEqual({OURS}, self.stores(other))
+        return self.tenant.image.get_image(other.id)
+
+    def test_read_and_deleted_by_ours(self) -> None:
+        image = self.upload(images.content(), BESIDE)
+        handed_over = self.hand_over(image)
+        self.check_same(self.data(handed_over, OURS))
+        response = self.tenant.image.delete(f'/images/{handed_over.id}')
+        self.assertEqual(204, response.status_code, response.text)
+        self.check_gone(image.id)
+
+    def test_deleted_by_ours_with_children(self) -> None:
+        image = self.upload(images.content(), BESIDE)
+        volume = self.created(imageRef=image.id)
+        handed_over = self.hand_over(image)
+        response = self.tenant.image.delete(f'/images/{handed_over.id}')
+        self.assertEqual(204, response.status_code, response.text)
+        self.check_gone(image.id)
+        self.check_volume(volume)
+
+    @ddt.data(OURS, BESIDE, STOCK)
+    def test_cloned_by_cinder(self, store: str) -> None:
+        image = self.upload(images.content(), store)
+        volume = self.created(imageRef=image.id, metadata=base.ASKED)
+        info = self.check_made(volume)
+        self.assertEqual(
+            (images.POOLS[store], image.id, 'snap'),
+            tuple(info['parent'][k] for k in ('pool', 'image', 'snapshot')),
+        )
+        self.check_volume(volume)

@@ -1,0 +1,64 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The page on messages quotes messages that the code still gives."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+import re
+
+from tests.unit import base
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_PAGE = _ROOT / 'doc/source/admin/troubleshooting.rst'
+_PACKAGES = (
+    *('rbd_volume_options', 'cinder_rbd_ext', 'nova_rbd_cache'),
+    *('horizon_volume_opts', 'glance_store_objmap'),
+)
+# A title that is a message and nothing else.
+_TITLE = re.compile(r'^``([^`]+)``\n-+$', re.MULTILINE)
+# Of messages: what stands there for a value.
+_VALUE = re.compile(r'%\(\w+\)\w|%s|%d')
+
+
+def _texts(path: pathlib.Path) -> Iterator[str]:
+    """Yield each text of a module; values in it become ``...``."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            yield ''.join(
+                part.value
+                if isinstance(part, ast.Constant)
+                and isinstance(part.value, str)
+                else '...'
+                for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield _VALUE.sub('...', node.value)
+
+
+class TroubleshootingTest(base.TestCase):
+    """Each message in a title of the page is one of the code."""
+
+    def test_messages_are_in_the_code(self) -> None:
+        messages = _TITLE.findall(_PAGE.read_text())
+        self.assertTrue(messages)
+        code = '\n'.join(
+            text
+            for package in _PACKAGES
+            for path in sorted((_ROOT / package).rglob('*.py'))
+            for text in _texts(path)
+        )
+        for message in messages:
+            # What is between two values has to be there as one piece.
+            for piece in filter(None, message.split('...')):
+                self.assertIn(piece.strip(' :,'), code, message)
