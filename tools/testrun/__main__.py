@@ -29,6 +29,9 @@ the next. What follows `--` selects tests by regular expression:
 
   tools/test unit -- test_layout
 
+The release of OpenStack is the newest unless --release names another one;
+without a part that runs what isn't for the newest alone.
+
 KEEP=1 leaves the sandbox up after the cloud part.
 """
 
@@ -48,16 +51,29 @@ def _parser() -> argparse.ArgumentParser:
         nargs='*',
         help=', '.join(part.name for part in parts.PARTS),
     )
+    parser.add_argument(
+        '--release',
+        choices=environment.RELEASES,
+        default=environment.RELEASE,
+        help='the release of OpenStack to test on',
+    )
     return parser
 
 
 def _selected(
-    names: Sequence[str], filters: Sequence[str]
+    names: Sequence[str], filters: Sequence[str], release: str
 ) -> list[parts.Part]:
+    newest = release == environment.RELEASE
     chosen = [
         part
         for part in parts.PARTS
-        if part.name in names or (not names and (part.selects or not filters))
+        if part.name in names
+        or (
+            not names
+            and part.by_default
+            and (part.selects or not filters)
+            and (newest or part.any_release)
+        )
     ]
     unknown = set(names) - {part.name for part in parts.PARTS}
     if unknown:
@@ -65,6 +81,11 @@ def _selected(
         raise SystemExit(
             f'tools/test: no part {", ".join(sorted(unknown))}; '
             f'there are: {known}'
+        )
+    tied = [part.name for part in chosen if not part.any_release]
+    if tied and not newest:
+        raise SystemExit(
+            f'tools/test: {", ".join(tied)}: on {environment.RELEASE} only'
         )
     return chosen
 
@@ -110,10 +131,10 @@ def main(arguments: Sequence[str]) -> int:
     if '--' in words:
         split = words.index('--')
         words, filters = words[:split], words[split + 1 :]
-    names = _parser().parse_args(words).part
-    venv = environment.Venv()
+    asked = _parser().parse_args(words)
+    venv = environment.Venv(asked.release)
     total = outcome.Outcome()
-    for part in _selected(names, filters):
+    for part in _selected(asked.part, filters, asked.release):
         total += run_part(part, venv, filters)
     if not total.ran:
         print('no test ran')

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,26 +49,56 @@ def build(
     every run. The wheel is made from the sdist, as a distribution does it,
     so that what the sdist lacks shows.
     """
-    # pbr takes these for the version whatever git says.
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
-    }
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, 'source')
         tree.export(source, root)
-        command = [python, '-m', 'build', '--no-isolation']
-        result = subprocess.run(
-            [*command, '--outdir', str(target), str(source)],
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        _run_build(python, source, target)
+    return unpack(target)
+
+
+def build_archive(
+    target: pathlib.Path,
+    python: str = sys.executable,
+    root: pathlib.Path = tree.ROOT,
+) -> pathlib.Path:
+    """Build a wheel from the checkout's files without their git.
+
+    As from an archive of a commit, or in the sandbox; the version has to
+    be told then.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        source = pathlib.Path(scratch, 'source')
+        tree.export(source, root)
+        shutil.rmtree(source / '.git')
+        _run_build(python, source, target, '--wheel', PBR_VERSION='0.1.0')
+    (wheel,) = target.glob('*.whl')
+    return wheel
+
+
+def _run_build(
+    python: str,
+    source: pathlib.Path,
+    target: pathlib.Path,
+    *arguments: str,
+    **environ: str,
+) -> None:
+    # pbr takes the first two for the version whatever git says.
+    unwanted = ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in unwanted
+    }
+    command = [python, '-m', 'build', '--no-isolation', *arguments]
+    result = subprocess.run(
+        [*command, '--outdir', str(target), str(source)],
+        env={**inherited, **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if result.returncode:
         raise RuntimeError(f'the build failed:\n{result.stdout}')
-    return unpack(target)
 
 
 def unpack(target: pathlib.Path) -> Built:

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Installs what tests need: Debian packages and one venv.
+"""Installs what tests need: Debian packages, and a venv for each release.
 
 Debian packages are those of bindep.txt; everything from PyPI goes into the
-venv, at the versions of constraints/. Nothing is reinstalled while the
+venvs, at the versions of constraints/. Nothing is reinstalled while the
 files that say what is needed stay as they are.
 """
 
@@ -28,17 +28,17 @@ import os
 import pathlib
 import subprocess
 import sys
+from typing import ClassVar
 
 from onecloud import errors
 from onecloud import packages
+from onecloud import state
 from testrun import tree
 
-RELEASE = '2026.2'
-_REQUIREMENTS = (
-    'requirements.txt',
-    'test-requirements.txt',
-    'doc/requirements.txt',
-)
+#: The releases of OpenStack that there are constraints for, oldest first.
+RELEASES = tuple(state.releases())
+RELEASE = RELEASES[-1]
+_BUILD = tree.ROOT / 'constraints' / 'build.txt'
 # PyPI has no builds of Ceph's Python bindings; these come with the Debian
 # packages python3-rados and python3-rbd and fit the system's Python.
 _BINDINGS = ('rados', 'rbd')
@@ -60,9 +60,19 @@ def cache() -> pathlib.Path:
 class Venv:
     """The venv of the tests, by the release of OpenStack it holds."""
 
+    #: What it is called, before the release.
+    kind: ClassVar[str] = 'test'
+    #: Files of what it holds, below the root of the checkout.
+    requirements: ClassVar[tuple[str, ...]] = (
+        'requirements.txt',
+        'test-requirements.txt',
+        'doc/requirements.txt',
+    )
+
     def __init__(self, release: str = RELEASE) -> None:
-        self.path = cache() / f'test-{release}'
-        self.constraints = tree.ROOT / 'constraints' / f'{release}.txt'
+        self.release = release
+        self.path = cache() / f'{self.kind}-{release}'
+        self.constraints = _constraints(release)
 
     def program(self, name: str) -> str:
         """Path of a program of the venv."""
@@ -86,16 +96,25 @@ class Venv:
         if stamp.exists() and stamp.read_text() == wanted:
             return
         print(f'installing what tests need into {self.path}', flush=True)
-        uv = _uv(self.constraints)
+        uv = _uv()
         if not (self.path / 'bin' / 'python').exists():
             _run([uv, 'venv', '--quiet', '--python', _python(), self.path])
-        install = [uv, 'pip', 'install', '--quiet', '--compile-bytecode']
+        self.install(
+            *(
+                word
+                for name in self.requirements
+                for word in ('--requirements', str(tree.ROOT / name))
+            )
+        )
+        stamp.write_text(wanted)
+
+    def install(self, *what: str) -> None:
+        """Install into the venv, at the versions of constraints/."""
+        install = [_uv(), 'pip', 'install', '--quiet', '--compile-bytecode']
         install += ['--python', self.program('python')]
         install += ['--constraints', str(self.constraints)]
-        for name in _REQUIREMENTS:
-            install += ['--requirements', str(tree.ROOT / name)]
-        _run(install)
-        stamp.write_text(wanted)
+        install += ['--build-constraints', str(_BUILD)]
+        _run([*install, *what])
 
     def link_bindings(self) -> None:
         """Make Ceph's Python bindings importable in the venv."""
@@ -115,7 +134,8 @@ class Venv:
         digest = hashlib.sha256(_python().encode())
         for path in (
             self.constraints,
-            *(tree.ROOT / name for name in _REQUIREMENTS),
+            _BUILD,
+            *(tree.ROOT / name for name in self.requirements),
         ):
             digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -141,15 +161,19 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _uv(constraints: pathlib.Path) -> str:
-    """Path of uv, which installs the rest."""
+def _constraints(release: str) -> pathlib.Path:
+    return tree.ROOT / 'constraints' / f'{release}.txt'
+
+
+def _uv() -> str:
+    """Path of uv, which installs the rest: that of the newest release."""
     venv = cache() / 'boot'
     uv = venv / 'bin' / 'uv'
     if not uv.exists():
         _run([_python(), '-m', 'venv', '--clear', venv])
         pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
         pip += ['--disable-pip-version-check', 'install']
-        _run([*pip, '--constraint', constraints, 'uv'])
+        _run([*pip, '--constraint', _constraints(RELEASE), 'uv'])
     return str(uv)
 
 

@@ -17,18 +17,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
 from testrun import checks
 from testrun import distribution
 from testrun import environment
+from testrun import matrix
 from testrun import outcome
 from testrun import sandbox
 from testrun import suite
+from testrun import tempest_suite
 
 _UNIT_WORKERS = 2
+#: Names the folder that tests of pages keep screenshots in.
+_SCREENSHOTS = 'RBD_TEST_SCREENSHOTS'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +48,10 @@ class Part:
     ceph: bool = False
     #: The part runs tests, which a regular expression can select.
     selects: bool = True
+    #: The part can run on any release of OpenStack, not on the newest alone.
+    any_release: bool = False
+    #: The part runs without being named.
+    by_default: bool = True
 
 
 def _lint(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
@@ -80,19 +90,55 @@ def _structure(
 
 
 def _unit(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
-    return suite.run(venv, 'tests/unit', filters, workers=_UNIT_WORKERS)
+    return suite.run_all(venv, 'tests/unit', filters, workers=_UNIT_WORKERS)
 
 
 def _functional(
     venv: environment.Venv, filters: Sequence[str]
 ) -> outcome.Outcome:
-    return suite.run(venv, 'tests/functional', filters)
+    return suite.run_all(venv, 'tests/functional', filters)
+
+
+def _devstack(
+    venv: environment.Venv, filters: Sequence[str]
+) -> outcome.Outcome:
+    return suite.run(venv, 'tests/devstack', filters, workers=_UNIT_WORKERS)
 
 
 def _cloud(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
+    shots = _screenshots()
     try:
-        with sandbox.running() as environ:
-            return suite.run(venv, 'tests/cloud', filters, environ=environ)
+        return _on_sandbox(
+            venv.release,
+            lambda environ: suite.run(
+                venv,
+                'tests/cloud',
+                filters,
+                environ={**environ, _SCREENSHOTS: str(shots)},
+            ),
+        )
+    finally:
+        if shots.exists():
+            print(f'  screenshots are in {shots}')
+
+
+def _tempest(
+    venv: environment.Venv, filters: Sequence[str]
+) -> outcome.Outcome:
+    tempest = tempest_suite.TempestVenv(venv.release)
+    return _on_sandbox(
+        venv.release,
+        lambda environ: tempest_suite.run(venv, tempest, filters, environ),
+    )
+
+
+def _on_sandbox(
+    release: str,
+    run: Callable[[dict[str, str]], outcome.Outcome],
+) -> outcome.Outcome:
+    try:
+        with sandbox.running(release) as environ:
+            return run(environ)
     except (
         OSError,
         sandbox.SandboxFailed,
@@ -100,6 +146,15 @@ def _cloud(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
     ) as error:
         print(f'  FAILED: {error}')
         return outcome.FAILED
+
+
+def _screenshots() -> pathlib.Path:
+    """The folder for screenshots; without those of an earlier run."""
+    if chosen := os.environ.get(_SCREENSHOTS):
+        return pathlib.Path(chosen)
+    folder = environment.cache() / 'screenshots'
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 def _checks(
@@ -114,11 +169,18 @@ PARTS = (
     Part('lint', 'style and spelling', _lint, selects=False),
     Part('types', 'mypy, strict', _types, selects=False),
     Part('structure', 'wheel, entry points, imports, pages', _structure),
-    Part('unit', 'tests without a service', _unit),
+    Part('unit', 'tests without a service', _unit, any_release=True),
     Part(
         'functional',
         'tests on a Ceph cluster of their own',
         _functional,
+        ceph=True,
+        any_release=True,
+    ),
+    Part(
+        'devstack',
+        'phases of the DevStack plug-in, on a scratch tree',
+        _devstack,
         ceph=True,
     ),
     Part(
@@ -126,5 +188,22 @@ PARTS = (
         'tests on the sandbox',
         _cloud,
         ceph=True,
+        any_release=True,
+    ),
+    Part(
+        'tempest',
+        "Tempest on the sandbox: our tests, and upstream's",
+        _tempest,
+        ceph=True,
+        any_release=True,
+        by_default=False,
+    ),
+    Part(
+        'matrix',
+        'unit and functional on older releases',
+        matrix.run,
+        ceph=True,
+        selects=False,
+        by_default=False,
     ),
 )

@@ -19,6 +19,7 @@ import contextlib
 import os
 import subprocess
 
+from testrun import environment
 from testrun import tree
 
 _SANDBOX = str(tree.ROOT / 'tools' / 'sandbox')
@@ -29,7 +30,9 @@ class SandboxFailed(Exception):
 
 
 @contextlib.contextmanager
-def running() -> Iterator[dict[str, str]]:
+def running(
+    release: str = environment.RELEASE,
+) -> Iterator[dict[str, str]]:
     """A running sandbox; gives the environment that its clients need.
 
     One that was up before stays up; KEEP=1 keeps one that wasn't, to look
@@ -37,7 +40,9 @@ def running() -> Iterator[dict[str, str]]:
     """
     was_up = _quiet('status') == 0
     try:
-        up = subprocess.run([_SANDBOX, 'up'], stdin=subprocess.DEVNULL)
+        up = subprocess.run(
+            [_SANDBOX, 'up', '--release', release], stdin=subprocess.DEVNULL
+        )
         if up.returncode:
             raise SandboxFailed('tools/sandbox up failed')
         yield _client_environ()

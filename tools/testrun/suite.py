@@ -26,6 +26,31 @@ from testrun import environment
 from testrun import outcome
 from testrun import tree
 
+#: Folders whose tests can't share a process with those beside them;
+#: ``tests.alone`` says why, and leaves them out unless FOLDER names them.
+ALONE = ('tests/unit/nova_rbd_cache', 'tests/functional/nova_rbd_cache')
+FOLDER = 'RBD_TEST_FOLDER'
+
+
+def run_all(
+    venv: environment.Venv,
+    folder: str,
+    filters: Sequence[str] = (),
+    workers: int = 1,
+    environ: dict[str, str] | None = None,
+    show: IO[str] | None = None,
+) -> outcome.Outcome:
+    """Run the tests below a folder, those that have to be alone at the end."""
+    total = run(venv, folder, filters, workers, environ, show)
+    for each in ALONE:
+        if each.startswith(f'{folder}/'):
+            found = run(venv, each, filters, workers, environ, show)
+            if not found.ran and not filters:
+                print(f'  FAILED: no test ran in {each}', file=show)
+                found += outcome.FAILED
+            total += found
+    return total
+
 
 def run(
     venv: environment.Venv,
@@ -45,25 +70,45 @@ def run(
         # Cinder, eventlet and SQLAlchemy warn of much that isn't ours.
         'PYTHONWARNINGS': 'ignore::DeprecationWarning',
         **venv.environ(),
+        FOLDER: folder,
         **(environ or {}),
     }
     command = [venv.program('stestr'), '--test-path', folder]
     command += ['run', '--subunit', '--concurrency', str(workers), *filters]
+    return collect(venv, command, environ, selected=bool(filters), show=show)
+
+
+def collect(
+    venv: environment.Venv,
+    command: Sequence[str],
+    environ: dict[str, str],
+    cwd: pathlib.Path | None = None,
+    selected: bool = False,
+    show: IO[str] | None = None,
+) -> outcome.Outcome:
+    """Run a command that gives a subunit stream; count what is in it.
+
+    `environ` holds what the command and the reader of its stream need;
+    `selected` says that a filter may have left no test.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         counts = pathlib.Path(scratch, 'counts.json')
         reader = [venv.program('python'), '-m', 'testrun.subunit_report']
-        status, read = _pipe(command, [*reader, str(counts)], environ, show)
+        status, read = _pipe(
+            command, [*reader, str(counts)], environ, cwd or tree.ROOT, show
+        )
         if read or not counts.exists():
             print('  FAILED: the results could not be read', file=show)
             return outcome.FAILED
         found = outcome.Outcome(**json.loads(counts.read_text()))
-    if filters and not found.ran:
+    if selected and not found.ran:
         # They may select tests of another part; the run as a whole has to
         # find some.
         return found
     if status and not found.failed:
         # A module that can't be imported, say: stestr stops before any test.
-        print(f'  FAILED: stestr ended with status {status}', file=show)
+        program = pathlib.PurePath(command[0]).name
+        print(f'  FAILED: {program} ended with status {status}', file=show)
         found += outcome.FAILED
     return found
 
@@ -72,6 +117,7 @@ def _pipe(
     command: Sequence[str],
     reader: Sequence[str],
     environ: dict[str, str],
+    cwd: pathlib.Path,
     show: IO[str] | None,
 ) -> tuple[int, int]:
     """Run one command into another; return the status of each.
@@ -84,7 +130,7 @@ def _pipe(
     try:
         writing = subprocess.Popen(
             command,
-            cwd=tree.ROOT,
+            cwd=cwd,
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=into,

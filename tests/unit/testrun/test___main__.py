@@ -34,11 +34,13 @@ class CommandTestCase(base.TestCase):
             )
         )
         self.ran: list[tuple[str, list[str]]] = []
+        self.releases: list[str] = []
 
     def _part(self, name: str, found: outcome.Outcome, **how: bool) -> None:
         def run(
             venv: environment.Venv, filters: Sequence[str]
         ) -> outcome.Outcome:
+            self.releases.append(venv.release)
             self.ran.append((name, list(filters)))
             return found
 
@@ -100,3 +102,29 @@ class CommandTestCase(base.TestCase):
         self._part('one', outcome.PASSED)
         error = self.assertRaises(SystemExit, command.main, ['onne'])
         self.assertIn('no part onne; there are: one', str(error))
+
+    def test_the_newest_release_unless_another_is_asked_for(self) -> None:
+        self._part('one', outcome.PASSED)
+        command.main([])
+        self.assertEqual([environment.RELEASE], self.releases)
+
+    def test_another_release(self) -> None:
+        self._part('checks', outcome.PASSED)
+        self._part('tests', outcome.PASSED, any_release=True)
+        self.assertEqual(0, command.main(['--release', '2025.1']))
+        self.assertEqual([('tests', [])], self.ran)
+        self.assertEqual(['2025.1'], self.releases)
+
+    def test_a_part_that_has_to_be_named(self) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('long', outcome.PASSED, by_default=False)
+        command.main([])
+        command.main(['long'])
+        self.assertEqual([('one', []), ('long', [])], self.ran)
+
+    def test_a_part_that_is_for_the_newest_release_only(self) -> None:
+        self._part('checks', outcome.PASSED)
+        error = self.assertRaises(
+            SystemExit, command.main, ['checks', '--release', '2025.1']
+        )
+        self.assertIn(f'checks: on {environment.RELEASE} only', str(error))

@@ -53,3 +53,6 @@ class ChecksTestCase(base.TestCase):
         }
         self.assertIn('tools/test', by_name['shellcheck'])
         self.assertIn('.ci/run', by_name['bashate'])
+        for name in ('settings', 'plugin.sh', 'lib/cinder', 'lib/tempest'):
+            for check in ('bashate', 'shellcheck'):
+                self.assertIn(f'devstack/{name}', by_name[check])

@@ -15,6 +15,7 @@ import pathlib
 
 import fixtures
 
+from testrun import environment
 from testrun import sandbox
 from tests.unit import base
 
@@ -31,6 +32,8 @@ case $1 in
          echo "export PATH=/elsewhere:$PATH" ;;
 esac
 """
+
+_UP = f'up --release {environment.RELEASE}'
 
 
 class SandboxTestCase(base.TestCase):
@@ -53,8 +56,12 @@ class SandboxTestCase(base.TestCase):
         with sandbox.running():
             self.assertTrue((self.folder / 'is_up').exists())
         self.assertEqual(
-            ['status', 'up', 'env', 'down --keep-venv'], self._calls()
+            ['status', _UP, 'env', 'down --keep-venv'], self._calls()
         )
+
+    def test_of_another_release(self) -> None:
+        with sandbox.running('2025.1'):
+            self.assertIn('up --release 2025.1', self._calls())
 
     def test_stops_it_when_tests_break_off(self) -> None:
         def run() -> None:
@@ -68,18 +75,18 @@ class SandboxTestCase(base.TestCase):
         (self.folder / 'is_up').touch()
         with sandbox.running():
             pass
-        self.assertEqual(['status', 'up', 'env'], self._calls())
+        self.assertEqual(['status', _UP, 'env'], self._calls())
 
     def test_leaves_it_up_when_asked_to(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('KEEP', '1'))
         with sandbox.running():
             pass
-        self.assertEqual(['status', 'up', 'env'], self._calls())
+        self.assertEqual(['status', _UP, 'env'], self._calls())
 
     def test_what_did_not_come_up_is_cleared_away(self) -> None:
         (self.folder / 'broken').touch()
         self.assertRaises(sandbox.SandboxFailed, sandbox.running().__enter__)
-        self.assertEqual(['status', 'up', 'down --keep-venv'], self._calls())
+        self.assertEqual(['status', _UP, 'down --keep-venv'], self._calls())
 
     def test_gives_what_clients_need(self) -> None:
         with sandbox.running() as environ:

@@ -37,6 +37,18 @@ class SampleTestCase(testtools.TestCase):
 """
 
 
+_ALONE = """\
+import os
+
+def load_tests(loader, tests, pattern):
+    if os.environ['RBD_TEST_FOLDER'] == 'sample/alone':
+        tests.addTests(loader.discover(os.path.dirname(__file__)))
+    return tests
+"""
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
 class _ThisVenv(environment.Venv):
     """The venv that the tests themselves run in."""
 
@@ -64,6 +76,33 @@ class SuiteTestCase(base.TestCase):
             return suite.run(
                 _ThisVenv(), 'sample', filters, environ=self.environ, show=show
             )
+
+    def _run_all(self) -> outcome.Outcome:
+        with (self.root / 'shown').open('w') as show:
+            return suite.run_all(
+                _ThisVenv(), 'sample', environ=self.environ, show=show
+            )
+
+    def test_folders_that_run_alone(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch('testrun.suite.ALONE', ('sample/alone',))
+        )
+        alone = self.root / 'sample' / 'alone'
+        alone.mkdir()
+        (alone / '__init__.py').write_text(_ALONE)
+        (alone / 'test_it.py').write_text(_TESTS)
+        self.assertEqual(outcome.Outcome(0, 0, 0), self._run(''))
+        self.assertEqual(outcome.Outcome(1, 1, 1), self._run_all())
+        (alone / 'test_it.py').write_text('')
+        self.assertEqual(outcome.FAILED, self._run_all())
+
+    def test_each_folder_that_runs_alone_is_known(self) -> None:
+        marked = {
+            path.parent.relative_to(_ROOT).as_posix()
+            for path in (_ROOT / 'tests').rglob('__init__.py')
+            if 'alone.loader(' in path.read_text()
+        }
+        self.assertEqual(set(suite.ALONE), marked)
 
     def test_counts(self) -> None:
         self.assertEqual(outcome.Outcome(1, 1, 1), self._run(_TESTS))
