@@ -44,6 +44,10 @@ config_generator_config_file = [
         '../../etc/oslo-config-generator/glance_store_objmap.conf',
         '_static/glance_store_objmap',
     ),
+    (
+        '../../etc/oslo-config-generator/nova_rbd_cache.conf',
+        '_static/nova_rbd_cache',
+    ),
 ]
 
 policy_generator_config_file = [
