@@ -138,6 +138,9 @@ def main(arguments: Sequence[str]) -> int:
         total += run_part(part, venv, filters)
     if not total.ran:
         print('no test ran')
+    # Again at the end: of a long run often nothing but the end is kept.
+    for failure in total.failures:
+        print(f'failed: {failure}')
     print(total, flush=True)
     return 1 if total.failed or not total.ran else 0
 

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import dataclasses
 
 
@@ -24,12 +25,15 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    #: Of those that failed, the names, each with its cause, where known.
+    failures: Sequence[str] = dataclasses.field(default=(), compare=False)
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
             self.passed + other.passed,
             self.failed + other.failed,
             self.skipped + other.skipped,
+            (*self.failures, *other.failures),
         )
 
     @property

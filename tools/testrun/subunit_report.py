@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import json
 import pathlib
+import re
 import sys
 import time
 from typing import Any
@@ -31,6 +32,12 @@ import testtools
 _FAILURES = ('fail', 'uxsuccess')
 _SKIPS = ('skip', 'xfail')
 _SLOWEST = 5
+#: What is shown of a failed test's logs: their end, without what a service
+#: answered at length. The traceback, which comes first, is shown whole.
+_LOG_LINES = 30
+_LOG_WIDTH = 240
+#: A line of a traceback that names the exception.
+_RAISED = re.compile(r'[A-Za-z_][\w.]*: ')
 
 
 class Report:
@@ -40,6 +47,7 @@ class Report:
         self.passed = 0
         self.failed = 0
         self.skipped = 0
+        self.failures: list[str] = []
         self.durations: list[tuple[float, str]] = []
         self._shown = time.monotonic()
 
@@ -60,6 +68,7 @@ class Report:
             self.failed += 1
             word = 'FAILED' if status in _FAILURES else f'FAILED ({status})'
             print(f'  {word} {name}\n{_details(test)}', flush=True)
+            self.failures.append(f'{name}: {_cause(test) or status}')
         began, ended = test['timestamps']
         if began is not None and ended is not None:
             self.durations.append(((ended - began).total_seconds(), name))
@@ -75,12 +84,13 @@ class Report:
             flush=True,
         )
 
-    def counts(self) -> dict[str, int]:
-        """The three numbers, by name."""
+    def found(self) -> dict[str, Any]:
+        """What makes an :class:`testrun.outcome.Outcome`, by name."""
         return {
             'passed': self.passed,
             'failed': self.failed,
             'skipped': self.skipped,
+            'failures': self.failures,
         }
 
     def slowest(self) -> list[tuple[float, str]]:
@@ -93,15 +103,49 @@ def _reason(test: Mapping[str, Any]) -> str:
     return detail.as_text().strip() if detail else 'no reason given'
 
 
-def _details(test: Mapping[str, Any]) -> str:
-    shown = []
+def _texts(test: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The tracebacks of a test, and its logs."""
+    tracebacks, logs = [], []
     for name, content in sorted(test['details'].items()):
         if content.content_type.type != 'text':
             continue
         text = content.as_text().strip()
-        if text:
-            shown.append(f'--- {name}\n{text}')
+        if not text:
+            continue
+        if name.startswith('traceback'):
+            tracebacks.append(text)
+        else:
+            logs.append(f'--- {name}\n{_end_of(text)}')
+    return tracebacks, logs
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LOG_WIDTH else f'{line[:_LOG_WIDTH]} ...'
+
+
+def _end_of(text: str) -> str:
+    lines = text.splitlines()
+    shown = [_cut(line) for line in lines]
+    if len(lines) > _LOG_LINES:
+        left_out = len(lines) - _LOG_LINES
+        shown = [f'({left_out} lines left out)', *shown[-_LOG_LINES:]]
     return '\n'.join(shown)
+
+
+def _details(test: Mapping[str, Any]) -> str:
+    tracebacks, logs = _texts(test)
+    return '\n'.join(tracebacks + logs)
+
+
+def _cause(test: Mapping[str, Any]) -> str:
+    """The line of a traceback that says what was raised."""
+    tracebacks, _ = _texts(test)
+    # A message may have lines of its own below the one that names the
+    # exception.
+    for line in reversed('\n'.join(tracebacks).splitlines()):
+        if _RAISED.match(line):
+            return _cut(line)
+    return ''
 
 
 class _Text(testtools.StreamResult):
@@ -134,7 +178,7 @@ def main() -> int:
     for seconds, name in report.slowest():
         if seconds >= 1:
             print(f'  {seconds:6.1f} s  {name}')
-    pathlib.Path(sys.argv[1]).write_text(json.dumps(report.counts()))
+    pathlib.Path(sys.argv[1]).write_text(json.dumps(report.found()))
     return 0
 
 

@@ -13,10 +13,13 @@
 import io
 from typing import Any
 from typing import cast
+from unittest import mock
 
 import fixtures
 import subunit
 import testtools
+from testtools import content
+from testtools import matchers
 
 from testrun import subunit_report
 from tests.unit import base
@@ -31,6 +34,13 @@ def _sample(name: str) -> testtools.TestCase:
 
         def test_bad(self) -> None:
             self.fail('a reason to read')
+
+        def test_logs_much(self) -> None:
+            lines = [f'line {n} ' + 'x ' * 999 for n in range(100)]
+            self.addDetail(
+                'pythonlogging', content.text_content('\n'.join(lines))
+            )
+            self.fail('a cause')
 
         def test_left_out(self) -> None:
             self.skipTest('not today')
@@ -65,8 +75,29 @@ class ReportTestCase(base.TestCase):
             self._stream('test_good', 'test_bad', 'test_left_out')
         )
         self.assertEqual(
-            {'passed': 1, 'failed': 1, 'skipped': 1}, report.counts()
+            {
+                'passed': 1,
+                'failed': 1,
+                'skipped': 1,
+                'failures': [mock.ANY],
+            },
+            report.found(),
         )
+        (failure,) = report.failures
+        self.assertThat(failure, matchers.EndsWith('a reason to read'))
+        self.assertIn('test_bad: ', failure)
+
+    def test_traceback_comes_before_logs_and_whole(self) -> None:
+        subunit_report.read(self._stream('test_logs_much'))
+        shown = self._output().splitlines()
+        (log,) = (n for n, line in enumerate(shown) if 'pythonlog' in line)
+        (cause,) = (
+            n for n, line in enumerate(shown) if 'Error: a cause' in line
+        )
+        self.assertLess(cause, log)
+        self.assertIn('(70 lines left out)', shown[log + 1])
+        self.assertLess(max(map(len, shown[log:])), 300)
+        self.assertIn('line 99', shown[-1])
 
     def test_shows_a_failure_and_why(self) -> None:
         subunit_report.read(self._stream('test_bad', 'test_left_out'))
@@ -88,7 +119,8 @@ class ReportTestCase(base.TestCase):
         stream.seek(0)
         report = subunit_report.read(stream)
         self.assertEqual(
-            {'passed': 0, 'failed': 0, 'skipped': 0}, report.counts()
+            {'passed': 0, 'failed': 0, 'skipped': 0, 'failures': []},
+            report.found(),
         )
 
     def test_passes_on_what_is_no_subunit(self) -> None:
