@@ -30,6 +30,7 @@ from testrun import tree
 #: ``tests.alone`` says why, and leaves them out unless FOLDER names them.
 ALONE = ('tests/unit/nova_rbd_cache', 'tests/functional/nova_rbd_cache')
 FOLDER = 'RBD_TEST_FOLDER'
+_ERROR_LINES = 40
 
 
 def run_all(
@@ -93,14 +94,23 @@ def collect(
     """
     with tempfile.TemporaryDirectory() as scratch:
         counts = pathlib.Path(scratch, 'counts.json')
+        errors = pathlib.Path(scratch, 'errors')
         reader = [venv.program('python'), '-m', 'testrun.subunit_report']
-        status, read = _pipe(
-            command, [*reader, str(counts)], environ, cwd or tree.ROOT, show
-        )
-        if read or not counts.exists():
+        with errors.open('w') as stderr:
+            status, read = _pipe(
+                [command, [*reader, str(counts)]],
+                environ,
+                cwd or tree.ROOT,
+                stderr,
+                show,
+            )
+        found = outcome.FAILED
+        if not read and counts.exists():
+            found = outcome.Outcome(**json.loads(counts.read_text()))
+        if status or found.failed:
+            _show_end(errors, show)
+        if found is outcome.FAILED:
             print('  FAILED: the results could not be read', file=show)
-            return outcome.FAILED
-        found = outcome.Outcome(**json.loads(counts.read_text()))
     if selected and not found.ran:
         # They may select tests of another part; the run as a whole has to
         # find some.
@@ -113,11 +123,22 @@ def collect(
     return found
 
 
+def _show_end(errors: pathlib.Path, show: IO[str] | None) -> None:
+    """Show the end of what the tests' processes said beside their results.
+
+    Nothing of it where all passed: Cinder's own tests turn the warnings of
+    the libraries on again, thousands of them.
+    """
+    lines = errors.read_text(errors='replace').splitlines()
+    for line in lines[-_ERROR_LINES:]:
+        print(f'  | {line}', file=show)
+
+
 def _pipe(
-    command: Sequence[str],
-    reader: Sequence[str],
+    commands: Sequence[Sequence[str]],
     environ: dict[str, str],
     cwd: pathlib.Path,
+    stderr: IO[str],
     show: IO[str] | None,
 ) -> tuple[int, int]:
     """Run one command into another; return the status of each.
@@ -126,6 +147,7 @@ def _pipe(
     library for eventlet, a pipe of `subprocess` doesn't block, and its reader
     would find nothing.
     """
+    command, reader = commands
     out, into = os.pipe()
     try:
         writing = subprocess.Popen(
@@ -134,6 +156,7 @@ def _pipe(
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=into,
+            stderr=stderr,
         )
         os.close(into)
         reading = subprocess.run(

@@ -124,3 +124,11 @@ class SuiteTestCase(base.TestCase):
         self.assertEqual(
             outcome.Outcome(), self._run(_TESTS, 'no_such_test_anywhere')
         )
+
+    def test_what_is_said_beside_results_is_shown_with_failures(self) -> None:
+        said = "import sys\nprint('beside', file=sys.stderr)\n"
+        passing = 'SampleTestCase.test_good'
+        self._run(said + _TESTS, passing)
+        self.assertNotIn('beside', (self.root / 'shown').read_text())
+        self._run(said + _TESTS)
+        self.assertIn('  | beside', (self.root / 'shown').read_text())
