@@ -1,0 +1,47 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from rbd_volume_options import checked_text
+from rbd_volume_options import errors
+from tests.unit import base
+
+
+def _even(value: str) -> int:
+    if int(value) % 2:
+        raise errors.OptionError('a key', value, 'odd', 'even numbers')
+    return int(value)
+
+
+class CheckedTextTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.type = checked_text.CheckedText(_even, 'even number')
+
+    def test_keeps_what_was_written(self) -> None:
+        self.assertEqual('0002', self.type('0002'))
+        self.assertEqual('2', self.type(2))
+        self.assertEqual('even number', repr(self.type))
+
+    def test_says_why_and_what_is_allowed(self) -> None:
+        error = self.assertRaises(ValueError, self.type, '3')
+        self.assertEqual('odd; allowed: even numbers', str(error))
+
+    def test_equal_by_parser_and_name(self) -> None:
+        same = checked_text.CheckedText(_even, 'even number')
+        self.assertEqual(self.type, same)
+        self.assertEqual(hash(self.type), hash(same))
+        for other in (
+            checked_text.CheckedText(_even, 'another name'),
+            checked_text.CheckedText(int, 'even number'),
+            'even number',
+        ):
+            self.assertNotEqual(self.type, other)
