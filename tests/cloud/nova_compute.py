@@ -15,7 +15,6 @@
 from collections.abc import Iterator
 import contextlib
 import os
-import pathlib
 import signal
 import time
 
@@ -31,7 +30,7 @@ _STARTED = 'nova_rbd_cache is '
 @contextlib.contextmanager
 def configured(text: str) -> Iterator[None]:
     """Have lines at the end of each configuration; restart them twice."""
-    place = _state()
+    place = state.State(state.default_root())
     confs = {
         conf: conf.read_text()
         for conf in place.etc.glob(f'nova/{_NAME}*.conf')
@@ -45,11 +44,6 @@ def configured(text: str) -> Iterator[None]:
         for conf, before in confs.items():
             conf.write_text(before)
         _restart(place)
-
-
-def _state() -> state.State:
-    run = pathlib.Path(os.environ['CEPH_CONF']).parents[2]
-    return state.State(run.parent)
 
 
 def _restart(place: state.State) -> None:

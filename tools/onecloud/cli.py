@@ -152,6 +152,8 @@ def _environ(place: state.State, cloud: str) -> dict[str, str]:
             'There is no sandbox; start one with tools/sandbox up'
         )
     return {
+        # Also for who changes HOME meanwhile, as tests do.
+        'RBD_SANDBOX_STATE': str(place.root),
         'OS_CLIENT_CONFIG_FILE': str(place.run / 'clouds.yaml'),
         'OS_CLOUD': cloud,
         'CEPH_CONF': str(place.run / 'ceph' / 'etc' / 'ceph.conf'),
