@@ -283,6 +283,42 @@ class CreateTest(FormTestCase):
             (info['object_size'], info['stripe_unit'], info['stripe_count']),
         )
 
+    def test_snapshot_as_source(self) -> None:
+        volume = self.created(metadata=dict(base.ASKED))
+        snapshot = self.snapshot(volume)
+        self.open_form()
+        self.pick('volume_source_type', 'snapshot_source')
+        self.until_gone(_GROUP)
+        self.pick('snapshot_source', snapshot)
+        self.shown_group()
+        self.assertIn(
+            'objects of 1 MiB, 64 KiB x 8', self.text('[data-rbd-source]')
+        )
+        name = f'clone-{uuid.uuid4().hex[:8]}'
+        self.fill('#id_name', name)
+        self.submit()
+        info = self.info(self.named(name))
+        self.assertEqual(
+            (2**20, 65536, 8),
+            (info['object_size'], info['stripe_unit'], info['stripe_count']),
+        )
+
+    def test_image_as_source(self) -> None:
+        image = self.tenant.image.find_image('tiny', ignore_missing=False)
+        self.open_form()
+        self.pick('volume_source_type', 'image_source')
+        self.pick('image_source', image.id)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.assertIn(
+            'the type or the image settles', self.text('[data-rbd-source]')
+        )
+        name = f'image-{uuid.uuid4().hex[:8]}'
+        self.fill('#id_name', name)
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.submit()
+        self.assertEqual(2**20, self.info(self.named(name))['object_size'])
+
     def test_with_the_material_theme(self) -> None:
         self.open('/project/volumes/')
         self.driver.add_cookie({'name': 'theme', 'value': 'material'})
