@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import contextlib
+import itertools
 import sys
 import time
 
 from testrun import environment
 from testrun import outcome
 from testrun import parts
+from testrun import sandbox
 
 _EPILOG = """\
 Without a part, all parts run, in this order; a failing part doesn't stop
@@ -32,7 +35,9 @@ the next. What follows `--` selects tests by regular expression:
 The release of OpenStack is the newest unless --release names another one;
 without a part that runs what isn't for the newest alone.
 
-KEEP=1 leaves the sandbox up after the cloud part.
+Parts on the sandbox share one, which is started before the first of them and
+stopped after the last; one that is up already stays up, and so does any with
+KEEP=1.
 """
 
 
@@ -124,6 +129,22 @@ def run_part(
     return found
 
 
+def _run_all(
+    chosen: Sequence[parts.Part],
+    venv: environment.Venv,
+    filters: Sequence[str],
+) -> outcome.Outcome:
+    """Run parts in their order; those on the sandbox share one."""
+    total = outcome.Outcome()
+    for on_sandbox, group in itertools.groupby(
+        chosen, key=lambda part: part.sandbox
+    ):
+        with sandbox.ended_after() if on_sandbox else contextlib.nullcontext():
+            for part in group:
+                total += run_part(part, venv, filters)
+    return total
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the named parts; the last line says how many tests did what."""
     words = list(arguments)
@@ -133,9 +154,8 @@ def main(arguments: Sequence[str]) -> int:
         words, filters = words[:split], words[split + 1 :]
     asked = _parser().parse_args(words)
     venv = environment.Venv(asked.release)
-    total = outcome.Outcome()
-    for part in _selected(asked.part, filters, asked.release):
-        total += run_part(part, venv, filters)
+    chosen = _selected(asked.part, filters, asked.release)
+    total = _run_all(chosen, venv, filters)
     if not total.ran:
         print('no test ran')
     # Again at the end: of a long run often nothing but the end is kept.

@@ -50,6 +50,8 @@ class Part:
     selects: bool = True
     #: The part can run on any release of OpenStack, not on the newest alone.
     any_release: bool = False
+    #: The part brings the sandbox up; whoever runs it takes that down.
+    sandbox: bool = False
     #: The part runs without being named.
     by_default: bool = True
 
@@ -137,8 +139,7 @@ def _on_sandbox(
     run: Callable[[dict[str, str]], outcome.Outcome],
 ) -> outcome.Outcome:
     try:
-        with sandbox.running(release) as environ:
-            return run(environ)
+        return run(sandbox.up(release))
     except (
         OSError,
         sandbox.SandboxFailed,
@@ -189,6 +190,7 @@ PARTS = (
         _cloud,
         ceph=True,
         any_release=True,
+        sandbox=True,
     ),
     Part(
         'tempest',
@@ -196,6 +198,7 @@ PARTS = (
         _tempest,
         ceph=True,
         any_release=True,
+        sandbox=True,
         by_default=False,
     ),
     Part(

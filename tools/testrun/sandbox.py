@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The sandbox as the cloud tests use it: up before, down after."""
+"""The sandbox as parts of a run use it: one for all of them."""
 
 from __future__ import annotations
 
@@ -30,26 +30,32 @@ class SandboxFailed(Exception):
 
 
 @contextlib.contextmanager
-def running(
-    release: str = environment.RELEASE,
-) -> Iterator[dict[str, str]]:
-    """A running sandbox; gives the environment that its clients need.
+def ended_after() -> Iterator[None]:
+    """Take down the sandbox that was brought up meanwhile, however it ends.
 
     One that was up before stays up; KEEP=1 keeps one that wasn't, to look
     around in after a failure.
     """
     was_up = _quiet('status') == 0
     try:
-        up = subprocess.run(
-            [_SANDBOX, 'up', '--release', release], stdin=subprocess.DEVNULL
-        )
-        if up.returncode:
-            raise SandboxFailed('tools/sandbox up failed')
-        yield _client_environ()
+        yield
     finally:
         if not was_up and os.environ.get('KEEP') != '1':
             down = [_SANDBOX, 'down', '--keep-venv']
             subprocess.run(down, stdin=subprocess.DEVNULL)
+
+
+def up(release: str = environment.RELEASE) -> dict[str, str]:
+    """Bring up what doesn't run yet; return what its clients need.
+
+    :raises SandboxFailed: it did not come up
+    """
+    done = subprocess.run(
+        [_SANDBOX, 'up', '--release', release], stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        raise SandboxFailed('tools/sandbox up failed')
+    return _client_environ()
 
 
 def _client_environ() -> dict[str, str]:

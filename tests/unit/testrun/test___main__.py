@@ -10,7 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 
 import fixtures
 
@@ -33,8 +35,18 @@ class CommandTestCase(base.TestCase):
                 'testrun.__main__._prepare', lambda part, venv: None
             )
         )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'testrun.sandbox.ended_after', self._sandbox_ended_after
+            )
+        )
         self.ran: list[tuple[str, list[str]]] = []
         self.releases: list[str] = []
+
+    @contextlib.contextmanager
+    def _sandbox_ended_after(self) -> Iterator[None]:
+        yield
+        self.ran.append(('sandbox ended', []))
 
     def _part(self, name: str, found: outcome.Outcome, **how: bool) -> None:
         def run(
@@ -128,3 +140,20 @@ class CommandTestCase(base.TestCase):
             SystemExit, command.main, ['checks', '--release', '2025.1']
         )
         self.assertIn(f'checks: on {environment.RELEASE} only', str(error))
+
+    def test_parts_on_the_sandbox_share_it(self) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('two', outcome.FAILED, sandbox=True)
+        self._part('three', outcome.PASSED, sandbox=True)
+        self._part('four', outcome.PASSED)
+        command.main([])
+        self.assertEqual(
+            ['one', 'two', 'three', 'sandbox ended', 'four'],
+            [name for name, _ in self.ran],
+        )
+
+    def test_the_sandbox_is_not_ended_where_nothing_uses_it(self) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('two', outcome.PASSED, sandbox=True)
+        command.main(['one'])
+        self.assertEqual([('one', [])], self.ran)

@@ -52,20 +52,32 @@ class SandboxTestCase(base.TestCase):
     def _calls(self) -> list[str]:
         return (self.folder / 'calls').read_text().splitlines()
 
-    def test_starts_and_stops_it(self) -> None:
-        with sandbox.running():
+    def test_up_gives_what_clients_need(self) -> None:
+        environ = sandbox.up()
+        self.assertTrue((self.folder / 'is_up').exists())
+        self.assertEqual('http://127.0.0.1/a b', environ['OS_AUTH_URL'])
+        self.assertNotIn('PATH', environ)
+        self.assertLess(len(environ), len(os.environ))
+        self.assertEqual([_UP, 'env'], self._calls())
+
+    def test_up_of_another_release(self) -> None:
+        sandbox.up('2025.1')
+        self.assertIn('up --release 2025.1', self._calls())
+
+    def test_ended_after_all_that_use_it(self) -> None:
+        with sandbox.ended_after():
+            sandbox.up()
+            sandbox.up()
             self.assertTrue((self.folder / 'is_up').exists())
         self.assertEqual(
-            ['status', _UP, 'env', 'down --keep-venv'], self._calls()
+            ['status', _UP, 'env', _UP, 'env', 'down --keep-venv'],
+            self._calls(),
         )
 
-    def test_of_another_release(self) -> None:
-        with sandbox.running('2025.1'):
-            self.assertIn('up --release 2025.1', self._calls())
-
-    def test_stops_it_when_tests_break_off(self) -> None:
+    def test_ended_when_tests_break_off(self) -> None:
         def run() -> None:
-            with sandbox.running():
+            with sandbox.ended_after():
+                sandbox.up()
                 raise KeyboardInterrupt
 
         self.assertRaises(KeyboardInterrupt, run)
@@ -73,23 +85,22 @@ class SandboxTestCase(base.TestCase):
 
     def test_leaves_up_what_was_up(self) -> None:
         (self.folder / 'is_up').touch()
-        with sandbox.running():
-            pass
+        with sandbox.ended_after():
+            sandbox.up()
         self.assertEqual(['status', _UP, 'env'], self._calls())
 
     def test_leaves_it_up_when_asked_to(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('KEEP', '1'))
-        with sandbox.running():
-            pass
+        with sandbox.ended_after():
+            sandbox.up()
         self.assertEqual(['status', _UP, 'env'], self._calls())
 
     def test_what_did_not_come_up_is_cleared_away(self) -> None:
         (self.folder / 'broken').touch()
-        self.assertRaises(sandbox.SandboxFailed, sandbox.running().__enter__)
-        self.assertEqual(['status', _UP, 'down --keep-venv'], self._calls())
 
-    def test_gives_what_clients_need(self) -> None:
-        with sandbox.running() as environ:
-            self.assertEqual('http://127.0.0.1/a b', environ['OS_AUTH_URL'])
-            self.assertNotIn('PATH', environ)
-            self.assertLess(len(environ), len(os.environ))
+        def run() -> None:
+            with sandbox.ended_after():
+                sandbox.up()
+
+        self.assertRaises(sandbox.SandboxFailed, run)
+        self.assertEqual(['status', _UP, 'down --keep-venv'], self._calls())
