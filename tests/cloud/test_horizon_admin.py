@@ -12,6 +12,8 @@
 
 """What operators see in the dashboard."""
 
+from selenium.webdriver.support import expected_conditions
+
 from tests.cloud import base
 from tests.cloud import browser
 
@@ -39,9 +41,12 @@ class ImagesTest(browser.BrowserTestCase):
 
     def count_again(self) -> None:
         """Press the button and wait for other numbers."""
-        before = self.text('.rbd-images-taken')
+        # Not for another time: the page may have counted in this second.
+        before = self.find('.rbd-images-taken')
         self.click('button[name="refresh"]')
-        self.until_true(lambda: self.text('.rbd-images-taken') != before)
+        gone = expected_conditions.staleness_of(before)
+        self.until_true(lambda: gone(self.driver))
+        self.find('.rbd-images-taken')
 
     def test_maps_and_layouts(self) -> None:
         name = self.make_type()
