@@ -99,7 +99,7 @@ def _configured(conf: Any) -> Iterator[Finding]:
 
 def _registered(found: settings.Settings) -> Iterator[Finding]:
     """Take our place in this process, as in nova-compute."""
-    for clause in contract.clauses(found.ephemeral.given):
+    for clause in contract.clauses(found):
         problem = clause.problem()
         yield Finding(clause.name, problem is None, problem or 'as expected')
     problem = _attempt(lambda: registration.register(found))
@@ -128,7 +128,14 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
     )
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of volumes that ask for none', True, stock)
+    if found.disks.given:
+        yield Finding('disks of volumes', True, _disks(found.disks))
     yield Finding("servers' own disks", True, _ephemeral(found.ephemeral))
+
+
+def _disks(found: settings.DiskSettings) -> str:
+    thread = "the guest's I/O thread" if found.iothread else 'no I/O thread'
+    return f'{thread}, queues: {found.queues or "as QEMU has it"}'
 
 
 def _ephemeral(found: settings.EphemeralSettings) -> str:

@@ -29,6 +29,7 @@ from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
 
 from nova_rbd_cache import disk
+from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
 
 #: The stock class and ours, as ``VOLUME_DRIVERS`` of Nova's has them.
@@ -42,12 +43,12 @@ class Clause:
 
     :ivar name: what it is about
     :ivar problem: returns what is wrong, or nothing
-    :ivar ephemeral: whether it matters only for servers' own disks
+    :ivar matters: returns whether it matters with an operator's settings
     """
 
     name: str
     problem: Callable[[], str | None]
-    ephemeral: bool = False
+    matters: Callable[[settings.Settings], bool] = lambda found: True
 
 
 def _parameters(function: Any) -> list[str]:
@@ -81,20 +82,49 @@ def _volume_driver() -> str | None:
     )
 
 
-def _disk() -> str | None:
-    """Do what Nova does to a disk, and see what libvirt would be told."""
+def _stock_disk() -> Any:
     stock = config.LibvirtConfigGuestDisk()
     stock.source_type = 'network'
     stock.driver_name = 'qemu'
     stock.target_dev = 'vda'
     stock.target_bus = 'virtio'
     stock.driver_cache = 'none'
-    pinned = disk.PinnedDisk.of(stock, cache_modes.CacheMode.WRITEBACK)
+    return stock
+
+
+def _written(made: Any) -> dict[str, str]:
+    """Return what libvirt would be told of a disk's driver."""
+    written = etree.fromstring(made.to_xml()).find('driver')
+    return {} if written is None else dict(written.attrib)
+
+
+def _disk() -> str | None:
+    """Do what Nova does to a disk, and see what libvirt would be told."""
+    mode = cache_modes.CacheMode.WRITEBACK
+    pinned = disk.PinnedDisk.of(_stock_disk(), mode)
     pinned.driver_cache = 'none'
-    written = etree.fromstring(pinned.to_xml()).find('driver')
-    found = None if written is None else written.get('cache')
+    found = _written(pinned).get('cache')
     if found != 'writeback':
         return f'a disk pinned to cache mode writeback has {found} in its XML'
+    return None
+
+
+def _tuned_disk() -> str | None:
+    """See whether libvirt would be told of an I/O thread and queues."""
+    expected = disk.Tuning(io_thread=1, queues=4)
+    found = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
+    if not expected.attributes.items() <= found.items():
+        return f'a disk with an I/O thread and four queues has {found}'
+    return None
+
+
+def _io_threads() -> str | None:
+    # libvirt refuses a disk on a thread that its guest doesn't have.
+    if not hasattr(driver.LibvirtDriver, '_get_guest_iothread'):
+        return (
+            '[rbd_cache] disk_iothread = True: this Nova gives guests no I/O '
+            'thread, which Nova 33 (2026.1) is the first to do; unset it'
+        )
     return None
 
 
@@ -122,21 +152,22 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('volume driver', _volume_driver),
     Clause('disk', _disk),
     Clause('connectors', _connectors),
-    Clause("servers' own disks", _ephemeral, ephemeral=True),
+    Clause('tuned disk', _tuned_disk, lambda found: found.disks.given),
+    Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
+    Clause(
+        "servers' own disks", _ephemeral, lambda found: found.ephemeral.given
+    ),
 )
 
 
-def clauses(ephemeral: bool) -> Iterator[Clause]:
-    """Return what has to hold.
-
-    :param ephemeral: whether features of servers' own disks are asked for
-    """
-    return (c for c in CLAUSES if ephemeral or not c.ephemeral)
+def clauses(found: settings.Settings) -> Iterator[Clause]:
+    """Return what has to hold with an operator's settings."""
+    return (clause for clause in CLAUSES if clause.matters(found))
 
 
-def problems(ephemeral: bool) -> Iterator[str]:
+def problems(found: settings.Settings) -> Iterator[str]:
     """Return what does not hold, of those clauses."""
-    for clause in clauses(ephemeral):
+    for clause in clauses(found):
         problem = clause.problem()
         if problem:
             yield problem

@@ -48,6 +48,29 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'listed here.'
         ),
     ),
+    cfg.BoolOpt(
+        'disk_iothread',
+        default=False,
+        help=(
+            "Whether RBD volumes are served by their guest's I/O thread "
+            'rather than by the main thread of its QEMU. From Nova 33 '
+            '(2026.1) on each guest has one; with an older Nova nova-compute '
+            'does not start with this set. Holds for disks on virtio-blk, '
+            'from the next attachment or start of a server on.'
+        ),
+    ),
+    cfg.IntOpt(
+        'disk_queues',
+        min=1,
+        max=256,
+        help=(
+            'How many queues the disks of RBD volumes have in their guest. A '
+            'guest uses no more than it has virtual processors. Unset: as '
+            'QEMU has it, for each virtual processor one with machine types '
+            'from 5.2 on, else one. Holds for disks on virtio-blk, from the '
+            'next attachment or start of a server on.'
+        ),
+    ),
     cfg.Opt(
         'ephemeral_object_map',
         type=config_types.OBJECT_MAP,
@@ -79,7 +102,10 @@ def _group() -> cfg.OptGroup:
     return cfg.OptGroup(
         GROUP,
         title='RBD cache mode',
-        help='Cache modes of RBD volumes, and the RBD images that Nova makes.',
+        help=(
+            'Cache modes and disks of RBD volumes, and the RBD images that '
+            'Nova makes.'
+        ),
     )
 
 

@@ -82,7 +82,7 @@ def register(found: settings.Settings) -> None:
     :raises CannotRegister: where Nova is not as we know it; nothing has been
         changed then
     """
-    wrong = list(contract.problems(found.ephemeral.given))
+    wrong = list(contract.problems(found))
     if wrong:
         raise exceptions.CannotRegister(reason='; '.join(wrong))
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER

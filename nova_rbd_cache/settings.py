@@ -59,14 +59,33 @@ class EphemeralSettings:
 
 
 @dataclasses.dataclass(frozen=True)
+class DiskSettings:
+    """What works on the requests of volumes' disks.
+
+    :ivar iothread: whether the guest's I/O thread does
+    :ivar queues: how many queues there are, if that is not QEMU's to choose
+    """
+
+    iothread: bool = False
+    queues: int | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is asked for at all."""
+        return self != DiskSettings()
+
+
+@dataclasses.dataclass(frozen=True)
 class Settings:
     """What an operator set for a compute host.
 
     :ivar allowed_modes: cache modes that volumes may ask for
+    :ivar disks: what volumes' disks are to have
     :ivar ephemeral: what servers' own disks are to have
     """
 
     allowed_modes: tuple[cache_modes.CacheMode, ...]
+    disks: DiskSettings
     ephemeral: EphemeralSettings
 
     @property
@@ -106,5 +125,6 @@ def read(conf: Any) -> Settings:
         raise error.renamed(OPTION_OF_KEY) from None
     return Settings(
         allowed_modes=cache_modes.parse_cache_modes(section.allowed_modes),
+        disks=DiskSettings(section.disk_iothread, section.disk_queues),
         ephemeral=EphemeralSettings(ephemeral),
     )

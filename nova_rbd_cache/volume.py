@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The volume driver: the stock one, and the cache mode of the attachment."""
+"""The volume driver: the stock one, and the cache mode of the attachment.
+
+Where the operator asks for it, also an I/O thread and queues.
+"""
 
 from typing import Any
 
@@ -21,7 +24,9 @@ from oslo_log import log as logging
 
 from nova_rbd_cache import disk
 from nova_rbd_cache import exceptions
+from nova_rbd_cache import guests
 from nova_rbd_cache import settings
+from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 
@@ -51,38 +56,66 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     ):
         """Return the disk, as libvirt is to be told of it.
 
-        :raises CacheModeRefused: for a mode that is none, or not allowed on
-            this host
+        :raises CacheModeRefused: for a mode that is none, or that a volume
+            which is attached now can't have on this host
         """
         stock = super().get_config(connection_info, disk_info)
+        made = self._tuned(stock, connection_info)
         asked = connection_info['data'].get(CACHE_MODE)
         if asked is None:
-            return stock
-        mode = self._mode(asked, connection_info, stock.shareable)
+            return made
+        mode = self._mode(asked, connection_info, stock)
         if stock.shareable:
             # The stock disk gets `none` from Nova, always: the caches of two
             # hosts know nothing of each other.
+            return made
+        return disk.PinnedDisk.of(made, mode)
+
+    def _tuned(self, stock: Any, connection_info: Any) -> Any:
+        """Return the disk with what works on its requests."""
+        found = tuning.choose(
+            self.settings.disks, stock, self.host, connection_info
+        )
+        if found == disk.Tuning():
             return stock
-        return disk.PinnedDisk.of(stock, mode)
+        return disk.TunedDisk.tuned(stock, found)
 
     def _mode(
-        self, asked: str, connection_info: Any, shareable: bool
+        self, asked: str, connection_info: Any, stock: Any
     ) -> cache_modes.CacheMode:
         """Return the mode of a disk, if it is one that can be had here."""
         try:
             mode = cache_modes.parse_cache_mode(asked)
         except errors.OptionError:
             raise self._refused(asked, connection_info) from None
-        if shareable:
+        names = {'id': _volume_id(connection_info), 'mode': mode.value}
+        if stock.shareable:
             if mode is not cache_modes.CacheMode.NONE:
                 LOG.warning(
                     'Volume %(id)s is attached to several servers and gets '
                     'cache mode none, not %(mode)s',
-                    {'id': _volume_id(connection_info), 'mode': mode.value},
+                    names,
                 )
         elif mode not in self.settings.allowed_modes:
-            raise self._refused(asked, connection_info)
+            if self._is_new(stock, connection_info):
+                raise self._refused(asked, connection_info)
+            LOG.warning(
+                'Volume %(id)s keeps cache mode %(mode)s, which it was '
+                'attached with and which [rbd_cache] allowed_modes lacks by '
+                'now: its server could not run without the volume',
+                names,
+            )
         return mode
+
+    def _is_new(self, stock: Any, connection_info: Any) -> bool:
+        """Return whether a guest that is there gets the volume just now.
+
+        Nothing is lost then by a refusal. Otherwise the guest is made anew
+        or goes to another host, and Cinder has asked the host that the
+        attachment is for whether it allows the mode.
+        """
+        guest = guests.find(self.host, connection_info)
+        return guest is not None and stock.serial not in guest.disks
 
     def _refused(
         self, asked: str, connection_info: Any

@@ -50,10 +50,12 @@ _CONNECTION = fakelibvirt.Connection
 
 
 class Told:
-    """The cache mode of each volume in what libvirt was told last."""
+    """What libvirt was told last of the disk of each volume."""
 
     def __init__(self) -> None:
         self.modes: dict[str, str] = {}
+        #: Attributes of the ``driver`` element.
+        self.drivers: dict[str, dict[str, str]] = {}
         #: A whole server's XML, as libvirt was told it.
         self.server = ''
 
@@ -64,11 +66,13 @@ class Told:
             self.server = xml
         for disk in [tree] if tree.tag == 'disk' else tree.iter('disk'):
             serial = disk.findtext('serial')
-            cache = disk.find('driver').get('cache')
+            driver = dict(disk.find('driver').attrib)
+            cache = driver.get('cache')
             # Without one it is libvirt's own XML that Nova gives back: the
             # fake keeps no cache modes.
             if serial and cache:
                 self.modes[serial] = cache
+                self.drivers[serial] = driver
 
     def take(self) -> dict[str, str]:
         """Return the modes, and forget them."""
@@ -95,6 +99,7 @@ class NovaTestCase(base.ServersTestBase):
         self._listen(_DOMAIN, 'attachDeviceFlags', 0)
         self._listen(_DOMAIN, 'blockCopy', 1)
         self.set_modes(ASKED)
+        self._name_servers()
         # Servers have no local disks here, which it would move.
         self.patch(
             driver.LibvirtDriver,
@@ -112,6 +117,18 @@ class NovaTestCase(base.ServersTestBase):
                 for volume, mode in asked.items()
             },
         )
+
+    def _name_servers(self) -> None:
+        """Have Cinder name the server of an attachment, as it does."""
+        stock = self.cinder._find_connection_info
+
+        def named(volume: str, attachment: str) -> Any:
+            # That of a migration is not among them yet.
+            known = self.cinder.volume_to_attachment[volume].values()
+            server = next((each['instance_uuid'] for each in known), None)
+            return {**stock(volume, attachment), 'instance': server}
+
+        self.patch(self.cinder, '_find_connection_info', named)
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})

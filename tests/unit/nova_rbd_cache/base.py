@@ -12,10 +12,12 @@
 
 """Nova's configuration and fixtures, for tests of what runs in it."""
 
+import types
 from typing import Any
 from unittest import mock
 
 from lxml import etree
+from nova import exception
 from nova.tests import fixtures as nova_fixtures
 from nova.tests.fixtures import conf as nova_conf
 
@@ -23,6 +25,7 @@ from nova_rbd_cache import opts
 from tests.unit import base
 
 VOLUME_ID = '6a8f5f5e-9a5a-4c5b-8f1d-0d6b7f3f0001'
+SERVER_ID = 'b3a1c6de-2f0e-4f6a-9a64-0d6b7f3f0002'
 DISK_INFO = {'bus': 'virtio', 'dev': 'vdb', 'type': 'disk'}
 
 
@@ -49,9 +52,15 @@ def connection_info(
     return {
         'driver_volume_type': 'rbd',
         'serial': volume_id,
+        'instance': SERVER_ID,
         'data': data,
         **more,
     }
+
+
+def driver_of(xml: str) -> dict[str, str]:
+    """Return the attributes of a disk's driver in its XML."""
+    return dict(etree.fromstring(xml).find('driver').attrib)
 
 
 def cache_of(xml: str) -> str | None:
@@ -59,6 +68,43 @@ def cache_of(xml: str) -> str | None:
     driver = etree.fromstring(xml).find('driver')
     found: str | None = driver.get('cache')
     return found
+
+
+class FakeHost:
+    """Nova's object for libvirt, with a guest or none.
+
+    :ivar xml: of the one guest
+    """
+
+    def __init__(self, xml: str = '', running: bool = True) -> None:
+        self.xml = xml
+        self.running = running
+
+    def get_guest(self, instance: Any) -> Any:
+        """Return Nova's object for the guest."""
+        if not self.xml or instance.uuid != SERVER_ID:
+            raise exception.InstanceNotFound(instance_id=instance.uuid)
+        return types.SimpleNamespace(
+            get_xml_desc=lambda: self.xml, is_active=lambda: self.running
+        )
+
+    def find_secret(self, usage_type: str, usage_id: str) -> None:
+        """Return the passphrase of an encrypted volume: there is none."""
+
+
+def guest_xml(threads: int = 1, driver: Any = None) -> str:
+    """Return the XML of a guest.
+
+    :param driver: attributes of the driver of the one volume, if it is there
+    """
+    disk = ''
+    if driver:
+        words = ' '.join(f'{k}="{v}"' for k, v in driver.items())
+        disk = f'<disk><driver {words}/><serial>{VOLUME_ID}</serial></disk>'
+    count = f'<iothreads>{threads}</iothreads>' if threads else ''
+    other = '<disk><driver name="qemu" iothread="9"/></disk>'
+    devices = f'<devices>{other}{disk}</devices>'
+    return f'<domain><uuid>{SERVER_ID}</uuid>{count}{devices}</domain>'
 
 
 class NovaTestCase(base.TestCase):

@@ -120,6 +120,17 @@ class FindingsTest(test_registration.RegistrationTestCase):
         self.set_options(**options)
         self.assertEqual(detail, self._found()["servers' own disks"].detail)
 
+    def test_disks_of_volumes_where_they_differ(self) -> None:
+        self.assertNotIn('disks of volumes', self._found())
+        self.set_options(disk_queues=4)
+        detail = self._found()['disks of volumes'].detail
+        self.assertEqual('no I/O thread, queues: 4', detail)
+        self.set_options(disk_iothread=True, disk_queues=None)
+        detail = self._found()['disks of volumes'].detail
+        self.assertEqual(
+            "the guest's I/O thread, queues: as QEMU has it", detail
+        )
+
 
 class LibvirtTest(base.NovaTestCase):
     def _libvirt(self, module: Any) -> check.Finding:

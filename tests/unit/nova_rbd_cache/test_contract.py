@@ -15,14 +15,32 @@
 from typing import Any
 
 import ddt
+from nova import version
 from nova.storage import rbd_utils
+from nova.virt.libvirt import config
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
 
 from nova_rbd_cache import contract
 from nova_rbd_cache import disk
+from nova_rbd_cache import settings
+from rbd_volume_options import options
 from tests.unit.nova_rbd_cache import base
+
+
+def _settings(ephemeral: bool = False, **disks: Any) -> settings.Settings:
+    return settings.Settings(
+        allowed_modes=(),
+        disks=settings.DiskSettings(**disks),
+        ephemeral=settings.EphemeralSettings(
+            options.VolumeOptions(object_map=ephemeral or None)
+        ),
+    )
+
+
+_NOTHING = _settings()
+_EVERY = _settings(ephemeral=True, queues=2)
 
 
 def _get_config(self: Any, info: Any, disk_info: Any) -> None:
@@ -36,7 +54,7 @@ def _clone(self: Any, location: Any, name: Any) -> None:
 @ddt.ddt
 class ContractTest(base.NovaTestCase):
     def test_holds(self) -> None:
-        self.assertEqual([], list(contract.problems(True)))
+        self.assertEqual([], list(contract.problems(_EVERY)))
 
     @ddt.data(
         (driver, 'VOLUME_DRIVERS', {'rbd': 'other.Driver'}, 'other.Driver'),
@@ -48,6 +66,12 @@ class ContractTest(base.NovaTestCase):
             'self, info, disk_info, not self, connection_info',
         ),
         (disk.PinnedDisk, 'driver_cache', 'none', 'has none in its XML'),
+        (
+            disk.TunedDisk,
+            'format_dom',
+            config.LibvirtConfigGuestDisk.format_dom,
+            'a disk with an I/O thread and four queues has',
+        ),
         (connector, 'unix_connector_list', (), 'unix_connector_list'),
         (rbd_utils.RBDDriver, 'clone', _clone, 'location, name, not'),
     )
@@ -56,12 +80,34 @@ class ContractTest(base.NovaTestCase):
         self, holder: Any, name: str, value: Any, text: str
     ) -> None:
         self.patch(holder, name, value)
-        (problem,) = contract.problems(True)
+        (problem,) = contract.problems(_EVERY)
         self.assertIn(text, problem)
 
     def test_disks_of_servers_only_where_they_matter(self) -> None:
         self.patch(rbd_utils.RBDDriver, 'clone', _clone)
-        self.assertEqual([], list(contract.problems(False)))
+        self.assertEqual([], list(contract.problems(_NOTHING)))
+
+    def test_tuned_disks_only_where_they_matter(self) -> None:
+        stock = config.LibvirtConfigGuestDisk.format_dom
+        self.patch(disk.TunedDisk, 'format_dom', stock)
+        self.assertEqual([], list(contract.problems(_NOTHING)))
+
+    def test_io_threads_where_nova_has_them(self) -> None:
+        """From Nova 33 on."""
+        found = list(contract.problems(_settings(iothread=True)))
+        has_them = int(version.version_string().split('.')[0]) >= 33
+        self.assertEqual(0 if has_them else 1, len(found))
+        if has_them:
+            stock = driver.LibvirtDriver._get_guest_iothread
+            self.addCleanup(
+                setattr, driver.LibvirtDriver, '_get_guest_iothread', stock
+            )
+            del driver.LibvirtDriver._get_guest_iothread
+            found = list(contract.problems(_settings(iothread=True)))
+        self.assertIn('disk_iothread = True', found[0])
+        self.assertIn('2026.1', found[0])
+        # Queues need none.
+        self.assertEqual([], list(contract.problems(_settings(queues=8))))
 
     def test_names_are_those_of_the_classes(self) -> None:
         self.assertEqual(

@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A disk that keeps its cache mode."""
+"""Disks that keep their cache mode, and have an I/O thread or queues."""
 
 import copy
 
 import ddt
+from lxml import etree
 from nova.virt.libvirt import config
 
 from nova_rbd_cache import disk
@@ -38,6 +39,43 @@ def _stock() -> config.LibvirtConfigGuestDisk:
     made.serial = 'a-serial'
     made.disk_read_iops_sec = 500
     return made
+
+
+@ddt.ddt
+class TunedDiskTest(base.NovaTestCase):
+    @ddt.data(
+        (disk.Tuning(), {}),
+        (disk.Tuning(io_thread=1), {'iothread': '1'}),
+        (disk.Tuning(queues=3), {'queues': '3'}),
+        (disk.Tuning(2, 256), {'iothread': '2', 'queues': '256'}),
+    )
+    @ddt.unpack
+    def test_differs_in_the_tuning_only(
+        self, tuning: disk.Tuning, expected: dict[str, str]
+    ) -> None:
+        tuned = disk.TunedDisk.tuned(_stock(), tuning)
+        written = etree.fromstring(tuned.to_xml())
+        driver = written.find('driver')
+        found = {
+            name: driver.attrib.pop(name)
+            for name in ('iothread', 'queues')
+            if name in driver.attrib
+        }
+        self.assertEqual(expected, found)
+        stock = etree.fromstring(_stock().to_xml())
+        self.assertEqual(etree.tostring(stock), etree.tostring(written))
+
+    def test_nova_sets_the_mode(self) -> None:
+        tuned = disk.TunedDisk.tuned(_stock(), disk.Tuning(1, 2))
+        tuned.driver_cache = 'writethrough'
+        self.assertEqual('writethrough', base.cache_of(tuned.to_xml()))
+
+    def test_pinned_keeps_it(self) -> None:
+        tuned = disk.TunedDisk.tuned(_stock(), disk.Tuning(1, 2))
+        pinned = disk.PinnedDisk.of(tuned, cache_modes.CacheMode.WRITEBACK)
+        found = base.driver_of(copy.deepcopy(pinned).to_xml())
+        expected = {'cache': 'writeback', 'iothread': '1', 'queues': '2'}
+        self.assertEqual(expected, {k: found[k] for k in expected})
 
 
 @ddt.ddt

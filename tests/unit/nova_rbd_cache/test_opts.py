@@ -44,6 +44,8 @@ class OptsTest(base.TestCase):
             'none,writethrough,writeback,directsync',
             conf.rbd_cache.allowed_modes,
         )
+        self.assertIs(False, conf.rbd_cache.disk_iothread)
+        self.assertIsNone(conf.rbd_cache.disk_queues)
         self.assertIsNone(conf.rbd_cache.ephemeral_object_map)
         self.assertIsNone(conf.rbd_cache.ephemeral_image_features)
 
@@ -51,6 +53,10 @@ class OptsTest(base.TestCase):
         ('enabled', 'perhaps'),
         ('allowed_modes', 'none, writeback'),
         ('allowed_modes', 'all'),
+        ('disk_iothread', '2'),
+        ('disk_queues', '0'),
+        ('disk_queues', '257'),
+        ('disk_queues', 'many'),
         ('ephemeral_object_map', 'maybe'),
         ('ephemeral_image_features', 'object-map'),
         ('ephemeral_image_features', 'layering,fast-diff'),

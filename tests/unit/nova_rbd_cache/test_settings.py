@@ -12,6 +12,8 @@
 
 """What is read from nova.conf."""
 
+from typing import Any
+
 import ddt
 from oslo_config import cfg
 
@@ -33,7 +35,7 @@ class SettingsTest(base.TestCase):
         self.conf([])
         opts.register(self.conf)
 
-    def _read(self, **values: str) -> settings.Settings:
+    def _read(self, **values: Any) -> settings.Settings:
         for name, value in values.items():
             self.conf.set_override(name, value, group='rbd_cache')
         return settings.read(self.conf)
@@ -46,6 +48,19 @@ class SettingsTest(base.TestCase):
             found.mode_names,
         )
         self.assertFalse(found.ephemeral.given)
+        self.assertFalse(found.disks.given)
+
+    @ddt.data(
+        ({'disk_iothread': True}, settings.DiskSettings(iothread=True)),
+        ({'disk_queues': 4}, settings.DiskSettings(queues=4)),
+    )
+    @ddt.unpack
+    def test_disks(
+        self, given: dict[str, Any], expected: settings.DiskSettings
+    ) -> None:
+        found = self._read(**given).disks
+        self.assertEqual(expected, found)
+        self.assertTrue(found.given)
 
     def test_unsafe_where_it_is_listed(self) -> None:
         found = self._read(allowed_modes='unsafe,none,unsafe')

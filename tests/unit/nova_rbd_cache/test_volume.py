@@ -141,8 +141,87 @@ class ModeTest(VolumeTestCase):
 
 
 @ddt.ddt
+class TuningTest(VolumeTestCase):
+    """I/O thread and queues."""
+
+    @ddt.data(None, 'directsync')
+    def test_in_the_xml(self, mode: str | None) -> None:
+        self.set_options(disk_iothread=True, disk_queues=4)
+        nova = self.make_driver('network=writeback')
+        found = self.config(nova, base.connection_info(mode))
+        nova._set_cache_mode(found)
+        expected = {'iothread': '1', 'queues': '4'}
+        expected['cache'] = mode or 'writeback'
+        written = base.driver_of(found.to_xml())
+        self.assertEqual(expected, {k: written[k] for k in expected})
+
+    def test_shared(self) -> None:
+        self.set_options(disk_queues=4)
+        nova = self.make_driver()
+        info = base.connection_info('writeback', multiattach=True)
+        written = base.driver_of(self.config(nova, info).to_xml())
+        self.assertEqual('none', written['cache'])
+        self.assertEqual('4', written['queues'])
+
+
+@ddt.ddt
+class LackingTest(VolumeTestCase):
+    """A mode was taken off the list after volumes were attached with it."""
+
+    def config_of(self, host: base.FakeHost, **more: Any) -> Any:
+        """Return the disk of a volume with a mode that is not allowed."""
+        self.set_options(allowed_modes='none')
+        nova = self.make_driver('network=none')
+        ours = nova._get_volume_driver(base.connection_info())
+        self.patch(ours, 'host', host)
+        return self.config(nova, base.connection_info('writeback', **more))
+
+    def check_kept(self, found: Any) -> None:
+        """Check that the disk has the mode, and that the log tells of it."""
+        self.assertEqual('writeback', base.cache_of(found.to_xml()))
+        (line,) = [
+            line
+            for line in self.log.output.splitlines()
+            if 'keeps cache mode' in line
+        ]
+        for word in ('WARNING', base.VOLUME_ID, 'writeback', 'allowed_modes'):
+            self.assertIn(word, line)
+
+    def test_guest_is_made_anew(self) -> None:
+        """Started, rebooted hard, or come here: not stranded."""
+        self.check_kept(self.config_of(base.FakeHost()))
+
+    @ddt.data(True, False)
+    def test_guest_that_has_the_disk(self, running: bool) -> None:
+        """Migrated live away from here, when it runs."""
+        xml = base.guest_xml(driver={'cache': 'writeback'})
+        self.check_kept(self.config_of(base.FakeHost(xml, running)))
+
+    def test_attachment_that_names_no_server(self) -> None:
+        host = base.FakeHost(base.guest_xml())
+        self.check_kept(self.config_of(host, instance=None))
+
+    @ddt.data(True, False)
+    def test_attached_now(self, running: bool) -> None:
+        self.assertRaises(
+            exceptions.CacheModeRefused,
+            self.config_of,
+            base.FakeHost(base.guest_xml(), running),
+        )
+        self.assertNotIn('keeps', self.log.output)
+
+
+@ddt.ddt
 class RefusedTest(VolumeTestCase):
-    """A mode that reaches the host and can't be had there."""
+    """A mode that reaches the host, with a guest there, and can't be had."""
+
+    def make_driver(self, *cachemodes: str) -> driver.LibvirtDriver:
+        """Return a driver with the guest."""
+        nova = super().make_driver(*cachemodes)
+        host = base.FakeHost(base.guest_xml())
+        ours = nova._get_volume_driver(base.connection_info())
+        self.patch(ours, 'host', host)
+        return nova
 
     @ddt.data(
         ('unsafe', None),

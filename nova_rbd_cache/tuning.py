@@ -1,0 +1,74 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""I/O thread and queues of a volume's disk, by the guest that it is for."""
+
+from typing import Any
+
+from oslo_log import log as logging
+
+from nova_rbd_cache import disk
+from nova_rbd_cache import guests
+from nova_rbd_cache import settings
+
+LOG = logging.getLogger(__name__)
+
+#: Nova gives guests one I/O thread, and libvirt counts from 1.
+IO_THREAD = 1
+
+
+def choose(
+    wanted: settings.DiskSettings, stock: Any, host: Any, connection_info: Any
+) -> disk.Tuning:
+    """Return what a disk is to have.
+
+    :param stock: the disk, as Nova makes it
+    :param host: Nova's object for libvirt
+    """
+    if not (wanted.given and _can_have(stock)):
+        return disk.Tuning()
+    if not connection_info.get(guests.SERVER):
+        # It may be for a guest without an I/O thread.
+        return disk.Tuning()
+    guest = guests.find(host, connection_info)
+    if guest is None:
+        return _tuning(wanted, wanted.iothread)
+    if guest.running and stock.serial in guest.disks:
+        # It is migrated live, as it is: a guest that runs would not find its
+        # way with other queues.
+        return _as_it_is(guest.disks[stock.serial])
+    if wanted.iothread and not guest.io_threads:
+        LOG.warning(
+            'Volume %s gets no I/O thread: its server was started by a Nova '
+            'that gives guests none. It gets one when the server is stopped '
+            'and started, or rebooted hard.',
+            stock.serial,
+        )
+    return _tuning(wanted, wanted.iothread and guest.io_threads > 0)
+
+
+def _can_have(stock: Any) -> bool:
+    """Whether a disk is virtio-blk on an RBD image: others have no such."""
+    found = (stock.source_protocol, stock.source_device, stock.target_bus)
+    return found == ('rbd', 'disk', 'virtio')
+
+
+def _tuning(wanted: settings.DiskSettings, io_thread: bool) -> disk.Tuning:
+    return disk.Tuning(IO_THREAD if io_thread else None, wanted.queues)
+
+
+def _as_it_is(attributes: Any) -> disk.Tuning:
+    def number(name: str) -> int | None:
+        value = attributes.get(name)
+        return None if value is None else int(value)
+
+    return disk.Tuning(number('iothread'), number('queues'))

@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A mode taken off ``allowed_modes`` while servers have it."""
+
+from typing import Any
+
+from nova.tests.functional.api import client
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from tests.functional.nova_rbd_cache import base
+
+_HAS = uuids.volume_writeback
+_WANTS = uuids.volume_directsync
+
+
+class TakenOffTest(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.start_compute()
+        self.server: Any = self._create_server(networks='none')
+        self._attach_volume(self.server, _HAS)
+        self.flags(allowed_modes='none', group='rbd_cache')
+        self.restart_compute_service('compute1')
+        self.told.take()
+
+    def check_kept(self) -> None:
+        """Check that the guest runs with the mode that it had."""
+        self.assertEqual({_HAS: 'writeback'}, self.told.take())
+        shown = self.api.get_server(self.server['id'])
+        self.assertEqual('ACTIVE', shown['status'])
+
+    def test_server_is_not_stranded(self) -> None:
+        self._reboot_server(self.server, hard=True)
+        self.check_kept()
+        self._stop_server(self.server)
+        self._start_server(self.server)
+        self.check_kept()
+
+    def test_new_attachment_is_refused(self) -> None:
+        # Nova answers before that, outside of its tests.
+        error = self.assertRaises(
+            client.OpenStackApiException,
+            self.api.post_server_volume,
+            self.server['id'],
+            {'volumeAttachment': {'volumeId': _WANTS}},
+        )
+        self.assertIn('CacheModeRefused', str(error))
+        self._wait_for_volume_detach(self.server['id'], _WANTS)
+        self.assertEqual({}, self.told.take())
+        self._reboot_server(self.server, hard=True)
+        self.check_kept()

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""I/O thread and queues, in what libvirt is told of volumes' disks."""
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from nova.tests.fixtures import libvirt as fakelibvirt
+from nova.tests.functional.libvirt import base as libvirt_base
+from nova.virt.libvirt import driver
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from tests.functional.nova_rbd_cache import base
+
+_VOLUME = uuids.volume_writeback
+_OTHER = uuids.volume_that_asks_nothing
+#: What of the driver's attributes this is about.
+_NAMES = ('cache', 'iothread', 'queues')
+_MODES = {_VOLUME: 'writeback', _OTHER: base.HOST_MODE}
+#: From Nova 33 on guests have one.
+HAVE_THREADS = hasattr(driver.LibvirtDriver, '_get_guest_iothread')
+
+
+class TuningTestCase(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.flags(disk_queues=3, group='rbd_cache')
+        if HAVE_THREADS:
+            self.flags(disk_iothread=True, group='rbd_cache')
+        self.expected = {'queues': '3'}
+        if HAVE_THREADS:
+            self.expected['iothread'] = '1'
+
+    def take(self) -> dict[str, dict[str, str]]:
+        """Return what libvirt was told of this, and forget it."""
+        drivers, self.told.drivers = self.told.drivers, {}
+        return {
+            volume: {k: v for k, v in found.items() if k in _NAMES}
+            for volume, found in drivers.items()
+        }
+
+
+class OneHostTest(TuningTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.start_compute()
+        self.server: Any = self._create_server(networks='none')
+
+    def ways(self) -> list[tuple[str, Callable[[], Any]]]:
+        """Return ways in which libvirt is told of both volumes' disks."""
+        return [
+            ('attach, running', self._attach),
+            ('hard reboot', lambda: self._reboot_server(self.server, True)),
+            ('attach, stopped', self._attach_anew),
+            ('start', lambda: self._start_server(self.server)),
+        ]
+
+    def test_each_way(self) -> None:
+        expected = {
+            volume: {**self.expected, 'cache': mode}
+            for volume, mode in _MODES.items()
+        }
+        for name, go in self.ways():
+            with self.subTest(name):
+                go()
+                self.assertEqual(expected, self.take())
+
+    def test_guest_of_an_older_nova(self) -> None:
+        """It has no I/O thread, and libvirt would refuse the disk."""
+        with self._guest_has('<domain/>'):
+            self._attach_volume(self.server, _OTHER)
+        expected = {'cache': base.HOST_MODE, 'queues': '3'}
+        self.assertEqual({_OTHER: expected}, self.take())
+
+    def _attach(self) -> None:
+        for volume in _MODES:
+            self._attach_volume(self.server, volume)
+
+    def _attach_anew(self) -> None:
+        self._stop_server(self.server)
+        for volume in _MODES:
+            self.api.delete_server_volume(self.server['id'], volume)
+            self._wait_for_volume_detach(self.server['id'], volume)
+        self._attach()
+
+    def _guest_has(self, xml: str) -> Any:
+        return mock.patch.object(
+            fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
+        )
+
+
+class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        for host in ('one', 'two'):
+            self.start_compute(host)
+        self.server: Any = self._create_server(networks='none', host='one')
+        self.src, self.dest = self.computes['one'], self.computes['two']
+        self.migrate_stub_ran = False
+
+    def test_goes_as_it_is(self) -> None:
+        """A guest that runs would not find its way with other queues."""
+        self._attach_volume(self.server, _VOLUME)
+        self._reboot_server(self.server, hard=True)
+        self.take()
+        xml = self.told.server.replace('queues="3"', 'queues="7"')
+        self.assertNotEqual(xml, self.told.server)
+        with mock.patch.object(
+            fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
+        ):
+            self._live_migrate(self.server, host='two')
+        self.assertTrue(self.migrate_stub_ran)
+        expected = {**self.expected, 'cache': 'writeback', 'queues': '7'}
+        self.assertEqual({_VOLUME: expected}, self.take())

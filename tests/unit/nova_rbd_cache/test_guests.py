@@ -1,0 +1,81 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What libvirt has of the guest that a disk is for."""
+
+from typing import Any
+
+from nova import exception
+from nova.virt.libvirt import driver as libvirt_driver
+from nova.virt.libvirt import host as libvirt_host
+
+from nova_rbd_cache import guests
+from tests.unit.nova_rbd_cache import base
+
+
+class FindTest(base.NovaTestCase):
+    def find(self, host: base.FakeHost, **info: Any) -> guests.Guest | None:
+        """Find the guest of the base's attachment, or of another one."""
+        fake: Any = host
+        return guests.find(fake, {**base.connection_info(), **info})
+
+    def test_what_it_has(self) -> None:
+        driver = {'name': 'qemu', 'queues': '3'}
+        host = base.FakeHost(base.guest_xml(2, driver))
+        expected = guests.Guest(
+            running=True,
+            io_threads=2,
+            disks={base.VOLUME_ID: driver},
+        )
+        self.assertEqual(expected, self.find(host))
+
+    def test_stopped_and_without_anything(self) -> None:
+        host = base.FakeHost(base.guest_xml(0), running=False)
+        self.assertEqual(guests.Guest(False, 0, {}), self.find(host))
+
+    def test_not_there(self) -> None:
+        self.assertIsNone(self.find(base.FakeHost()))
+
+    def test_no_name_for_it(self) -> None:
+        host = base.FakeHost(base.guest_xml())
+        self.assertIsNone(self.find(host, instance=None))
+
+    def test_libvirt_does_not_answer(self) -> None:
+        def fail(instance: Any) -> None:
+            raise exception.InternalError('no connection')
+
+        host = base.FakeHost()
+        self.patch(host, 'get_guest', fail)
+        self.assertRaises(exception.InternalError, self.find, host)
+
+
+class NovaHostTest(base.NovaTestCase):
+    """Nova's own object, with its stand-in for libvirt."""
+
+    def test_finds(self) -> None:
+        self.use_libvirt()
+        host = libvirt_host.Host('qemu:///system')
+        info = base.connection_info()
+        self.assertIsNone(guests.find(host, info))
+        domain = host.write_instance_config(
+            f"""<domain type="kvm"><name>one</name>
+            <uuid>{base.SERVER_ID}</uuid><memory>1</memory><vcpu>1</vcpu>
+            <os><type>hvm</type></os><devices/></domain>"""
+        )
+        stopped = guests.find(host, info)
+        self.assertFalse(stopped is None or stopped.running)
+        domain.launch()
+        running = guests.find(host, info)
+        self.assertTrue(running and running.running)
+
+    def test_is_what_drivers_are_given(self) -> None:
+        self.assertIs(libvirt_host.Host, libvirt_driver.host.Host)

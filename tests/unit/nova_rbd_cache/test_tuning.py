@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""I/O thread and queues of a volume's disk."""
+
+from typing import Any
+
+import ddt
+from nova.virt.libvirt.volume import net
+
+from nova_rbd_cache import disk
+from nova_rbd_cache import settings
+from nova_rbd_cache import tuning
+from tests.unit.nova_rbd_cache import base
+
+_BOTH = settings.DiskSettings(iothread=True, queues=4)
+_NOTHING = disk.Tuning()
+
+
+@ddt.ddt
+class ChooseTest(base.NovaTestCase):
+    def choose(
+        self,
+        host: Any,
+        wanted: settings.DiskSettings = _BOTH,
+        info: Any = None,
+        disk_info: Any = base.DISK_INFO,
+    ) -> disk.Tuning:
+        """Choose for a disk as Nova makes it."""
+        info = info or base.connection_info()
+        stock = net.LibvirtNetVolumeDriver(base.FakeHost()).get_config(
+            info, disk_info
+        )
+        return tuning.choose(wanted, stock, host, info)
+
+    @ddt.data(
+        (settings.DiskSettings(iothread=True), disk.Tuning(io_thread=1)),
+        (settings.DiskSettings(queues=2), disk.Tuning(queues=2)),
+        (_BOTH, disk.Tuning(1, 4)),
+    )
+    @ddt.unpack
+    def test_new_guest(
+        self, wanted: settings.DiskSettings, expected: disk.Tuning
+    ) -> None:
+        self.assertEqual(expected, self.choose(base.FakeHost(), wanted))
+
+    def test_nothing_asked_asks_nobody(self) -> None:
+        found = self.choose(object(), settings.DiskSettings())
+        self.assertEqual(_NOTHING, found)
+
+    @ddt.data(True, False)
+    def test_attached_to_a_guest(self, running: bool) -> None:
+        host = base.FakeHost(base.guest_xml(), running)
+        self.assertEqual(disk.Tuning(1, 4), self.choose(host))
+        self.assertNotIn('gets no I/O thread', self.log.output)
+
+    @ddt.data(True, False)
+    def test_guest_of_an_older_nova(self, running: bool) -> None:
+        host = base.FakeHost(base.guest_xml(threads=0), running)
+        self.assertEqual(disk.Tuning(None, 4), self.choose(host))
+        self.assertIn(
+            f'Volume {base.VOLUME_ID} gets no I/O thread', self.log.output
+        )
+
+    def test_no_warning_where_no_thread_is_asked_for(self) -> None:
+        host = base.FakeHost(base.guest_xml(threads=0))
+        self.choose(host, settings.DiskSettings(queues=2))
+        self.assertNotIn('I/O thread', self.log.output)
+
+    @ddt.data(
+        ({'cache': 'none'}, _NOTHING),
+        ({'iothread': '1'}, disk.Tuning(io_thread=1)),
+        ({'queues': '8', 'iothread': '2'}, disk.Tuning(2, 8)),
+    )
+    @ddt.unpack
+    def test_live_migration(
+        self, attributes: dict[str, str], expected: disk.Tuning
+    ) -> None:
+        host = base.FakeHost(base.guest_xml(driver=attributes))
+        self.assertEqual(expected, self.choose(host))
+
+    def test_made_anew_of_a_stopped_guest(self) -> None:
+        host = base.FakeHost(
+            base.guest_xml(driver={'queues': '8'}), running=False
+        )
+        self.assertEqual(disk.Tuning(1, 4), self.choose(host))
+
+    @ddt.data(
+        {'bus': 'scsi'}, {'bus': 'sata'}, {'type': 'lun'}, {'type': 'cdrom'}
+    )
+    def test_other_disks(self, disk_info: dict[str, str]) -> None:
+        found = self.choose(
+            base.FakeHost(), disk_info={**base.DISK_INFO, **disk_info}
+        )
+        self.assertEqual(_NOTHING, found)
+
+    def test_attachment_that_names_no_server(self) -> None:
+        info = base.connection_info()
+        del info['instance']
+        self.assertEqual(_NOTHING, self.choose(base.FakeHost(), info=info))
+
+    def test_other_storage(self) -> None:
+        info = {**base.connection_info(), 'driver_volume_type': 'iscsi'}
+        self.assertEqual(_NOTHING, self.choose(base.FakeHost(), info=info))
