@@ -67,6 +67,11 @@ function pip_uninstall {
     echo "pip_uninstall $* from ${PIP_VIRTUAL_ENV:-the system}" >> "$CALLS"
 }
 
+# Of inc/async, which needs a stack.sh that runs.
+function async_wait {
+    echo "async_wait $* before $(wc -c < "$NOVA_CONF")" >> "$CALLS"
+}
+
 source "$checkout/devstack/override-defaults"
 source "$checkout/devstack/settings"
 for name in TEMPEST_PLUGINS GLANCE_ENABLE_MULTIPLE_STORES; do

@@ -281,6 +281,16 @@ class NovaTest(DevStackTestCase):
             '\n[rbd_cache]\nenabled = False\n', self.tree.read(self.conf)
         )
 
+    def test_waits_for_neutron_which_writes_there_too(self) -> None:
+        size = len(self.tree.read(self.conf))
+        self.tree.check(
+            'stack', 'post-config', RBD_VOLUME_OPTIONS_NOVA='False'
+        )
+        self.assertIn(
+            f'async_wait configure_neutron_nova before {size}',
+            self.tree.calls(),
+        )
+
 
 class HorizonTest(DevStackTestCase):
     def test_enabled_file(self) -> None:
