@@ -81,6 +81,9 @@ class CephCluster(ceph_files.CephFiles):
         with (self.log / f'{name}.out').open('ab') as out:
             self._children[name] = subprocess.Popen(
                 ['setpriv', '--pdeathsig', 'KILL', *command],
+                # As daemons have it. In Debian 13 the OSD looks for the
+                # classes of RBD in lib/x86_64-linux-gnu, from where it is.
+                cwd='/',
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
