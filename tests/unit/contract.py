@@ -25,6 +25,8 @@ import functools
 import importlib
 import importlib.metadata
 import inspect
+import pathlib
+import re
 import textwrap
 from typing import Any
 
@@ -41,6 +43,7 @@ class Clause:
     :ivar takes: the first parameters, ``self`` left out; None for what is
         not called
     :ivar calls: what its text calls, in this order, other calls in between
+    :ivar holds: what is in it
     """
 
     module: str
@@ -48,6 +51,7 @@ class Clause:
     used_in: str
     takes: Sequence[str] | None = None
     calls: Sequence[str] = ()
+    holds: Sequence[str] = ()
 
     @property
     def shown(self) -> str:
@@ -55,8 +59,45 @@ class Clause:
         taken = '' if self.takes is None else f'({", ".join(self.takes)})'
         return f'{self.module}.{self.name}{taken}'
 
+    def problem(self) -> str | None:
+        """Return what doesn't hold, as the rest of a sentence."""
+        return _problem(self)
 
-def problems(host: str, clauses: Iterable[Clause]) -> list[str]:
+
+@dataclasses.dataclass(frozen=True)
+class Passage:
+    """What is written in a file that is no module: a script, a template.
+
+    :ivar package: a package of the host service's
+    :ivar file: the file, below the package's folder
+    :ivar words: each stands in it, white space aside
+    :ivar used_in: our file that breaks without it
+    """
+
+    package: str
+    file: str
+    words: Sequence[str]
+    used_in: str
+
+    def problem(self) -> str | None:
+        """Return what doesn't hold, as the rest of a sentence."""
+        shown = f'{self.package}/{self.file}'
+        (folder,) = importlib.import_module(self.package).__path__
+        path = pathlib.Path(folder, self.file)
+        if not path.is_file():
+            return f'no longer has {shown}'
+        text = _spaceless(path.read_text())
+        for words in self.words:
+            if _spaceless(words) not in text:
+                return f'no longer says {words} in {shown}'
+        return None
+
+
+def _spaceless(text: str) -> str:
+    return re.sub(r'\s', '', text)
+
+
+def problems(host: str, clauses: Iterable[Clause | Passage]) -> list[str]:
     """Return a sentence for each clause that doesn't hold.
 
     :param host: the distribution of the host service
@@ -65,7 +106,7 @@ def problems(host: str, clauses: Iterable[Clause]) -> list[str]:
     return [
         f'{host} {version} {problem}: see {clause.used_in}'
         for clause in clauses
-        if (problem := _problem(clause))
+        if (problem := clause.problem())
     ]
 
 
@@ -85,6 +126,9 @@ def _problem(clause: Clause) -> str | None:
             return (
                 f'no longer has {clause.shown} but {name}({", ".join(taken)})'
             )
+    for key in clause.holds:
+        if key not in found:
+            return f'no longer has {key} in {clause.shown}'
     missing = _missing_call(found, clause.calls) if clause.calls else None
     if missing:
         return (

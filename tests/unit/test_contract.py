@@ -27,6 +27,9 @@ def steps(first: str, second: str) -> None:
     second.lower()
 
 
+FIELDS = {'size': 1}
+
+
 @ddt.ddt
 class ContractTest(base.TestCase):
     def _problems(self, name: str, *more: Any) -> list[str]:
@@ -37,6 +40,7 @@ class ContractTest(base.TestCase):
         calls = ('strip', 'title', 'lower')
         self.assertEqual([], self._problems('steps', ('first',), calls))
         self.assertEqual([], self._problems('ContractTest.test_holds', ()))
+        self.assertEqual([], self._problems('FIELDS', None, (), ('size',)))
 
     @ddt.data(
         ('gone', (), (), f'no longer has {__name__}.gone()'),
@@ -53,6 +57,29 @@ class ContractTest(base.TestCase):
         self.assertStartsWith(problem, f'fixtures {version} no longer ')
         self.assertIn(text, problem)
         self.assertEndsWith(problem, ': see ours.py')
+
+    def test_a_key_that_is_gone(self) -> None:
+        (problem,) = self._problems('FIELDS', None, (), ('size', 'type'))
+        self.assertIn(f'no longer has type in {__name__}.FIELDS: ', problem)
+
+    def test_what_is_written_in_a_file(self) -> None:
+        passage = contract.Passage(
+            'tests.unit', 'test_contract.py', ("{ 'size' : 1 }",), 'ours.js'
+        )
+        self.assertEqual([], contract.problems('fixtures', [passage]))
+
+    @ddt.data(
+        ('gone.js', 'no longer has tests.unit/gone.js: '),
+        ('base.py', 'no longer says no such words in tests.unit/base.py: '),
+    )
+    @ddt.unpack
+    def test_a_file_that_is_otherwise(self, file: str, text: str) -> None:
+        passage = contract.Passage(
+            'tests.unit', file, ('class', 'no such words'), 'ours.js'
+        )
+        (problem,) = contract.problems('fixtures', [passage])
+        self.assertIn(text, problem)
+        self.assertEndsWith(problem, ': see ours.js')
 
     def assertStartsWith(self, text: str, start: str) -> None:
         self.assertEqual(start, text[: len(start)])

@@ -65,12 +65,13 @@
     return workflow;
   }
 
-  offers.$inject = ['horizon.framework.util.http.service'];
+  offers.$inject = ['$q', 'horizon.framework.util.http.service'];
 
   /* What volume types offer, and what volumes are, from our own routes. */
-  function offers(http) {
+  function offers($q, http) {
     return {
       types: types,
+      typeName: typeName,
       source: source,
       isWorthShowing: isWorthShowing
     };
@@ -84,6 +85,25 @@
       return http.get('/api/rbd_volume_options/types/', asked).then(
         function (response) {
           return response.data;
+        },
+        function () {
+          return null;
+        }
+      );
+    }
+
+    /*
+     * The name of the type that was chosen; of the cloud's default one where
+     * none was. Horizon 25.3 (2025.1) has no choice of it. Answers null where
+     * nobody can tell.
+     */
+    function typeName(chosen) {
+      if (chosen) {
+        return $q.when(chosen);
+      }
+      return http.get('/api/cinder/volumetypes/default/').then(
+        function (response) {
+          return response.data.name;
         },
         function () {
           return null;

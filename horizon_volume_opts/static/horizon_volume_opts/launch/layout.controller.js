@@ -57,7 +57,7 @@
       ctrl.rows = [];
       ctrl.reason = null;
       ctrl.isUnavailable = false;
-      ctrl.volumeType = values[2];
+      ctrl.volumeType = null;
       if (values[0] === 'volume' || values[0] === 'volume_snapshot') {
         ctrl.kind = 'source';
         if (values[3]) {
@@ -65,10 +65,13 @@
         }
       } else if (values[0] && values[1]) {
         ctrl.kind = 'new';
-        offers.types(values[2]).then(function (found) {
-          if (chosen() === text) {
-            showType(found, values[2]);
-          }
+        offers.typeName(values[2]).then(function (name) {
+          return offers.types(name).then(function (found) {
+            if (chosen() === text) {
+              ctrl.volumeType = name;
+              showType(found, name);
+            }
+          });
         });
       } else {
         ctrl.kind = 'none';

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What of Horizon the plug-in leans on: it holds."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+
+import horizon_volume_opts
+from tests.unit import base
+from tests.unit import contract
+from tests.unit.horizon_volume_opts import leaned_on
+
+_ROOT = pathlib.Path(horizon_volume_opts.__file__).parent
+
+
+class ContractTest(base.TestCase):
+    def test_holds(self) -> None:
+        self.assertEqual([], contract.problems('horizon', leaned_on.CLAUSES))
+
+    def test_what_the_modules_name_is_in_it(self) -> None:
+        listed = {
+            f'{clause.module}.{clause.name}.'
+            for clause in leaned_on.CLAUSES
+            if isinstance(clause, contract.Clause)
+        }
+        unlisted = {
+            (name, path.name)
+            for path in _ROOT.rglob('*.py')
+            for name in _named(ast.parse(path.read_text()))
+            if not any(each.startswith(f'{name}.') for each in listed)
+        }
+        self.assertEqual(set(), unlisted)
+
+    def test_what_it_points_to_is_there(self) -> None:
+        missing = {
+            clause.used_in
+            for clause in leaned_on.CLAUSES
+            if not (_ROOT.parent / clause.used_in).exists()
+        }
+        self.assertEqual(set(), missing)
+
+
+def _named(tree: ast.Module) -> Iterator[str]:
+    """Yield the dotted names of Horizon's that a module of ours uses."""
+    modules = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                full = f'{node.module}.{each.name}'
+                modules[each.asname or each.name] = full
+        elif isinstance(node, ast.Import):
+            for each in node.names:
+                modules[each.asname or each.name] = each.name
+    inner = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node not in inner:
+            first, *rest = _chain(node)
+            module = modules.get(first, '')
+            if module.split('.')[0] in ('horizon', 'openstack_dashboard'):
+                yield '.'.join((module, *rest))
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """Return the names of `a.b.c`; of `f(x).y` those in the front."""
+    if isinstance(node, ast.Attribute):
+        return [*_chain(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else ['']
