@@ -69,9 +69,16 @@ class Venv:
         'doc/requirements.txt',
     )
 
-    def __init__(self, release: str = RELEASE) -> None:
+    def __init__(
+        self, release: str = RELEASE, path: pathlib.Path | None = None
+    ) -> None:
+        """Say which it is.
+
+        :param path: the folder of it, where that isn't the one kept for the
+            next run
+        """
         self.release = release
-        self.path = cache() / f'{self.kind}-{release}'
+        self.path = path or cache() / f'{self.kind}-{release}'
         self.constraints = _constraints(release)
 
     def program(self, name: str) -> str:
@@ -96,9 +103,8 @@ class Venv:
         if stamp.exists() and stamp.read_text() == wanted:
             return
         print(f'installing what tests need into {self.path}', flush=True)
-        uv = _uv()
         if not (self.path / 'bin' / 'python').exists():
-            _run([uv, 'venv', '--quiet', '--python', _python(), self.path])
+            self.make()
         self.install(
             *(
                 word
@@ -108,9 +114,13 @@ class Venv:
         )
         stamp.write_text(wanted)
 
+    def make(self) -> None:
+        """Make it, with nothing in it."""
+        _run([uv(), 'venv', '--quiet', '--python', _python(), self.path])
+
     def install(self, *what: str) -> None:
         """Install into the venv, at the versions of constraints/."""
-        install = [_uv(), 'pip', 'install', '--quiet', '--compile-bytecode']
+        install = [uv(), 'pip', 'install', '--quiet', '--compile-bytecode']
         install += ['--python', self.program('python')]
         install += ['--constraints', str(self.constraints)]
         install += ['--build-constraints', str(_BUILD)]
@@ -165,16 +175,16 @@ def _constraints(release: str) -> pathlib.Path:
     return tree.ROOT / 'constraints' / f'{release}.txt'
 
 
-def _uv() -> str:
+def uv() -> str:
     """Path of uv, which installs the rest: that of the newest release."""
     venv = cache() / 'boot'
-    uv = venv / 'bin' / 'uv'
-    if not uv.exists():
+    program = venv / 'bin' / 'uv'
+    if not program.exists():
         _run([_python(), '-m', 'venv', '--clear', venv])
         pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
         pip += ['--disable-pip-version-check', 'install']
         _run([*pip, '--constraint', _constraints(RELEASE), 'uv'])
-    return str(uv)
+    return str(program)
 
 
 def _python() -> str:

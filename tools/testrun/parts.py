@@ -35,6 +35,8 @@ from testrun import tempest_suite
 _UNIT_WORKERS = 2
 #: Names the folder that tests of pages keep screenshots in.
 _SCREENSHOTS = 'RBD_TEST_SCREENSHOTS'
+#: Names the release of OpenStack that tests install.
+_RELEASE = 'RBD_TEST_RELEASE'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +71,8 @@ def _structure(
 ) -> outcome.Outcome:
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
-        try:
-            built = distribution.build(
-                scratch / 'dist', venv.program('python')
-            )
-        except RuntimeError as error:
-            print(f'  FAILED wheel\n{error}')
+        built = _build(venv, scratch)
+        if built is None:
             return outcome.FAILED
         environ = venv.environ()
         found = suite.run(
@@ -89,6 +87,37 @@ def _structure(
         # what gets installed, its entry points included.
         environ['PYTHONPATH'] = str(built.installed)
         return found + _checks(checks.pages(venv, scratch), environ)
+
+
+def _build(
+    venv: environment.Venv, scratch: pathlib.Path
+) -> distribution.Built | None:
+    """Build into a folder `dist`; where that fails, say why."""
+    try:
+        return distribution.build(scratch / 'dist', venv.program('python'))
+    except RuntimeError as error:
+        print(f'  FAILED wheel\n{error}')
+        return None
+
+
+def _install(
+    venv: environment.Venv, filters: Sequence[str]
+) -> outcome.Outcome:
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        if _build(venv, scratch) is None:
+            return outcome.FAILED
+        return suite.run(
+            venv,
+            'tests/install',
+            filters,
+            environ={
+                distribution.BUILT: str(scratch / 'dist'),
+                _RELEASE: venv.release,
+                # Tests have a HOME of their own, without what uv keeps.
+                'XDG_CACHE_HOME': str(environment.cache().parent),
+            },
+        )
 
 
 def _unit(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
@@ -170,6 +199,13 @@ PARTS = (
     Part('lint', 'style and spelling', _lint, selects=False),
     Part('types', 'mypy, strict', _types, selects=False),
     Part('structure', 'wheel, entry points, imports, pages', _structure),
+    Part(
+        'install',
+        'each service alone in a fresh environment, with the wheel',
+        _install,
+        ceph=True,
+        any_release=True,
+    ),
     Part('unit', 'tests without a service', _unit, any_release=True),
     Part(
         'functional',

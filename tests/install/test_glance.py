@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Glance only: the store of an API on a real Ceph cluster."""
+
+import json
+from typing import ClassVar
+
+from tests.functional import ceph
+from tests.install import base
+from tests.install import pages
+
+_CONF = """\
+[DEFAULT]
+transport_url = fake://
+[glance_store]
+default_backend = ceph
+[ceph]
+rbd_store_pool = images
+rbd_store_user = admin
+rbd_store_ceph_conf = {ceph_conf}
+[os_glance_tasks_store]
+filesystem_store_datadir = {folder}/tasks
+[os_glance_staging_store]
+filesystem_store_datadir = {folder}/staging
+[database]
+connection = sqlite:///{folder}/glance.sqlite
+[oslo_concurrency]
+lock_path = {folder}
+[paste_deploy]
+config_file = {venv}/etc/glance/glance-api-paste.ini
+"""
+# What the page says on going back.
+_STOCK = """\
+[DEFAULT]
+enabled_backends = ceph:rbd
+"""
+
+# The API as a web server loads it, and the class that it took for the store.
+_STORE = """
+from glance.wsgi import api
+status, body = get(api.application, '/v2/info/stores')
+import glance_store
+store = glance_store.get_store_from_store_identifier('ceph')
+show([status, body, type(store).__module__])
+"""
+
+
+class GlanceTest(base.InstallTestCase):
+    service: ClassVar[str] = 'glance'
+    ours: ClassVar[tuple[str, ...]] = (
+        *('glance_store_objmap', 'rbd_volume_options'),
+    )
+    page: ClassVar[str] = 'image.rst'
+
+    def setUp(self) -> None:
+        super().setUp()
+        conf = _CONF.format(
+            folder=self.folder,
+            venv=self.fresh.path,
+            ceph_conf=ceph.shared_cluster().conf,
+        )
+        for name in ('tasks', 'staging'):
+            (self.folder / name).mkdir()
+        self.write(
+            'suite/glance-api.conf', conf, pages.configuration(self.page)
+        )
+        self.write('stock/glance-api.conf', conf, _STOCK)
+
+    def _store(self, which: str, *ours: str) -> str:
+        """Start the API; return the module of its store."""
+        status, body, module = self.probe(
+            _STORE,
+            ours=ours,
+            OS_GLANCE_CONFIG_DIR=str(self.folder / which),
+        )
+        self.assertEqual('200 OK', status, body)
+        (store,) = json.loads(body)['stores']
+        self.assertEqual('ceph', store['id'])
+        return str(module)
+
+    def test_alone(self) -> None:
+        self.check_nothing_else()
+        self.check_extra()
+        self.install_as_documented()
+        self.assertEqual(
+            'glance_store_objmap.store', self._store('suite', *self.ours)
+        )
+        self.uninstall()
+        self.assertEqual('glance_store._drivers.rbd', self._store('stock'))

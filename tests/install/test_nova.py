@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Nova only: nova-compute takes the plug-in, and its table of drivers."""
+
+from typing import ClassVar
+
+from tests.install import base
+
+_CONF = """\
+[DEFAULT]
+transport_url = fake://
+compute_driver = libvirt.LibvirtDriver
+state_path = {folder}
+[oslo_concurrency]
+lock_path = {folder}
+"""
+
+# As nova-compute's program begins.
+_DRIVERS = """
+from nova.cmd import compute
+from nova import config
+import os_vif
+config.parse_args(['nova-compute', *sys.argv[1:]])
+os_vif.initialize()
+from nova.virt.libvirt import driver
+show(driver.VOLUME_DRIVERS)
+"""
+
+
+class NovaTest(base.InstallTestCase):
+    service: ClassVar[str] = 'nova'
+    ours: ClassVar[tuple[str, ...]] = ('nova_rbd_cache', 'rbd_volume_options')
+    page: ClassVar[str] = 'compute.rst'
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Where nova-compute, and the command of the page, find it.
+        text = _CONF.format(folder=self.folder)
+        self.conf = self.write('.nova/nova.conf', text)
+
+    def _log(self) -> str:
+        """Start nova-compute; return its log of when it knows plug-ins.
+
+        It would wait for a conductor after that.
+        """
+        return self.log_of_start(
+            *(self.fresh.program('nova-compute'), '--config-file', self.conf),
+            until='Loaded VIF plugins',
+        )
+
+    def _drivers(self, *ours: str) -> dict[str, str]:
+        found: dict[str, str] = self.probe(
+            _DRIVERS, '--config-file', self.conf, ours=ours
+        )
+        return found
+
+    def test_alone(self) -> None:
+        self.check_nothing_else()
+        self.check_extra()
+        before = self._drivers()
+        self.install_as_documented(HOME=str(self.folder))
+        self.assertIn('nova_rbd_cache is active', self._log())
+        self.assertEqual(
+            {**before, 'rbd': 'nova_rbd_cache.volume.RBDCacheVolumeDriver'},
+            self._drivers(*self.ours),
+        )
+        self.uninstall()
+        self.assertNotIn('rbd_cache', self._log())
+        self.assertEqual(before, self._drivers())
