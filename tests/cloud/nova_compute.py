@@ -12,7 +12,9 @@
 
 """The sandbox's compute hosts, with another configuration for a while."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import os
 import signal
@@ -26,10 +28,16 @@ _NAME = 'nova-compute'
 #: Of the log, which says it at each start.
 _STARTED = 'nova_rbd_cache is '
 
+#: When each compute host has last said that it is up.
+Reports = Mapping[str, str]
+
 
 @contextlib.contextmanager
-def configured(text: str) -> Iterator[None]:
-    """Have lines at the end of each configuration; restart them twice."""
+def configured(text: str, reports: Callable[[], Reports]) -> Iterator[None]:
+    """Have lines at the end of each configuration; restart them twice.
+
+    :param reports: asks Nova when the hosts have last reported
+    """
     place = state.State(state.default_root())
     confs = {
         conf: conf.read_text()
@@ -38,15 +46,29 @@ def configured(text: str) -> Iterator[None]:
     try:
         for conf, before in confs.items():
             conf.write_text(f'{before}\n{text}')
-        _restart(place)
+        _restart(place, reports)
         yield
     finally:
         for conf, before in confs.items():
             conf.write_text(before)
-        _restart(place)
+        _restart(place, reports)
 
 
-def _restart(place: state.State) -> None:
+@contextlib.contextmanager
+def ended(host: str, reports: Callable[[], Reports]) -> Iterator[None]:
+    """Have a host without nova-compute for a while."""
+    supervisor = supervise.Supervisor(state.State(state.default_root()), {})
+    name = _NAME + host.removeprefix('sandbox')
+    supervisor.stop(name)
+    try:
+        yield
+    finally:
+        before = reports()[host]
+        supervisor.start(name)
+        _wait('report', lambda: reports()[host] > before)
+
+
+def _restart(place: state.State, reports: Callable[[], Reports]) -> None:
     """Have them start anew; return when each does as it is configured."""
     supervisor = supervise.Supervisor(place, {})
     starts = {}
@@ -56,10 +78,24 @@ def _restart(place: state.State) -> None:
             # It takes its time to end in good order, and supervisord starts
             # it again.
             os.kill(process['pid'], signal.SIGKILL)
-    deadline = time.monotonic() + 120
-    while any(_starts(place, name) == n for name, n in starts.items()):
+    _wait(
+        'start',
+        lambda: all(_starts(place, name) > n for name, n in starts.items()),
+    )
+    # What is reported from here on comes of the new process. It begins when
+    # it listens to requests: one that nobody listens to may time out.
+    before = reports()
+    _wait(
+        'report',
+        lambda: all(reports()[host] > when for host, when in before.items()),
+    )
+
+
+def _wait(what: str, done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 240
+    while not done():
         if time.monotonic() > deadline:
-            raise AssertionError('nova-compute does not start')
+            raise AssertionError(f'nova-compute does not {what}')
         time.sleep(0.3)
 
 

@@ -15,6 +15,8 @@
 The guest and how to ask it are described in :mod:`onecloud.guest`.
 """
 
+from collections.abc import Iterator
+import contextlib
 import itertools
 import os
 import subprocess
@@ -25,6 +27,7 @@ from xml.etree import ElementTree
 from onecloud import guest
 from testrun import tree
 from tests.cloud import base
+from tests.cloud import nova_compute
 
 _NUMBERS = itertools.count(1)
 # Compute hosts: the one that is always there, and one to migrate to.
@@ -114,6 +117,11 @@ class ServerTestCase(base.CloudTestCase):
         path = f'/servers/{ident}/action'
         return self.compute('POST', path, action, self.operator)
 
+    def hard_reboot(self, server: str) -> None:
+        """Reboot, so that Nova tells libvirt all anew."""
+        self.server_action(server, reboot={'type': 'HARD'})
+        self.wait_for_server(server)
+
     def need_two_hosts(self) -> None:
         """Have the sandbox bring a second compute host, if it hasn't."""
         answer = self.compute('GET', '/os-hypervisors', cloud=self.operator)
@@ -125,6 +133,48 @@ class ServerTestCase(base.CloudTestCase):
                 stdin=subprocess.DEVNULL,
                 check=True,
             )
+
+    @contextlib.contextmanager
+    def configured(self, text: str) -> Iterator[None]:
+        """Have lines in nova.conf of all compute hosts for a while.
+
+        They are up within it, and after it.
+        """
+        with nova_compute.configured(text, self._reports):
+            yield
+
+    @contextlib.contextmanager
+    def down(self, host: str) -> Iterator[None]:
+        """Have a compute host down for a while, with its guests."""
+        service = self._service(host)
+        try:
+            with nova_compute.ended(host, self._reports):
+                for server in self._virsh(host, 'list', '--uuid').split():
+                    self._virsh(host, 'destroy', server)
+                self.assertTrue(self._forced_down(service, True))
+                yield
+        finally:
+            # Not before the host has cleared away what was evacuated.
+            self.until(lambda: self._forced_down(service, False))
+
+    def _service(self, host: str) -> str:
+        path = f'/os-services?binary=nova-compute&host={host}'
+        answer = self.compute('GET', path, cloud=self.operator)
+        return str(answer['services'][0]['id'])
+
+    def _forced_down(self, service: str, down: bool) -> bool:
+        """Say that a host is down, or isn't; return whether Nova takes it."""
+        path, body = f'/os-services/{service}', {'forced_down': down}
+        answer = self.respond('PUT', path, body, self.operator, 'compute')
+        return bool(answer.status_code == 200)
+
+    def _reports(self) -> nova_compute.Reports:
+        path = '/os-services?binary=nova-compute'
+        answer = self.compute('GET', path, cloud=self.operator)
+        return {
+            each['host']: each['updated_at'] or ''
+            for each in answer['services']
+        }
 
     def remove_server(self, ident: str) -> None:
         """Delete a server and wait until it is gone."""
@@ -158,15 +208,25 @@ class ServerTestCase(base.CloudTestCase):
     def domain(self, server: str) -> ElementTree.Element:
         """Return the XML of a server's guest."""
         host = self.server(server)['OS-EXT-SRV-ATTR:host']
+        xml = self._virsh(host, 'dumpxml', server)
+        return ElementTree.fromstring(xml)  # noqa: S314 - our own
+
+    def _virsh(self, host: str, *words: str) -> str:
+        """Return what virsh says on a compute host."""
         first, second = _ADDRESSES[_FIRST], _ADDRESSES[host]
         uri = os.environ['LIBVIRT_DEFAULT_URI'].replace(first, second)
         done = subprocess.run(
-            ['virsh', '-c', uri, 'dumpxml', server],
+            ['virsh', '-c', uri, *words],
             capture_output=True,
             text=True,
             check=True,
         )
-        return ElementTree.fromstring(done.stdout)  # noqa: S314 - our own
+        return done.stdout
+
+    def disk_driver(self, server: str, volume: str) -> dict[str, str]:
+        """Return what the XML has of the ``driver`` of a volume's disk."""
+        driver = self.disk_xml(server, volume).find('driver')
+        return {} if driver is None else dict(driver.attrib)
 
     def disk_xml(self, server: str, volume: str) -> ElementTree.Element:
         """Return the ``disk`` element of a volume, by its serial number."""
@@ -179,8 +239,7 @@ class ServerTestCase(base.CloudTestCase):
 
     def cache_mode(self, server: str, volume: str) -> str | None:
         """Return the ``cache`` that a volume's disk has in the XML."""
-        driver = self.disk_xml(server, volume).find('driver')
-        return None if driver is None else driver.get('cache')
+        return self.disk_driver(server, volume).get('cache')
 
     # What the guest says
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The sandbox's servers: they boot, and use volumes without our keys."""
+"""The sandbox's servers: they boot, use volumes and move between hosts."""
 
 import subprocess
 
@@ -54,6 +54,10 @@ class MigrationTest(servers.ServerTestCase):
         self.machine = self.boot()
         self.volume = self.created()
         self.attach(self.machine, self.volume)
+        # And one with a key of ours.
+        asked = {'rbd:cache_mode': 'writeback'}
+        self.cached = self.created(metadata=asked)
+        self.attach(self.machine, self.cached)
         self.word = self.check_guest_writes(self.machine, self.volume)
         self.host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
 
@@ -62,6 +66,8 @@ class MigrationTest(servers.ServerTestCase):
         host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
         self.assertNotEqual(self.host, host)
         self.assertEqual('none', self.cache_mode(self.machine, self.volume))
+        mode = self.cache_mode(self.machine, self.cached)
+        self.assertEqual('writeback', mode)
         said = self.ask_guest(self.machine, self.volume, 'read 4')
         expected = guest.checksum(self.word, 4)
         self.assertEqual(f'read 4 MiB md5={expected}', said)
@@ -80,3 +86,11 @@ class MigrationTest(servers.ServerTestCase):
         self.server_action(self.machine, confirmResize=None)
         self.wait_for_server(self.machine)
         self.check_moved()
+
+    def test_evacuated(self) -> None:
+        with self.down(self.host):
+            self.server_action(self.machine, evacuate={})
+            self.wait_for_server(self.machine, 'SHUTOFF')
+            self.server_action(self.machine, **{'os-start': None})
+            self.wait_for_server(self.machine)
+            self.check_moved()

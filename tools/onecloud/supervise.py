@@ -221,10 +221,9 @@ class Supervisor:
                 self._call('clearProcessLogs', name)
             self._call('startProcess', name, False)
 
-    def restart(self, name: str) -> None:
-        """Stop a program, however long it takes, and start it again."""
+    def stop(self, name: str) -> None:
+        """Stop a program, however long it takes."""
         self._call('stopProcess', name)
-        self.start(name)
 
     def check(self, name: str) -> None:
         """Raise an error that explains itself if a program has died."""

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a compute host's configuration comes to, on real servers."""
+
+from tests.cloud import base
+from tests.cloud import servers
+
+_MODES = 'os-rbd-volume-options:cache_modes'
+#: The host gives volumes a mode, and allows some that they ask for.
+_CONF = """
+[libvirt]
+disk_cachemodes = network=writeback
+[rbd_cache]
+allowed_modes = none,directsync,unsafe
+disk_iothread = True
+disk_queues = 2
+"""
+_TUNED = {'iothread': '1', 'queues': '2'}
+
+
+class ComputeOptionsTest(servers.ServerTestCase):
+    def asking(self, mode: str, **values: str) -> str:
+        """Return a volume that asks for a mode."""
+        return self.created(metadata={'rbd:cache_mode': mode}, **values)
+
+    def drivers(self, volumes: list[str]) -> list[base.Record]:
+        """Return what this is about of each volume's disk."""
+        found = [self.disk_driver(self.machine, each) for each in volumes]
+        names = ('cache', *_TUNED)
+        return [{k: v for k, v in d.items() if k in names} for d in found]
+
+    def attached(self, volumes: list[str]) -> list[str]:
+        """Attach volumes; return them."""
+        for volume in volumes:
+            self.attach(self.machine, volume)
+        return volumes
+
+    def test_options_of_a_host(self) -> None:
+        self.machine = self.boot()
+        # The host takes both from its list when they are there.
+        (before,) = self.attached([self.asking('writethrough')])
+        volumes = [
+            self.asking('none'),
+            self.created(),
+            # The back end allows it, too, and is lenient.
+            self.asking('unsafe', volume_type='rbd2'),
+            self.asking('writethrough', volume_type='rbd2'),
+        ]
+        expected = [
+            {'cache': mode, **_TUNED}
+            for mode in ('none', 'writeback', 'unsafe', 'writeback')
+        ]
+        with self.configured(_CONF):
+            self.attached(volumes)
+            self.assertEqual(expected, self.drivers(volumes))
+            (mode,) = self.show(volumes[-1])[_MODES].values()
+            self.assertIsNone(mode)
+            self.assertEqual(
+                [{'cache': 'writethrough'}], self.drivers([before])
+            )
+            for volume in volumes:
+                self.check_guest_sees(volume)
+            self.hard_reboot(self.machine)
+            # Its mode is not allowed any more; refused it would be stranded.
+            expected.append({'cache': 'writethrough', **_TUNED})
+            self.assertEqual(expected, self.drivers([*volumes, before]))
+            self.check_guest_writes(self.machine, before)
+            self.detach(self.machine, volumes[0])
+
+    def check_guest_sees(self, volume: str) -> None:
+        """Check that the guest can use a volume's disk."""
+        seen = self.seen_by_guest(self.machine, volume)
+        self.assertEqual(str(2**30), seen['size'])
