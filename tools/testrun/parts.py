@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
 import pathlib
 import shutil
@@ -154,12 +155,14 @@ def _cloud(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
 
 
 def _tempest(
-    venv: environment.Venv, filters: Sequence[str]
+    include: str, venv: environment.Venv, filters: Sequence[str]
 ) -> outcome.Outcome:
     tempest = tempest_suite.TempestVenv(venv.release)
     return _on_sandbox(
         venv.release,
-        lambda environ: tempest_suite.run(venv, tempest, filters, environ),
+        lambda environ: tempest_suite.run(
+            venv, tempest, filters, environ, include
+        ),
     )
 
 
@@ -230,8 +233,17 @@ PARTS = (
     ),
     Part(
         'tempest',
-        "Tempest on the sandbox: our tests, and upstream's",
-        _tempest,
+        "Tempest on the sandbox: our tests, upstream's on the driver",
+        functools.partial(_tempest, tempest_suite.SELECTION),
+        ceph=True,
+        any_release=True,
+        sandbox=True,
+        by_default=False,
+    ),
+    Part(
+        'tempest-all',
+        "the same, and all else of upstream's on volumes",
+        functools.partial(_tempest, tempest_suite.WHOLE),
         ceph=True,
         any_release=True,
         sandbox=True,

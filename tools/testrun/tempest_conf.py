@@ -25,6 +25,8 @@ from typing import Any
 import openstack
 
 _IMAGE = 'tiny'
+# Beside the configuration: scenarios make Glance images of it.
+_IMAGE_FILE = 'tiny.raw'
 _FLAVORS = ('tiny', 'small')
 _TYPE = 'rbd'
 
@@ -68,6 +70,7 @@ _FIXED: Sections = {
         'manage_volume': 'true',
         'manage_snapshot': 'true',
         'extend_attached_volume': 'true',
+        'extend_attached_encrypted_volume': 'true',
         'multi_backend': 'true',
         'consistency_group': 'false',
         'volume_revert': 'true',
@@ -79,6 +82,7 @@ _FIXED: Sections = {
         'build_interval': '1',
         'build_timeout': '180',
     },
+    'scenario': {'img_disk_format': 'raw', 'img_container_format': 'bare'},
     # One compute host, and guests that take no login.
     'compute-feature-enabled': {
         'live_migration': 'false',
@@ -87,7 +91,7 @@ _FIXED: Sections = {
         'vnc_console': 'false',
         'console_output': 'true',
         'volume_multiattach': 'true',
-        'attach_encrypted_volume': 'false',
+        'attach_encrypted_volume': 'true',
         'swap_volume': 'false',
     },
     'validation': {'run_validation': 'false'},
@@ -115,6 +119,7 @@ def sections(cloud: Any, folder: pathlib.Path) -> Sections:
     )
     image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
     found['compute'].update(image_ref=image, image_ref_alt=image)
+    found['scenario']['img_file'] = str(folder / _IMAGE_FILE)
     if has_nova:
         first, second = (
             cloud.compute.find_flavor(name, ignore_missing=False).id
@@ -129,7 +134,10 @@ def main() -> int:
     """Write the file that is named first."""
     path = pathlib.Path(sys.argv[1])
     writer = configparser.ConfigParser(interpolation=None)
-    writer.read_dict(sections(openstack.connect(cloud='admin'), path.parent))
+    cloud = openstack.connect(cloud='admin')
+    writer.read_dict(sections(cloud, path.parent))
+    image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
+    cloud.image.download_image(image, output=str(path.parent / _IMAGE_FILE))
     # The administrator's password is in it.
     path.touch(0o600)
     with path.open('w') as out:

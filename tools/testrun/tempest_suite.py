@@ -30,6 +30,10 @@ from testrun import suite
 from testrun import tree
 
 _LISTS = tree.ROOT / 'tests' / 'tempest'
+#: Which tests are run: all of ours with those of upstream's that lie on the
+#: driver, or with all of upstream's that a volume is in.
+SELECTION = 'include.txt'
+WHOLE = 'whole.txt'
 _WORKERS = 2
 
 
@@ -47,11 +51,13 @@ def run(
     tempest: environment.Venv,
     filters: Sequence[str],
     environ: dict[str, str],
+    include: str = SELECTION,
 ) -> outcome.Outcome:
     """Run our tests and upstream's; filters choose among all there are.
 
     `venv` is that of the tests, which builds the wheel, writes tempest.conf
-    and reads the results; `environ` what clients of the sandbox need.
+    and reads the results; `environ` what clients of the sandbox need;
+    `include` the list to run without filters.
     """
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
@@ -76,7 +82,7 @@ def run(
         if filters:
             command += ['--regex', '|'.join(filters)]
         else:
-            command += ['--include-list', str(_LISTS / 'include.txt')]
+            command += ['--include-list', str(_LISTS / include)]
         command += ['--exclude-list', str(_LISTS / 'exclude.txt')]
         return suite.collect(
             venv,

@@ -41,7 +41,7 @@ class TempestConfTest(base.TestCase):
         cloud.config = mock.Mock(spec_set=['get_auth_args'])
         cloud.config.get_auth_args.return_value = _AUTH
         cloud.service_catalog = [{'type': name} for name in services]
-        cloud.image = mock.Mock(spec_set=['find_image'])
+        cloud.image = mock.Mock(spec_set=['find_image', 'download_image'])
         cloud.image.find_image.return_value.id = 'an-image'
         cloud.compute = mock.Mock(spec_set=['find_flavor'])
         cloud.compute.find_flavor.side_effect = lambda name, **_: mock.Mock(
@@ -77,12 +77,17 @@ class TempestConfTest(base.TestCase):
         self.useFixture(
             fixtures.MonkeyPatch('sys.argv', ['tempest_conf', str(path)])
         )
+        cloud = self._cloud()
         with mock.patch.object(
-            openstack, 'connect', autospec=True, return_value=self._cloud()
+            openstack, 'connect', autospec=True, return_value=cloud
         ) as connect:
             self.assertEqual(0, tempest_conf.main())
         connect.assert_called_once_with(cloud='admin')
         self.assertEqual(0o600, path.stat().st_mode & 0o777)
+        cloud.image.download_image.assert_called_once_with(
+            'an-image', output=str(self.folder / 'tiny.raw')
+        )
         text = path.read_text()
+        self.assertIn(f'img_file = {self.folder}/tiny.raw\n', text)
         self.assertIn('admin_password = per%cent\n', text)
         self.assertIn('manage_snapshot_ref = source-name,snapshot-%s\n', text)

@@ -89,6 +89,11 @@ class TempestSuiteTest(base.TestCase):
         self.assertIn('tests/tempest/exclude.txt', self._calls())
         self.assertNotIn('--regex', self._calls())
 
+    def test_another_list(self) -> None:
+        tempest_suite.run(_Venv(), _Venv(), (), {}, tempest_suite.WHOLE)
+        self.assertIn('tests/tempest/whole.txt', self._calls())
+        self.assertNotIn('include.txt', self._calls())
+
     def test_filters_choose_among_all(self) -> None:
         self._run('one', 'two')
         self.assertIn('--regex one|two', self._calls())

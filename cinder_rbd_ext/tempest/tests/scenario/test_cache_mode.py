@@ -15,9 +15,11 @@
 from typing import Any
 
 from tempest import config
+from tempest.common import compute
 from tempest.common import waiters
 from tempest.lib import decorators
 from tempest.lib import exceptions
+from tempest.lib.common.utils import test_utils
 
 from cinder_rbd_ext.tempest.tests import base
 from rbd_volume_options import keys
@@ -30,6 +32,9 @@ class CacheModeTest(base.RBDVolumeTest):
 
     create_default_network = True
 
+    #: The server that volumes are attached to; a boot takes longest of all.
+    server: str
+
     @classmethod
     def skip_checks(cls) -> None:
         """Skip where compute hosts take no cache mode."""
@@ -39,21 +44,42 @@ class CacheModeTest(base.RBDVolumeTest):
         if not CONF.rbd_volume_options_feature_enabled.cache_mode:
             raise cls.skipException('cache modes are disabled')
 
+    @classmethod
+    def resource_setup(cls) -> None:
+        """Boot the server."""
+        super().resource_setup()
+        made, _ = compute.create_test_server(
+            cls.os_primary,
+            tenant_network=cls.get_tenant_network(),
+            wait_until='ACTIVE',
+        )
+        cls.server = made['id']
+        # The last that is added comes first.
+        for step in (
+            lambda: waiters.wait_for_server_termination(
+                cls.servers_client, cls.server
+            ),
+            lambda: cls.servers_client.delete_server(cls.server),
+        ):
+            cls.addClassResourceCleanup(
+                test_utils.call_and_ignore_notfound_exc, step
+            )
+
     def _modes(self, volume: str) -> list[Any]:
         """Return the cache modes of a volume's attachments."""
         return list(self.attributes(volume)['cache_modes'].values())
 
-    def _attach(self, server: str, volume: str) -> None:
-        """Attach a volume, and see to it that it goes before the server."""
-        self.servers_client.attach_volume(server, volumeId=volume)
-        self.addCleanup(self._detach, server, volume)
+    def _attach(self, volume: str) -> None:
+        """Attach a volume to the server, until the test ends."""
+        self.servers_client.attach_volume(self.server, volumeId=volume)
+        self.addCleanup(self._detach, volume)
         waiters.wait_for_volume_resource_status(
             self.volumes_client, volume, 'in-use'
         )
 
-    def _detach(self, server: str, volume: str) -> None:
+    def _detach(self, volume: str) -> None:
         try:
-            self.servers_client.detach_volume(server, volume)
+            self.servers_client.detach_volume(self.server, volume)
         except exceptions.NotFound:
             return
         waiters.wait_for_volume_resource_status(
@@ -63,31 +89,28 @@ class CacheModeTest(base.RBDVolumeTest):
     @decorators.idempotent_id('2ebe1f3d-ed38-445e-9b3f-87d04841be8d')
     def test_each_mode(self) -> None:
         """Each volume of a server has the mode that it asks for."""
-        server = self.create_server()['id']
         for mode in CONF.rbd_volume_options.cache_modes:
             volume = self.create_asking({keys.CACHE_MODE: mode})
-            self._attach(server, volume)
+            self._attach(volume)
             self.assertEqual([mode], self._modes(volume))
-            self._detach(server, volume)
+            self._detach(volume)
             self.assertEqual([], self._modes(volume))
 
     @decorators.idempotent_id('04673b4d-eada-47ee-af02-20c01184bb74')
     def test_no_mode_asked_for(self) -> None:
         """The compute host chooses where the volume doesn't."""
-        server = self.create_server()['id']
         plain = self.make_type({})
         volume = self.create_volume(volume_type=plain)['id']
-        self._attach(server, volume)
+        self._attach(volume)
         self.assertEqual([None], self._modes(volume))
 
     @decorators.idempotent_id('a1f715c6-df35-45c6-b571-eaab8c9160d0')
     def test_mode_of_the_type(self) -> None:
         """What a type says holds for its volumes."""
         mode = CONF.rbd_volume_options.cache_modes[-1]
-        server = self.create_server()['id']
         name = self.make_type({keys.CACHE_MODE: mode})
         volume = self.create_volume(volume_type=name)['id']
-        self._attach(server, volume)
+        self._attach(volume)
         self.assertEqual([mode], self._modes(volume))
 
     @decorators.idempotent_id('66a2fd6b-9ddc-467e-9b35-1837d177b415')
@@ -96,18 +119,19 @@ class CacheModeTest(base.RBDVolumeTest):
         if not CONF.rbd_volume_options_feature_enabled.tenant_options:
             raise self.skipException('tenants may not set all keys')
         first, second = CONF.rbd_volume_options.cache_modes[:2]
-        server = self.create_server()['id']
         volume = self.create_asking({keys.CACHE_MODE: first})
-        self._attach(server, volume)
+        self._attach(volume)
         self.volumes_client.create_volume_metadata(
             volume, {keys.CACHE_MODE: second}
         )
         self.assertEqual([first], self._modes(volume))
-        self.servers_client.reboot_server(server, type='HARD')
-        waiters.wait_for_server_status(self.servers_client, server, 'ACTIVE')
+        self.servers_client.reboot_server(self.server, type='HARD')
+        waiters.wait_for_server_status(
+            self.servers_client, self.server, 'ACTIVE'
+        )
         self.assertEqual([first], self._modes(volume))
-        self._detach(server, volume)
-        self._attach(server, volume)
+        self._detach(volume)
+        self._attach(volume)
         self.assertEqual([second], self._modes(volume))
 
     @decorators.idempotent_id('4f82957d-df18-4da9-bb72-9a2fb768eaec')
