@@ -45,6 +45,7 @@ HOST_MODE = 'writethrough'
 #: The modes that have to come out.
 EXPECTED = {volume: mode or HOST_MODE for volume, mode in ASKED.items()}
 
+_ATTACHED = 'instance.volume_attach.end'
 _DOMAIN = fakelibvirt.Domain
 _CONNECTION = fakelibvirt.Connection
 
@@ -166,5 +167,33 @@ class NovaTestCase(base.ServersTestBase):
         """Return a server with all the volumes."""
         server = self._create_server(networks='none', **more)
         for volume in ASKED:
-            self._attach_volume(server, volume)
+            self.attach(server, volume)
         return server
+
+    def attach(self, server: Any, volume: str) -> None:
+        """Attach a volume, and wait until Nova says that it did.
+
+        Nova's tests have no helper for it before 33 (2026.1).
+        """
+        before = sum(
+            each['event_type'] == _ATTACHED
+            for each in self.notifier.versioned_notifications
+        )
+        self.api.post_server_volume(
+            server['id'], {'volumeAttachment': {'volumeId': volume}}
+        )
+        self.notifier.wait_for_versioned_notifications(
+            _ATTACHED, n_events=before + 1
+        )
+
+    def live_migrate(self, server: Any, host: str) -> None:
+        """Migrate a server that runs.
+
+        The helper of Nova's tests names no host before 33 (2026.1).
+        """
+        self.api.post_server_action(
+            server['id'],
+            {'os-migrateLive': {'host': host, 'block_migration': 'auto'}},
+        )
+        self._wait_for_migration_status(server, ['completed'])
+        self._wait_for_state_change(server, 'ACTIVE')

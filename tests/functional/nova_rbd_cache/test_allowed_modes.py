@@ -28,7 +28,7 @@ class TakenOffTest(base.NovaTestCase):
         super().setUp()
         self.start_compute()
         self.server: Any = self._create_server(networks='none')
-        self._attach_volume(self.server, _HAS)
+        self.attach(self.server, _HAS)
         self.flags(allowed_modes='none', group='rbd_cache')
         self.restart_compute_service('compute1')
         self.told.take()

@@ -40,6 +40,9 @@ _FEATURES = (
 
 @ddt.ddt
 class EphemeralTest(base.NovaTestCase):
+    # The first one starts Ceph.
+    timeout = 180
+
     def setUp(self) -> None:
         super().setUp()
         self.cluster = ceph.shared_cluster()

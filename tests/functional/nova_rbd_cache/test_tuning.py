@@ -79,13 +79,13 @@ class OneHostTest(TuningTestCase):
     def test_guest_of_an_older_nova(self) -> None:
         """It has no I/O thread, and libvirt would refuse the disk."""
         with self._guest_has('<domain/>'):
-            self._attach_volume(self.server, _OTHER)
+            self.attach(self.server, _OTHER)
         expected = {'cache': base.HOST_MODE, 'queues': '3'}
         self.assertEqual({_OTHER: expected}, self.take())
 
     def _attach(self) -> None:
         for volume in _MODES:
-            self._attach_volume(self.server, volume)
+            self.attach(self.server, volume)
 
     def _attach_anew(self) -> None:
         self._stop_server(self.server)
@@ -111,7 +111,7 @@ class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
 
     def test_goes_as_it_is(self) -> None:
         """A guest that runs would not find its way with other queues."""
-        self._attach_volume(self.server, _VOLUME)
+        self.attach(self.server, _VOLUME)
         self._reboot_server(self.server, hard=True)
         self.take()
         xml = self.told.server.replace('queues="3"', 'queues="7"')
@@ -119,7 +119,7 @@ class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
         with mock.patch.object(
             fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
         ):
-            self._live_migrate(self.server, host='two')
+            self.live_migrate(self.server, host='two')
         self.assertTrue(self.migrate_stub_ran)
         expected = {**self.expected, 'cache': 'writeback', 'queues': '7'}
         self.assertEqual({_VOLUME: expected}, self.take())

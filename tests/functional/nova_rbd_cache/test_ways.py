@@ -72,7 +72,7 @@ class OneHostTest(base.NovaTestCase):
 
     def _attach_all(self) -> None:
         for volume in base.ASKED:
-            self._attach_volume(self.server, volume)
+            self.attach(self.server, volume)
 
     def _attach_anew(self) -> None:
         for volume in base.ASKED:
@@ -134,7 +134,7 @@ class SwapTest(base.NovaTestCase):
         self.set_modes({old: 'writeback', new: 'directsync'})
         self.start_compute()
         server = self._create_server(networks='none')
-        self._attach_volume(server, old)
+        self.attach(server, old)
         self.assertEqual({old: 'writeback'}, self.told.take())
         # The fake copies nothing.
         self.patch(guest.BlockDevice, 'is_job_complete', lambda this: True)
@@ -195,7 +195,7 @@ class TwoHostsTest(libvirt_base.LibvirtMigrationMixin, base.NovaTestCase):
         with mock.patch.object(
             fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
         ):
-            self._live_migrate(self.server, host=target)
+            self.live_migrate(self.server, host=target)
         self.assertTrue(self.migrate_stub_ran)
 
     def _evacuate(self, source: str, target: str) -> None:
