@@ -255,6 +255,5 @@ PARTS = (
         matrix.run,
         ceph=True,
         selects=False,
-        by_default=False,
     ),
 )

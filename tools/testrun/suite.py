@@ -14,10 +14,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 from typing import IO
@@ -40,12 +42,14 @@ def run_all(
     workers: int = 1,
     environ: dict[str, str] | None = None,
     show: IO[str] | None = None,
+    leave_out: Iterable[str] = (),
 ) -> outcome.Outcome:
     """Run the tests below a folder, those that have to be alone at the end."""
-    total = run(venv, folder, filters, workers, environ, show)
+    how = (filters, workers, environ, show, leave_out)
+    total = run(venv, folder, *how)
     for each in ALONE:
         if each.startswith(f'{folder}/'):
-            found = run(venv, each, filters, workers, environ, show)
+            found = run(venv, each, *how)
             if not found.ran and not filters:
                 print(f'  FAILED: no test ran in {each}', file=show)
                 found += outcome.FAILED
@@ -60,12 +64,14 @@ def run(
     workers: int = 1,
     environ: dict[str, str] | None = None,
     show: IO[str] | None = None,
+    leave_out: Iterable[str] = (),
 ) -> outcome.Outcome:
     """Run the tests below a folder, one process per worker.
 
     One worker means one process, so that what is expensive to start (a
     Ceph cluster) is started once. What there is to see goes to standard
-    output, or to the file `show`.
+    output, or to the file `show`. Tests whose names begin with one of
+    `leave_out` don't run.
     """
     environ = {
         # Cinder, eventlet and SQLAlchemy warn of much that isn't ours.
@@ -75,8 +81,19 @@ def run(
         **(environ or {}),
     }
     command = [venv.program('stestr'), '--test-path', folder]
-    command += ['run', '--subunit', '--concurrency', str(workers), *filters]
+    command += ['--repo-url', str(_results(venv, folder))]
+    command += ['run', '--subunit', '--concurrency', str(workers)]
+    if names := '|'.join(map(re.escape, leave_out)):
+        command += ['--exclude-regex', f'^({names})']
+    command += filters
     return collect(venv, command, environ, selected=bool(filters), show=show)
+
+
+def _results(venv: environment.Venv, folder: str) -> pathlib.Path:
+    """Return where stestr keeps results: no two runs can share it."""
+    path = venv.path / 'results' / folder
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def collect(

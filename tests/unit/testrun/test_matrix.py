@@ -12,7 +12,10 @@
 
 from collections.abc import Sequence
 import contextlib
+import pathlib
+import time
 from typing import Any
+from typing import IO
 from unittest import mock
 
 import fixtures
@@ -22,6 +25,8 @@ from testrun import matrix
 from testrun import outcome
 from testrun import suite
 from tests.unit import base
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 class MatrixTestCase(base.TestCase):
@@ -45,10 +50,16 @@ class MatrixTestCase(base.TestCase):
         self,
         venv: environment.Venv,
         folder: str,
-        filters: Sequence[str] = (),
+        filters: Sequence[str],
+        show: IO[str],
         **how: Any,
     ) -> outcome.Outcome:
+        self.assertEqual(matrix.NO_OPENSTACK, how.get('leave_out'))
         self.ran.append((venv.release, folder, list(filters)))
+        print('a line', file=show)
+        print('  ... 1 passed, 0 failed, 0 skipped so far', file=show)
+        time.sleep(0.01)
+        print('another', file=show)
         return self.found
 
     def _run(self, *filters: str) -> outcome.Outcome:
@@ -56,7 +67,7 @@ class MatrixTestCase(base.TestCase):
             for holder, name, substitute in (
                 (environment.Venv, 'prepare', self._prepare),
                 (environment.Venv, 'link_bindings', lambda venv: None),
-                (suite, 'run', self._suite),
+                (suite, 'run_all', self._suite),
             ):
                 patches.enter_context(
                     mock.patch.object(
@@ -65,10 +76,15 @@ class MatrixTestCase(base.TestCase):
                 )
             return matrix.run(environment.Venv(), filters)
 
+    def _lines(self) -> list[str]:
+        self.shown.seek(0)
+        lines: list[str] = self.shown.read().splitlines()
+        return lines
+
     def test_each_older_release(self) -> None:
         found = self._run('layout')
         older = environment.RELEASES[:-1]
-        self.assertEqual(
+        self.assertCountEqual(
             [
                 (release, folder, ['layout'])
                 for release in older
@@ -77,6 +93,24 @@ class MatrixTestCase(base.TestCase):
             self.ran,
         )
         self.assertEqual(6 * len(older), found.passed)
+        self.assertEqual(
+            [f'--- {release}: {outcome.Outcome(6)}' for release in older],
+            self._lines()[-len(older) :],
+        )
+
+    def test_a_failure_names_its_release(self) -> None:
+        self.found = outcome.Outcome(failed=1, failures=['a.test: a cause'])
+        oldest = environment.RELEASES[0]
+        self.assertIn(f'{oldest}: a.test: a cause', self._run().failures)
+
+    def test_what_a_suite_shows_stays_together(self) -> None:
+        self._run()
+        lines = self._lines()
+        first = [at for at, line in enumerate(lines) if line == 'a line']
+        self.assertEqual(len(self.ran), len(first))
+        for at in first:
+            self.assertEqual('another', lines[at + 1])
+            self.assertIn(f': {self.found}, ', lines[at + 2])
 
     def test_a_release_that_cannot_be_installed(self) -> None:
         self.missing = {environment.RELEASES[0]}
@@ -85,7 +119,15 @@ class MatrixTestCase(base.TestCase):
         self.assertNotIn(environment.RELEASES[0], [ran[0] for ran in self.ran])
         self.assertIn(environment.RELEASES[1], [ran[0] for ran in self.ran])
 
-    def test_a_release_on_which_nothing_ran(self) -> None:
+    def test_a_folder_in_which_nothing_ran(self) -> None:
         self.found = outcome.Outcome(skipped=5)
-        self.assertEqual(len(environment.RELEASES) - 1, self._run().failed)
+        older = environment.RELEASES[:-1]
+        self.assertEqual(2 * len(older), self._run().failed)
         self.assertEqual(0, self._run('elsewhere').failed)
+
+    def test_what_is_left_out_is_there(self) -> None:
+        for name in matrix.NO_OPENSTACK:
+            path = _ROOT / name.rstrip('.').replace('.', '/')
+            self.assertTrue(
+                path.is_dir() or path.with_suffix('.py').is_file(), name
+            )

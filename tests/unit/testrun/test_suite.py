@@ -62,6 +62,8 @@ class SuiteTestCase(base.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        cache = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.EnvironmentVariable('XDG_CACHE_HOME', cache))
         self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (self.root / '.stestr.conf').write_text('[DEFAULT]\ntop_dir=.\n')
         (self.root / 'sample').mkdir()
@@ -77,10 +79,14 @@ class SuiteTestCase(base.TestCase):
                 _ThisVenv(), 'sample', filters, environ=self.environ, show=show
             )
 
-    def _run_all(self) -> outcome.Outcome:
+    def _run_all(self, *leave_out: str) -> outcome.Outcome:
         with (self.root / 'shown').open('w') as show:
             return suite.run_all(
-                _ThisVenv(), 'sample', environ=self.environ, show=show
+                _ThisVenv(),
+                'sample',
+                environ=self.environ,
+                show=show,
+                leave_out=leave_out,
             )
 
     def test_folders_that_run_alone(self) -> None:
@@ -103,6 +109,19 @@ class SuiteTestCase(base.TestCase):
             if 'alone.loader(' in path.read_text()
         }
         self.assertEqual(set(suite.ALONE), marked)
+
+    def test_leaves_out(self) -> None:
+        for name in 'it', 'it_too':
+            (self.root / 'sample' / f'test_{name}.py').write_text(_TESTS)
+        self.assertEqual(
+            outcome.Outcome(1, 1, 1), self._run_all('sample.test_it.')
+        )
+        self.assertEqual(
+            outcome.Outcome(1, 0, 1),
+            self._run_all(
+                'sample.test_it.', 'sample.test_it_too.SampleTestCase.test_bad'
+            ),
+        )
 
     def test_counts(self) -> None:
         self.assertEqual(outcome.Outcome(1, 1, 1), self._run(_TESTS))
