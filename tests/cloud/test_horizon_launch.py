@@ -19,6 +19,9 @@ from tests.cloud import browser
 # Stock's label names an id that the field hasn't got.
 _TYPE = 'select[ng-model="model.newInstanceSpec.vol_type"]'
 
+#: The sandbox's default volume type.
+_DEFAULT = 'rbd'
+
 
 class LaunchTest(browser.BrowserTestCase):
     """Opens the wizard and looks; launches nothing."""
@@ -69,6 +72,8 @@ class LaunchTest(browser.BrowserTestCase):
             rbd_cache_mode='writeback',
         )
         self.opened()
+        if not self.all(_TYPE):
+            self.skipTest('this wizard has no choice of a volume type')
         self.choose(_TYPE, name)
         self.step('Volume Layout')
         self.until_true(lambda: name in self.text('.rbd-launch-layout'))
@@ -84,6 +89,16 @@ class LaunchTest(browser.BrowserTestCase):
         # Where Glance has no definitions of scheduler hints, stock asks it
         # for the details of none of them in no threads.
         self.check_quiet(but='/api/glance/metadefs/namespaces/')
+
+    def test_the_default_type_where_none_was_chosen(self) -> None:
+        self.opened()
+        self.step('Volume Layout')
+        self.until_true(
+            lambda: _DEFAULT in self.text('.rbd-launch-layout caption')
+        )
+        said = self.layout()
+        self.assertIn('Object size', said)
+        self.assertNotIn("isn't known", said)
 
     def test_no_volume_no_layout(self) -> None:
         self.opened()

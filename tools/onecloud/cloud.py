@@ -50,6 +50,10 @@ _SHIMS = pathlib.Path(__file__).parent / 'shims'
 _SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
 # A start on a machine that is busy with something else.
 _PATIENCE = 180.0
+# Of a process of an API. Before this release they run on eventlet, where the
+# answer to a message of one thread comes in at another and is never seen.
+_THREADS = 4
+_OFF_EVENTLET = '2026.2'
 
 
 class Cloud:
@@ -163,12 +167,14 @@ class Cloud:
 
         :param static: a folder to serve as /static
         """
+        threads = _THREADS if self.release >= _OFF_EVENTLET else 1
         self.render(
             'uwsgi.ini',
             service.etc / 'uwsgi.ini',
             port=service.ports[0],
             module=module,
-            processes=workers,
+            processes=max(workers, 2 if threads == 1 else 1),
+            threads=threads,
             chunked=chunked,
             pyargv=pyargv,
             static=static,
