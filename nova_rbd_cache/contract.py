@@ -152,7 +152,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('volume driver', _volume_driver),
     Clause('disk', _disk),
     Clause('connectors', _connectors),
-    Clause('tuned disk', _tuned_disk, lambda found: found.disks.given),
+    Clause('tuned disk', _tuned_disk),
     Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
     Clause(
         "servers' own disks", _ephemeral, lambda found: found.ephemeral.given

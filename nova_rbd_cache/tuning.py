@@ -34,17 +34,15 @@ def choose(
     :param stock: the disk, as Nova makes it
     :param host: Nova's object for libvirt
     """
-    if not (wanted.given and _can_have(stock)):
-        return disk.Tuning()
-    if not connection_info.get(guests.SERVER):
-        # It may be for a guest without an I/O thread.
+    if not (_can_have(stock) and connection_info.get(guests.SERVER)):
+        # Without its name it may be a guest without an I/O thread.
         return disk.Tuning()
     guest = guests.find(host, connection_info)
     if guest is None:
         return _tuning(wanted, wanted.iothread)
     if guest.running and stock.serial in guest.disks:
-        # It is migrated live, as it is: a guest that runs would not find its
-        # way with other queues.
+        # It is migrated live, as it is, whatever is wanted by now: libvirt
+        # refuses to change the queues of a guest that runs.
         return _as_it_is(guest.disks[stock.serial])
     if wanted.iothread and not guest.io_threads:
         LOG.warning(

@@ -87,11 +87,6 @@ class ContractTest(base.NovaTestCase):
         self.patch(rbd_utils.RBDDriver, 'clone', _clone)
         self.assertEqual([], list(contract.problems(_NOTHING)))
 
-    def test_tuned_disks_only_where_they_matter(self) -> None:
-        stock = config.LibvirtConfigGuestDisk.format_dom
-        self.patch(disk.TunedDisk, 'format_dom', stock)
-        self.assertEqual([], list(contract.problems(_NOTHING)))
-
     def test_io_threads_where_nova_has_them(self) -> None:
         """From Nova 33 on."""
         found = list(contract.problems(_settings(iothread=True)))

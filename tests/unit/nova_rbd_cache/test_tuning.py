@@ -53,8 +53,9 @@ class ChooseTest(base.NovaTestCase):
     ) -> None:
         self.assertEqual(expected, self.choose(base.FakeHost(), wanted))
 
-    def test_nothing_asked_asks_nobody(self) -> None:
-        found = self.choose(object(), settings.DiskSettings())
+    @ddt.data('', base.guest_xml(), base.guest_xml(driver={'name': 'qemu'}))
+    def test_nothing_is_wanted(self, xml: str) -> None:
+        found = self.choose(base.FakeHost(xml), settings.DiskSettings())
         self.assertEqual(_NOTHING, found)
 
     @ddt.data(True, False)
@@ -87,6 +88,9 @@ class ChooseTest(base.NovaTestCase):
     ) -> None:
         host = base.FakeHost(base.guest_xml(driver=attributes))
         self.assertEqual(expected, self.choose(host))
+        # Also where nothing is wanted any more.
+        found = self.choose(host, settings.DiskSettings())
+        self.assertEqual(expected, found)
 
     def test_made_anew_of_a_stopped_guest(self) -> None:
         host = base.FakeHost(
