@@ -97,7 +97,7 @@ def _selected(
 
 def _prepare(part: parts.Part, venv: environment.Venv) -> None:
     with environment.alone():
-        environment.install_packages()
+        environment.install_packages(part.packages)
         venv.prepare()
         if part.ceph:
             venv.link_bindings()

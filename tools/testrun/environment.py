@@ -116,7 +116,7 @@ class Venv:
 
     def make(self) -> None:
         """Make it, with nothing in it."""
-        _run([uv(), 'venv', '--quiet', '--python', _python(), self.path])
+        run([uv(), 'venv', '--quiet', '--python', _python(), self.path])
 
     def install(self, *what: str) -> None:
         """Install into the venv, at the versions of constraints/."""
@@ -124,7 +124,7 @@ class Venv:
         install += ['--python', self.program('python')]
         install += ['--constraints', str(self.constraints)]
         install += ['--build-constraints', str(_BUILD)]
-        _run([*install, *what])
+        run([*install, *what])
 
     def link_bindings(self) -> None:
         """Make Ceph's Python bindings importable in the venv."""
@@ -151,9 +151,9 @@ class Venv:
         return digest.hexdigest()
 
 
-def install_packages() -> None:
-    """Install those Debian packages for tests that are missing."""
-    missing = packages.missing('test')
+def install_packages(profile: str) -> None:
+    """Install those Debian packages of a profile that are missing."""
+    missing = packages.missing(profile)
     if not missing:
         return
     print(f'installing {" ".join(missing)}', flush=True)
@@ -164,9 +164,9 @@ def install_packages() -> None:
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Let one run at a time install; another waits."""
-    with (cache() / 'install.lock').open('w') as lock:
+def alone(what: str = 'install') -> Iterator[None]:
+    """Let one run at a time do something in the cache; another waits."""
+    with (cache() / f'{what}.lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -180,10 +180,10 @@ def uv() -> str:
     venv = cache() / 'boot'
     program = venv / 'bin' / 'uv'
     if not program.exists():
-        _run([_python(), '-m', 'venv', '--clear', venv])
+        run([_python(), '-m', 'venv', '--clear', venv])
         pip = [str(venv / 'bin' / 'pip'), '--quiet', '--no-input']
         pip += ['--disable-pip-version-check', 'install']
-        _run([*pip, '--constraint', _constraints(RELEASE), 'uv'])
+        run([*pip, '--constraint', _constraints(RELEASE), 'uv'])
     return str(program)
 
 
@@ -193,7 +193,8 @@ def _python() -> str:
     return debian if os.access(debian, os.X_OK) else sys.executable
 
 
-def _run(command: Sequence[str | pathlib.Path]) -> None:
+def run(command: Sequence[str | pathlib.Path]) -> None:
+    """Run a command that prepares something; shown is only what failed."""
     result = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

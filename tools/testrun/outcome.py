@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import dataclasses
+import re
+
+_LINE = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +43,14 @@ class Outcome:
     def ran(self) -> int:
         """Tests that said something; a skipped one didn't."""
         return self.passed + self.failed
+
+    @classmethod
+    def of(cls, text: str) -> Outcome | None:
+        """Return what a run's last line says, None of any other text."""
+        if not (found := _LINE.fullmatch(text.strip())):
+            return None
+        passed, failed, skipped = (int(number) for number in found.groups())
+        return cls(passed, failed, skipped)
 
     def __str__(self) -> str:
         return (

@@ -29,6 +29,7 @@ from testrun import distribution
 from testrun import environment
 from testrun import matrix
 from testrun import outcome
+from testrun import platform
 from testrun import sandbox
 from testrun import suite
 from testrun import tempest_suite
@@ -47,6 +48,8 @@ class Part:
     name: str
     summary: str
     run: Callable[[environment.Venv, Sequence[str]], outcome.Outcome]
+    #: What it needs of Debian, by a profile of bindep.txt.
+    packages: str = 'test'
     #: The part imports rados and rbd.
     ceph: bool = False
     #: The part runs tests, which a regular expression can select.
@@ -214,6 +217,7 @@ PARTS = (
         'functional',
         'tests on a Ceph cluster of their own',
         _functional,
+        packages='functional',
         ceph=True,
         any_release=True,
     ),
@@ -255,5 +259,13 @@ PARTS = (
         matrix.run,
         ceph=True,
         selects=False,
+    ),
+    Part(
+        'platform',
+        f'functional on {platform.NAME}',
+        platform.run,
+        packages='platform',
+        selects=False,
+        by_default=False,
     ),
 )

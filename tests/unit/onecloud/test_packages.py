@@ -47,6 +47,10 @@ class WantedTestCase(base.TestCase):
         # sandbox.
         only = {'shellcheck', 'chromium', 'chromium-driver'}
         self.assertLess(test - only, sandbox)
+        # A second release of Debian gets no more than these tests need.
+        functional = set(packages.wanted('functional', text))
+        self.assertIn('python3-rbd', functional)
+        self.assertLess(functional, test - only)
 
 
 class NoDaemonsTestCase(base.TestCase):

@@ -13,6 +13,7 @@
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+from typing import Any
 
 import fixtures
 
@@ -48,7 +49,7 @@ class CommandTestCase(base.TestCase):
         yield
         self.ran.append(('sandbox ended', []))
 
-    def _part(self, name: str, found: outcome.Outcome, **how: bool) -> None:
+    def _part(self, name: str, found: outcome.Outcome, **how: Any) -> None:
         def run(
             venv: environment.Venv, filters: Sequence[str]
         ) -> outcome.Outcome:

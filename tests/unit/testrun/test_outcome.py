@@ -26,3 +26,12 @@ class OutcomeTestCase(base.TestCase):
         self.assertEqual(
             '12 passed, 0 failed, 3 skipped', str(outcome.Outcome(12, 0, 3))
         )
+
+    def test_read_from_the_last_line_of_a_run(self) -> None:
+        for found in (outcome.Outcome(12, 0, 3), outcome.FAILED):
+            self.assertEqual(found, outcome.Outcome.of(f'{found}\n'))
+
+    def test_another_line(self) -> None:
+        self.assertIsNone(
+            outcome.Outcome.of('  ... 1 passed, 0 failed, 0 skipped so far')
+        )
