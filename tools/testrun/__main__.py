@@ -27,8 +27,9 @@ from testrun import parts
 from testrun import sandbox
 
 _EPILOG = """\
-Without a part, all parts run, in this order; a failing part doesn't stop
-the next. What follows `--` selects tests by regular expression:
+Without a part, all run that aren't for their name only, in this order; a
+failing part doesn't stop the next. What follows `--` selects tests by regular
+expression:
 
   tools/test unit -- test_layout
 
@@ -43,7 +44,9 @@ KEEP=1.
 
 def _parser() -> argparse.ArgumentParser:
     summaries = '\n'.join(
-        f'  {part.name:<12}{part.summary}' for part in parts.PARTS
+        f'  {part.name:<12}{part.summary}'
+        f'{"" if part.by_default else " (by name only)"}'
+        for part in parts.PARTS
     )
     parser = argparse.ArgumentParser(
         prog='tools/test',

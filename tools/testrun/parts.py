@@ -242,7 +242,6 @@ PARTS = (
         ceph=True,
         any_release=True,
         sandbox=True,
-        by_default=False,
     ),
     Part(
         'tempest-all',
@@ -266,6 +265,5 @@ PARTS = (
         platform.run,
         packages='platform',
         selects=False,
-        by_default=False,
     ),
 )
