@@ -26,6 +26,8 @@ from onecloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
+# Seconds. Usually it takes ten, of a machine that does nothing else.
+_PATIENCE = 180
 _BACKENDS = {'sandbox@rbd', 'sandbox@rbd2', 'sandbox@fake', 'cinder-backup'}
 # Volume types by name: their extra specs.
 _TYPES = {
@@ -146,7 +148,7 @@ class Cinder(Service):
         A service that listens, or whose record says up, may still be
         connecting to its back end.
         """
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + _PATIENCE
         while missing := _BACKENDS - self._known():
             for program in self.programs():
                 self.cloud.supervisor.check(program.name)
