@@ -33,12 +33,12 @@ LoadTests = Callable[
 ]
 
 
-def loader(package_file: str, first: str) -> LoadTests:
+def loader(package_file: str, *first: str) -> LoadTests:
     """Return the function ``load_tests`` of a package that runs alone.
 
     :param package_file: the package's ``__file__``
-    :param first: a module to import before any other, since it decides how
-        threads work in the process
+    :param first: modules to import before any other, since one of them
+        decides how threads work in the process
     """
     folder = pathlib.Path(package_file).resolve().parent
 
@@ -49,7 +49,8 @@ def loader(package_file: str, first: str) -> LoadTests:
     ) -> unittest.TestSuite:
         wanted = _ROOT / os.environ.get(FOLDER, '.')
         if wanted == folder or folder in wanted.parents:
-            importlib.import_module(first)
+            for name in first:
+                importlib.import_module(name)
             standard_tests.addTests(
                 loader.discover(str(folder), pattern or 'test*.py')
             )

@@ -17,4 +17,4 @@ from tests import alone
 # As nova-compute runs since 2026.2; Nova's tests would take eventlet.
 os.environ.setdefault('OS_NOVA_DISABLE_EVENTLET_PATCHING', 'true')
 
-load_tests = alone.loader(__file__, first='nova.tests.unit')
+load_tests = alone.loader(__file__, 'nova.tests.unit')
