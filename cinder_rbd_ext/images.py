@@ -20,6 +20,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -80,9 +81,7 @@ def cache_override(image: Any) -> bool | None:
     """
     for option in image.config_list():
         if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
-            # Kept as it was written, of what librbd takes for a boolean.
-            value = option['value'].lower()
-            return bool(value == 'true' or value.strip('-0').isdigit())
+            return cache_modes.librbd_caches(option['value'])
     return None
 
 

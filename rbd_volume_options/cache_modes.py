@@ -83,3 +83,13 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
 def joined(modes: Collection[CacheMode]) -> str:
     """Return modes in the order of :class:`CacheMode`, for a message."""
     return ', '.join(m.value for m in CacheMode if m in modes) or 'none at all'
+
+
+def librbd_caches(setting: str) -> bool:
+    """Return whether librbd caches with a value of its option ``rbd_cache``.
+
+    The value as librbd keeps it: ``true`` in any case, or a number other
+    than 0; it refuses what is neither a boolean nor a number.
+    """
+    text = setting.lower()
+    return text == 'true' or text.strip('-0').isdigit()

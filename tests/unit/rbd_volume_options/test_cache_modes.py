@@ -34,6 +34,19 @@ class CacheModeTestCase(refusals.RefusalTestCase):
         self.assertIs(cached, mode.uses_rbd_cache)
         self.assertIs(safe, mode in cache_modes.SAFE_CACHE_MODES)
 
+    @ddt.named_data(
+        ['true', 'true', True],
+        ['upper_case', 'TRUE', True],
+        ['false', 'False', False],
+        ['zero', '0', False],
+        ['zeros', '-00', False],
+        ['one', '1', True],
+        ['ten', '10', True],
+        ['negative', '-1', True],
+    )
+    def test_setting_of_librbd(self, value: str, cached: bool) -> None:
+        self.assertIs(cached, cache_modes.librbd_caches(value))
+
     def test_there_are_no_others(self) -> None:
         self.assertEqual(5, len(CacheMode))
 
