@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import shutil
 import time
@@ -34,6 +35,10 @@ from onecloud.services.libvirt import Libvirt
 # Name: MiB of memory, GiB of disk.
 _FLAVORS = {'tiny': (192, 1), 'small': (256, 2)}
 _IMAGE = 'tiny'
+# Before this release a host that is new to Nova asks libvirt for its guests
+# before it listens to libvirt's events, and then has none until it is started
+# again: each detaching takes the 20 s after which Nova looks by itself.
+_EVENTS_AT_ONCE = '2026.1'
 
 
 class Nova(Service):
@@ -151,6 +156,16 @@ class Nova(Service):
         self.state.once('nova-flavors', self._make_flavors)
         self.state.once('nova-image', self._upload)
         self._wait_hosts({host.name for host in self._libvirt.hosts})
+        if self.cloud.release < _EVENTS_AT_ONCE:
+            for host in self._libvirt.hosts:
+                name = f'nova-compute{host.suffix}'
+                self.state.once(
+                    f'{name}-events', functools.partial(self._restart, name)
+                )
+
+    def _restart(self, name: str) -> None:
+        self.cloud.supervisor.stop(name)
+        self.cloud.supervisor.start(name)
 
     def _make_flavors(self) -> None:
         api = self.cloud.api

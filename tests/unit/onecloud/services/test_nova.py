@@ -10,7 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import functools
 from typing import cast
+from unittest import mock
 
 from onecloud import services
 from onecloud.services import nova
@@ -61,6 +63,33 @@ class NovaTestCase(base.ServiceTestCase):
             command = self.compute[name]['helper_command']
             self.assertIn('/bin/privsep-helper --config-file ', command)
             self.assertIn(str(self.compute_conf), command)
+
+    def test_a_new_host_is_looked_for_at_once(self) -> None:
+        for conf in (self.conf, self.compute):
+            self.assertEqual('0', conf['DEFAULT']['periodic_fuzzy_delay'])
+
+    def _restarted(self, release: str) -> list[str]:
+        self.cloud.release = release
+        supervisor = mock.create_autospec(self.cloud.supervisor)
+        replaced = functools.partial(mock.patch.object, autospec=True)
+        with (
+            mock.patch.object(self.cloud, 'supervisor', supervisor),
+            replaced(nova.Nova, '_make_flavors'),
+            replaced(nova.Nova, '_upload'),
+            replaced(nova.Nova, '_known', return_value={'sandbox'}),
+        ):
+            self.service.introduce()
+        return [f'{call[0]} {call.args[0]}' for call in supervisor.mock_calls]
+
+    def test_a_host_that_hears_no_events_is_started_again_once(self) -> None:
+        self.assertEqual(
+            ['stop nova-compute', 'start nova-compute'],
+            self._restarted('2025.2'),
+        )
+        self.assertEqual([], self._restarted('2025.2'))
+
+    def test_a_host_that_hears_events_goes_on(self) -> None:
+        self.assertEqual([], self._restarted('2026.1'))
 
     def test_programs(self) -> None:
         programs = {each.name: each for each in self.service.programs()}
