@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -24,6 +25,8 @@ from onecloud import errors
 from onecloud.state import CHECKOUT
 
 _BINDEP = CHECKOUT / 'bindep.txt'
+# What apt-get and dpkg have their own locks in; they wait for none of them.
+_DPKG = pathlib.Path('/var/lib/dpkg')
 _POLICY = pathlib.Path('/usr/sbin/policy-rc.d')
 _REFUSE = '#!/bin/sh\n# Made by tools/sandbox while it installs.\nexit 101\n'
 
@@ -60,6 +63,17 @@ def missing(profile: str) -> list[str]:
 
 
 @contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let one installation of ours run at a time; others wait."""
+    folder = os.open(_DPKG, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
 def _no_daemons() -> Iterator[None]:
     """Keep packages from starting daemons when they are installed."""
     try:
@@ -90,7 +104,7 @@ def install(names: list[str], log: pathlib.Path) -> None:
             'These packages are missing; install them as root: '
             f'apt-get install --no-install-recommends {" ".join(names)}'
         )
-    with _no_daemons():
+    with _alone(), _no_daemons():
         command = ['install', '--yes', '--no-install-recommends', *names]
         if _apt(command, log) == 0:
             return

@@ -17,17 +17,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 import contextlib
+import dataclasses
 import itertools
 import sys
 import time
 
 from testrun import environment
+from testrun import lanes
 from testrun import outcome
 from testrun import parts
 from testrun import sandbox
 
 _EPILOG = """\
-Without a part, all run that aren't for their name only, in this order; a
+Without a part, all run that aren't for their name only, those on the sandbox
+beside the others; else the named ones, one after the other, in this order. A
 failing part doesn't stop the next. What follows `--` selects tests by regular
 expression:
 
@@ -36,9 +39,9 @@ expression:
 The release of OpenStack is the newest unless --release names another one;
 without a part that runs what isn't for the newest alone.
 
-Parts on the sandbox share one, which is started before the first of them and
-stopped after the last; one that is up already stays up, and so does any with
-KEEP=1.
+Parts on the sandbox of one release share it: it is started before the first of
+them and stopped after the last; one that is up already stays up, and so does
+any with KEEP=1.
 """
 
 
@@ -107,10 +110,11 @@ def _prepare(part: parts.Part, venv: environment.Venv) -> None:
 
 
 def run_part(
-    part: parts.Part, venv: environment.Venv, filters: Sequence[str]
+    part: parts.Part, release: str, filters: Sequence[str]
 ) -> outcome.Outcome:
     """Run one part; nothing run where something should have is a failure."""
     print(f'=== {part.name}: {part.summary}', flush=True)
+    venv = environment.Venv(part.release or release)
     began = time.monotonic()
     try:
         _prepare(part, venv)
@@ -123,6 +127,9 @@ def run_part(
     if not found.ran and not filters:
         print('  FAILED: no test ran')
         found += outcome.FAILED
+    if part.release:
+        failures = [f'{part.release}: {each}' for each in found.failures]
+        found = dataclasses.replace(found, failures=failures)
     ended = time.monotonic()
     print(
         f'=== {part.name}: {found}, {ended - prepared:.1f} s '
@@ -133,19 +140,26 @@ def run_part(
 
 
 def _run_all(
-    chosen: Sequence[parts.Part],
-    venv: environment.Venv,
-    filters: Sequence[str],
+    chosen: Sequence[parts.Part], release: str, filters: Sequence[str]
 ) -> outcome.Outcome:
-    """Run parts in their order; those on the sandbox share one."""
+    """Run parts in their order; those on a release's sandbox share one."""
     total = outcome.Outcome()
-    for on_sandbox, group in itertools.groupby(
-        chosen, key=lambda part: part.sandbox
+    for (on_sandbox, _), group in itertools.groupby(
+        chosen, key=lambda part: (part.sandbox, part.release)
     ):
         with sandbox.ended_after() if on_sandbox else contextlib.nullcontext():
             for part in group:
-                total += run_part(part, venv, filters)
+                total += run_part(part, release, filters)
     return total
+
+
+def _lanes(chosen: Sequence[parts.Part]) -> dict[str, list[str]]:
+    """Return what can run side by side: parts on the sandbox and others."""
+    found: dict[str, list[str]] = {}
+    for part in chosen:
+        lane = 'sandbox' if part.sandbox else 'others'
+        found.setdefault(lane, []).append(part.name)
+    return found
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -156,9 +170,13 @@ def main(arguments: Sequence[str]) -> int:
         split = words.index('--')
         words, filters = words[:split], words[split + 1 :]
     asked = _parser().parse_args(words)
-    venv = environment.Venv(asked.release)
     chosen = _selected(asked.part, filters, asked.release)
-    total = _run_all(chosen, venv, filters)
+    side_by_side = {} if asked.part else _lanes(chosen)
+    if len(side_by_side) > 1:
+        release = ['--release', asked.release]
+        total = lanes.run(side_by_side, [*release, '--', *filters])
+    else:
+        total = _run_all(chosen, asked.release, filters)
     if not total.ran:
         print('no test ran')
     # Again at the end: of a long run often nothing but the end is kept.

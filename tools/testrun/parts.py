@@ -56,6 +56,8 @@ class Part:
     selects: bool = True
     #: The part can run on any release of OpenStack, not on the newest alone.
     any_release: bool = False
+    #: The release that the part is for, where that isn't the one asked for.
+    release: str = ''
     #: The part brings the sandbox up; whoever runs it takes that down.
     sandbox: bool = False
     #: The part runs without being named.
@@ -141,7 +143,7 @@ def _devstack(
 
 
 def _cloud(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
-    shots = _screenshots()
+    shots = _screenshots(venv.release)
     try:
         return _on_sandbox(
             venv.release,
@@ -184,11 +186,11 @@ def _on_sandbox(
         return outcome.FAILED
 
 
-def _screenshots() -> pathlib.Path:
+def _screenshots(release: str) -> pathlib.Path:
     """The folder for screenshots; without those of an earlier run."""
     if chosen := os.environ.get(_SCREENSHOTS):
         return pathlib.Path(chosen)
-    folder = environment.cache() / 'screenshots'
+    folder = environment.cache() / f'screenshots-{release}'
     shutil.rmtree(folder, ignore_errors=True)
     return folder
 
@@ -241,6 +243,14 @@ PARTS = (
         functools.partial(_tempest, tempest_suite.SELECTION),
         ceph=True,
         any_release=True,
+        sandbox=True,
+    ),
+    Part(
+        'cloud-oldest',
+        f'the tests of cloud on OpenStack {environment.RELEASES[0]}',
+        _cloud,
+        ceph=True,
+        release=environment.RELEASES[0],
         sandbox=True,
     ),
     Part(

@@ -10,6 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import fcntl
+import os
 import pathlib
 import stat
 
@@ -96,3 +98,21 @@ class NoDaemonsTestCase(base.TestCase):
 
         error = self.assertRaises(errors.SandboxError, enter)
         self.assertIn(str(self.policy), str(error))
+
+
+class AloneTestCase(base.TestCase):
+    def test_a_second_installation_waits(self) -> None:
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'onecloud.packages._DPKG', pathlib.Path(folder)
+            )
+        )
+        other = os.open(folder, os.O_RDONLY)
+        self.addCleanup(os.close, other)
+        with packages._alone():
+            self.assertRaises(
+                BlockingIOError,
+                *(fcntl.flock, other, fcntl.LOCK_EX | fcntl.LOCK_NB),
+            )
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,6 +11,7 @@
 # under the License.
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 from typing import Any
@@ -147,9 +148,57 @@ class CommandTestCase(base.TestCase):
         self._part('two', outcome.FAILED, sandbox=True)
         self._part('three', outcome.PASSED, sandbox=True)
         self._part('four', outcome.PASSED)
-        command.main([])
+        command.main(['one', 'two', 'three', 'four'])
         self.assertEqual(
             ['one', 'two', 'three', 'sandbox ended', 'four'],
+            [name for name, _ in self.ran],
+        )
+
+    def test_another_release_has_a_sandbox_of_its_own(self) -> None:
+        self._part('one', outcome.PASSED, sandbox=True)
+        self._part('two', outcome.PASSED, sandbox=True, release='2025.1')
+        command.main(['one', 'two'])
+        self.assertEqual(
+            ['one', 'sandbox ended', 'two', 'sandbox ended'],
+            [name for name, _ in self.ran],
+        )
+        self.assertEqual([environment.RELEASE, '2025.1'], self.releases)
+
+    def test_a_failure_on_another_release_says_so(self) -> None:
+        failed = outcome.Outcome(failed=1, failures=['a test: its cause'])
+        self._part('one', failed, release='2025.1')
+        command.main(['one'])
+        self.shown.seek(0)
+        self.assertIn('failed: 2025.1: a test: its cause\n', self.shown)
+
+    def _lanes(self, *arguments: str) -> None:
+        self._part('one', outcome.PASSED)
+        self._part('two', outcome.PASSED, sandbox=True)
+        self._part('three', outcome.PASSED)
+
+        def run(
+            wanted: Mapping[str, Sequence[str]], arguments: Sequence[str]
+        ) -> outcome.Outcome:
+            self.lanes, self.arguments = wanted, arguments
+            return outcome.PASSED
+
+        self.useFixture(fixtures.MonkeyPatch('testrun.lanes.run', run))
+        self.assertEqual(0, command.main(arguments))
+
+    def test_the_sandbox_goes_beside_the_others(self) -> None:
+        self._lanes('--release', environment.RELEASE, '--', 'layout')
+        self.assertEqual(
+            {'others': ['one', 'three'], 'sandbox': ['two']}, self.lanes
+        )
+        self.assertEqual(
+            ['--release', environment.RELEASE, '--', 'layout'], self.arguments
+        )
+        self.assertEqual([], self.ran)
+
+    def test_named_parts_run_one_after_the_other(self) -> None:
+        self._lanes('three', 'two', 'one')
+        self.assertEqual(
+            ['one', 'two', 'sandbox ended', 'three'],
             [name for name, _ in self.ran],
         )
 
