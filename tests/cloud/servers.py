@@ -198,10 +198,16 @@ class ServerTestCase(base.CloudTestCase):
     def detach(self, server: str, volume: str) -> None:
         """Detach a volume; return when it is available. Twice is fine."""
         path = f'/servers/{server}/os-volume_attachments/{volume}'
-        response = self.respond('DELETE', path, service='compute')
+
+        def answer(method: str) -> Any:
+            return self.respond(method, path, service='compute')
+
+        response = answer('DELETE')
         if response.status_code != 404:
             self.assertEqual(202, response.status_code, response.text)
             self.wait_for(volume)
+            # Nova forgets the attachment after it has told Cinder.
+            self.until(lambda: answer('GET').status_code == 404)
 
     # What libvirt has
 
