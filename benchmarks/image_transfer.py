@@ -271,13 +271,14 @@ def compare(what: str, args: argparse.Namespace) -> None:
 def limits(args: argparse.Namespace) -> None:
     """Print what hashing and the cluster can do by themselves."""
     block = random.Random(1).randbytes(8 * MIB)  # noqa: S311
+    blocks = max(1, args.size // 32)
 
     def rate(name: str) -> float:
         digest = hashlib.new(name)
         began = time.monotonic()
-        for _ in range(64):
+        for _ in range(blocks):
             digest.update(block)
-        return 512 / (time.monotonic() - began)
+        return blocks * 8 / (time.monotonic() - began)
 
     alone = {name: rate(name) for name in ('md5', 'sha512')}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -295,7 +296,7 @@ def limits(args: argparse.Namespace) -> None:
         done = subprocess.run(
             [
                 *(*command, 'bench', '--io-type', 'write', '--io-size', '8M'),
-                *('--io-threads', '4', '--io-total', '1G', image),
+                *('--io-threads', '4', '--io-total', f'{blocks * 16}M', image),
             ],
             check=True,
             stdout=subprocess.PIPE,

@@ -13,12 +13,13 @@
 """What layout, object map and cache mode change, against stock's defaults.
 
     python3 benchmarks/volume_options.py --conf /etc/ceph/ceph.conf \
-        --pool volumes --user admin [--runs 3] [--plots FOLDER]
+        --pool volumes --user admin [--runs 3] [--scale 1] [--plots FOLDER]
 
 Everything is compared within one run, in turns, with an image as the stock
 driver makes it: only the ratios mean anything on another machine. The best
 of several runs counts, since what else the machine does can only make them
-slower.
+slower. A small ``--scale`` shows that all of it works, and measures nothing:
+it is the part of each amount (bytes, requests) that is done.
 
 layouts
     ``rbd bench`` with librbd's cache off, as a guest's disk has it whose
@@ -55,7 +56,7 @@ class Workload:
     pattern: str
     size: str
     in_flight: int
-    total: str
+    mebibytes: int
 
 
 #: The first is what the stock driver makes.
@@ -67,24 +68,26 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     '32 MiB objects': ('--object-size', '32M'),
 }
 WORKLOADS = (
-    Workload('write 16K in a row', 'write', 'seq', '16K', 16, '256M'),
-    Workload('read 16K in a row', 'read', 'seq', '16K', 32, '256M'),
-    Workload('write 4K at random', 'write', 'rand', '4K', 16, '32M'),
-    Workload('write 1M in a row', 'write', 'seq', '1M', 8, '1G'),
+    Workload('write 16K in a row', 'write', 'seq', '16K', 16, 256),
+    Workload('read 16K in a row', 'read', 'seq', '16K', 32, 256),
+    Workload('write 4K at random', 'write', 'rand', '4K', 16, 32),
+    Workload('write 1M in a row', 'write', 'seq', '1M', 8, 1024),
 )
 #: The first is what the stock driver and Nova make of an RBD volume.
 CACHE_MODES = ('none', 'writethrough', 'writeback', 'directsync', 'unsafe')
-CACHE_WORKLOADS: Mapping[str, tuple[str, ...]] = {
+#: How many requests, and of what kind.
+CACHE_WORKLOADS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     'write 4K, 16 in flight': (
-        *('-w', '-s', '4096', '-d', '16', '-c', '4000'),
-        *('--flush-interval', '16'),
+        4000,
+        ('-w', '-s', '4096', '-d', '16', '--flush-interval', '16'),
     ),
     'write 4K, one by one': (
-        *('-w', '-s', '4096', '-d', '1', '-c', '800'),
-        *('--flush-interval', '16'),
+        800,
+        ('-w', '-s', '4096', '-d', '1', '--flush-interval', '16'),
     ),
     'read 4K, the same 8 MiB twice': (
-        *('-s', '4096', '-d', '1', '-c', '4096', '-S', '4096'),
+        4096,
+        ('-s', '4096', '-d', '1', '-S', '4096'),
     ),
 }
 #: What one run found: workload, then variant, then operations a second.
@@ -98,6 +101,11 @@ class Cluster:
         self._rbd = ['rbd', '--conf', args.conf, '--id', args.user]
         self._pool = args.pool
         self._qemu = f'conf={args.conf}:id={args.user}'
+        self._scale = args.scale
+
+    def scaled(self, amount: int) -> int:
+        """Return the part of an amount that is to be done, one at least."""
+        return max(1, round(amount * self._scale))
 
     def rbd(self, *arguments: str) -> str:
         """Run ``rbd``; return what it says."""
@@ -128,7 +136,7 @@ class Cluster:
             *('--rbd-cache=false', 'bench', '--io-type', work.io_type),
             *('--io-pattern', work.pattern, '--io-size', work.size),
             *('--io-threads', str(work.in_flight)),
-            *('--io-total', work.total, name),
+            *('--io-total', f'{self.scaled(work.mebibytes)}M', name),
         )
         found = re.search(r'ops/sec: ([\d.e+]+)', said)
         if not found:
@@ -136,14 +144,14 @@ class Cluster:
         return float(found[1])
 
     def qemu_bench(
-        self, name: str, mode: str, options: tuple[str, ...]
+        self, name: str, mode: str, count: int, options: tuple[str, ...]
     ) -> float:
         """Return the operations a second of QEMU's block driver."""
-        count = int(options[options.index('-c') + 1])
+        count = self.scaled(count)
         done = subprocess.run(
             [
                 *('qemu-img', 'bench', '-f', 'raw', '-t', mode, *options),
-                f'rbd:{name}:{self._qemu}',
+                *('-c', str(count), f'rbd:{name}:{self._qemu}'),
             ],
             check=True,
             stdout=subprocess.PIPE,
@@ -185,7 +193,8 @@ def deletion(cluster: Cluster, runs: int) -> Found:
             ('without object map', 'layering'),
             ('with object map', _FEATURES),
         ):
-            name = cluster.create('1T', '--image-feature', features)
+            size = f'{cluster.scaled(1024)}G'
+            name = cluster.create(size, '--image-feature', features)
             began = time.monotonic()
             cluster.remove(name)
             value = 1 / (time.monotonic() - began)
@@ -198,11 +207,11 @@ def cache_modes(cluster: Cluster, runs: int) -> Found:
     found: Found = {}
     name = cluster.create('2G')
     try:
-        cluster.bench(name, Workload('', 'write', 'seq', '4M', 4, '256M'))
+        cluster.bench(name, Workload('', 'write', 'seq', '4M', 4, 256))
         for _ in range(runs):
-            for work, options in CACHE_WORKLOADS.items():
+            for work, how in CACHE_WORKLOADS.items():
                 for mode in CACHE_MODES:
-                    value = cluster.qemu_bench(name, mode, options)
+                    value = cluster.qemu_bench(name, mode, *how)
                     _keep_best(found, work, mode, value)
     finally:
         cluster.remove(name)
@@ -233,6 +242,7 @@ def main() -> None:
     parser.add_argument('--pool', default='volumes')
     parser.add_argument('--user', default='admin')
     parser.add_argument('--runs', type=int, default=3)
+    parser.add_argument('--scale', type=float, default=1.0)
     parser.add_argument('--only', choices=PARTS, help='run one part')
     parser.add_argument(
         '--plots', type=pathlib.Path, help='folder for bar charts, as SVG'

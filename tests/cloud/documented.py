@@ -26,7 +26,7 @@ NOT_RUN: Mapping[str, str] = {
     'tools/': 'this is what runs the tests',
     'pip install': 'tests/structure installs the wheel',
     'pip uninstall': 'would take the suite away from all other tests',
-    'python3 benchmarks/': 'takes minutes',
+    'python3 benchmarks/': 'tests/functional runs them',
 }
 
 _PROMPT = re.compile(r'^\s+[$#] (?P<command>\S.*)$')

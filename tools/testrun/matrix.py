@@ -40,6 +40,7 @@ NO_OPENSTACK = {
     'tests.unit.test_contract.': 'how a broken contract is told',
     'tests.unit.testrun.': 'what runs this',
     'tests.functional.rbd_volume_options.': 'our rules and librbd',
+    'tests.functional.test_benchmarks.': 'Ceph and QEMU, mostly',
     'tests.functional.test_librbd_behaviour.': 'a fake and librbd',
 }
 
