@@ -90,3 +90,27 @@ class WaysTest(servers.ServerTestCase):
             )
 
         self.until(done, 240)
+
+
+class OtherModeTest(servers.ServerTestCase):
+    """A volume in use goes to a type, on another back end, of another mode."""
+
+    def test_swapped_to_the_mode_of_the_new_type(self) -> None:
+        first = self.make_type(rbd_cache_mode='writeback')
+        second = self.make_type(
+            rbd_cache_mode='writethrough', volume_backend_name='rbd2'
+        )
+        machine = self.boot()
+        volume = self.created(volume_type=first)
+        self.attach(machine, volume)
+        self.assertEqual('writeback', self.cache_mode(machine, volume))
+        body = {'new_type': second, 'migration_policy': 'on-demand'}
+        self.action(volume, self.operator, **{'os-retype': body})
+        self.until(
+            lambda: self.show(volume)['volume_type'] == second,
+            240,
+        )
+        self.wait_for(volume, 'in-use')
+        self.assertEqual('writethrough', self.cache_mode(machine, volume))
+        self.hard_reboot(machine)
+        self.assertEqual('writethrough', self.cache_mode(machine, volume))
