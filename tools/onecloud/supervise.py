@@ -78,6 +78,13 @@ stdout_logfile_maxbytes = 20MB
 stdout_logfile_backups = 1
 """
 
+# What programs are started by. supervisord polls a descriptor for as long as
+# its number is in use, even where it has become a program's standard input,
+# and without a pause once nobody reads from that, which takes a processor:
+# https://github.com/Supervisor/supervisor/issues/807
+# Most services close their standard input, so a copy of it stays open.
+_HOLDER = ('/bin/sh', '-c', 'exec "$0" "$@" 9<&0 </dev/null')
+
 
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
@@ -161,7 +168,7 @@ class Supervisor:
         }
         return _PROGRAM.format(
             name=program.name,
-            command=_quoted(shlex.join(program.command)),
+            command=_quoted(shlex.join((*_HOLDER, *program.command))),
             environ=','.join(
                 f'{key}="{_quoted(value)}"' for key, value in environ.items()
             ),
