@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import itertools
+import pathlib
 import sys
 import time
 
@@ -68,6 +69,13 @@ def _parser() -> argparse.ArgumentParser:
         default=environment.RELEASE,
         help='the release of OpenStack to test on',
     )
+    parser.add_argument(
+        '--venv',
+        type=pathlib.Path,
+        metavar='PATH',
+        help='run in a virtual environment that was made for the tests '
+        'already, as by tox; install nothing there, nor of Debian',
+    )
     return parser
 
 
@@ -101,20 +109,26 @@ def _selected(
     return chosen
 
 
+def _venv(release: str, made: pathlib.Path | None) -> environment.Venv:
+    if made is None:
+        return environment.Venv(release)
+    return environment.MadeVenv(release, made.absolute())
+
+
 def _prepare(part: parts.Part, venv: environment.Venv) -> None:
     with environment.alone():
-        environment.install_packages(part.packages)
+        if venv.ours:
+            environment.install_packages(part.packages)
         venv.prepare()
         if part.ceph:
             venv.link_bindings()
 
 
 def run_part(
-    part: parts.Part, release: str, filters: Sequence[str]
+    part: parts.Part, venv: environment.Venv, filters: Sequence[str]
 ) -> outcome.Outcome:
     """Run one part; nothing run where something should have is a failure."""
     print(f'=== {part.name}: {part.summary}', flush=True)
-    venv = environment.Venv(part.release or release)
     began = time.monotonic()
     try:
         _prepare(part, venv)
@@ -140,7 +154,9 @@ def run_part(
 
 
 def _run_all(
-    chosen: Sequence[parts.Part], release: str, filters: Sequence[str]
+    chosen: Sequence[parts.Part],
+    asked: argparse.Namespace,
+    filters: Sequence[str],
 ) -> outcome.Outcome:
     """Run parts in their order; those on a release's sandbox share one."""
     total = outcome.Outcome()
@@ -149,7 +165,8 @@ def _run_all(
     ):
         with sandbox.ended_after() if on_sandbox else contextlib.nullcontext():
             for part in group:
-                total += run_part(part, release, filters)
+                venv = _venv(part.release or asked.release, asked.venv)
+                total += run_part(part, venv, filters)
     return total
 
 
@@ -173,10 +190,12 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _selected(asked.part, filters, asked.release)
     side_by_side = {} if asked.part else _lanes(chosen)
     if len(side_by_side) > 1:
-        release = ['--release', asked.release]
-        total = lanes.run(side_by_side, [*release, '--', *filters])
+        same = ['--release', asked.release]
+        if asked.venv:
+            same += ['--venv', str(asked.venv)]
+        total = lanes.run(side_by_side, [*same, '--', *filters])
     else:
-        total = _run_all(chosen, asked.release, filters)
+        total = _run_all(chosen, asked, filters)
     if not total.ran:
         print('no test ran')
     # Again at the end: of a long run often nothing but the end is kept.

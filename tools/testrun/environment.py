@@ -68,6 +68,8 @@ class Venv:
         'test-requirements.txt',
         'doc/requirements.txt',
     )
+    #: Whether it, and what it needs of Debian, is ours to install.
+    ours: ClassVar[bool] = True
 
     def __init__(
         self, release: str = RELEASE, path: pathlib.Path | None = None
@@ -149,6 +151,17 @@ class Venv:
         ):
             digest.update(path.read_bytes())
         return digest.hexdigest()
+
+
+class MadeVenv(Venv):
+    """A venv with what tests need that somebody else made, such as tox."""
+
+    ours: ClassVar[bool] = False
+
+    def prepare(self) -> None:
+        """Say so where there is none; what is in it is not our concern."""
+        if not os.access(self.program('python'), os.X_OK):
+            raise CannotPrepare(f'no virtual environment in {self.path}')
 
 
 def install_packages(profile: str) -> None:

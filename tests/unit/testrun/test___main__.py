@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import pathlib
 from typing import Any
+from unittest import mock
 
 import fixtures
 
@@ -43,7 +45,7 @@ class CommandTestCase(base.TestCase):
             )
         )
         self.ran: list[tuple[str, list[str]]] = []
-        self.releases: list[str] = []
+        self.venvs: list[environment.Venv] = []
 
     @contextlib.contextmanager
     def _sandbox_ended_after(self) -> Iterator[None]:
@@ -54,7 +56,7 @@ class CommandTestCase(base.TestCase):
         def run(
             venv: environment.Venv, filters: Sequence[str]
         ) -> outcome.Outcome:
-            self.releases.append(venv.release)
+            self.venvs.append(venv)
             self.ran.append((name, list(filters)))
             return found
 
@@ -63,6 +65,10 @@ class CommandTestCase(base.TestCase):
         self.useFixture(
             fixtures.MonkeyPatch('testrun.parts.PARTS', self.parts)
         )
+
+    @property
+    def releases(self) -> list[str]:
+        return [venv.release for venv in self.venvs]
 
     def _last_line(self) -> str:
         self.shown.seek(0)
@@ -128,6 +134,15 @@ class CommandTestCase(base.TestCase):
         self.assertEqual(0, command.main(['--release', '2025.1']))
         self.assertEqual([('tests', [])], self.ran)
         self.assertEqual(['2025.1'], self.releases)
+
+    def test_an_environment_that_is_made_already(self) -> None:
+        self._part('one', outcome.PASSED)
+        command.main(['--venv', 'made'])
+        (venv,) = self.venvs
+        self.assertFalse(venv.ours)
+        self.assertEqual(
+            str(pathlib.Path('made/bin/x').absolute()), venv.program('x')
+        )
 
     def test_a_part_that_has_to_be_named(self) -> None:
         self._part('one', outcome.PASSED)
@@ -207,3 +222,48 @@ class CommandTestCase(base.TestCase):
         self._part('two', outcome.PASSED, sandbox=True)
         command.main(['one'])
         self.assertEqual([('one', [])], self.ran)
+
+
+class PrepareTestCase(base.TestCase):
+    """What is installed for a part; nothing really is."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        cache = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(fixtures.EnvironmentVariable('XDG_CACHE_HOME', cache))
+        shown = self.useFixture(fixtures.StringStream('out')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', shown))
+        self.called = mock.Mock()
+        for name in 'prepare', 'link_bindings':
+            self._patch(environment.Venv, name)
+        self._patch(environment.MadeVenv, 'prepare')
+        self._patch(environment, 'install_packages')
+
+    def _patch(self, holder: object, name: str) -> None:
+        patch = mock.patch.object(holder, name, autospec=True)
+        self.called.attach_mock(patch.start(), name)
+        self.addCleanup(patch.stop)
+
+    def _prepared(self, *arguments: str, **how: Any) -> list[str]:
+        part = parts.Part(
+            'one', 'of a test', lambda venv, filters: outcome.PASSED, **how
+        )
+        self.useFixture(fixtures.MonkeyPatch('testrun.parts.PARTS', (part,)))
+        self.assertEqual(0, command.main([*arguments]))
+        return [call[0] for call in self.called.mock_calls]
+
+    def test_packages_and_environment(self) -> None:
+        self.assertEqual(
+            ['install_packages', 'prepare'],
+            self._prepared(packages='platform'),
+        )
+        self.called.install_packages.assert_called_once_with('platform')
+
+    def test_bindings_of_ceph(self) -> None:
+        self.assertEqual(
+            ['install_packages', 'prepare', 'link_bindings'],
+            self._prepared(ceph=True),
+        )
+
+    def test_nothing_in_an_environment_that_is_made_already(self) -> None:
+        self.assertEqual(['prepare'], self._prepared('--venv', 'made'))

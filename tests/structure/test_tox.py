@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""tox.ini names what there is: releases, programs, parts, files."""
+
+import configparser
+import itertools
+import pathlib
+import re
+import sys
+
+from testrun import checks
+from testrun import environment
+from testrun import parts
+from testrun import tree
+from tests.unit import base
+
+_PROGRAMS = pathlib.Path(sys.executable).parent
+_CHOICE = re.compile(r'\{([^{}]*)\}')
+_RELEASE = re.compile(r'\d{4}\.\d')
+# A setting for one factor alone: `2025.1: RELEASE = 2025.1`.
+_OF_RELEASE = re.compile(r'^(\d{4}\.\d): RELEASE = (.*)$', re.MULTILINE)
+_OF_NEWEST = re.compile(r'^RELEASE = (.*)$', re.MULTILINE)
+_SAMPLES = ('etc/oslo-config-generator/', 'etc/oslo-policy-generator/')
+_PART = re.compile(r'(?:-m testrun|tools/test) (\S+)')
+
+
+def _expanded(pattern: str) -> list[str]:
+    """Return what braces stand for, as tox does it."""
+    pieces = _CHOICE.split(pattern)
+    # Every other piece was in braces.
+    choices = [
+        piece.split(',') if number % 2 else [piece]
+        for number, piece in enumerate(pieces)
+    ]
+    return [''.join(each) for each in itertools.product(*choices)]
+
+
+class ToxTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.tox = configparser.ConfigParser(interpolation=None)
+        self.tox.read(tree.ROOT / 'tox.ini')
+        self.sections = [
+            name for name in self.tox.sections() if name.startswith('testenv')
+        ]
+
+    def _commands(self) -> list[str]:
+        """Return every command, without the factor that it is for."""
+        lines = [
+            line
+            for section in self.sections
+            for line in self.tox[section].get('commands', '').splitlines()
+            if line
+        ]
+        self.assertNotEqual([], lines)
+        return [re.sub(r'^[\w.!-]+: ', '', line) for line in lines]
+
+    def _named(self, words: str) -> set[str]:
+        return {
+            name for word in words.split() for name in self._names_in(word)
+        }
+
+    def _names_in(self, word: str) -> list[str]:
+        # Braces may hold commas, so a list is split outside of them.
+        return [
+            name
+            for pattern in re.split(r',(?![^{}]*\})', word)
+            for name in _expanded(pattern)
+        ]
+
+    def test_unit_tests_run_on_each_release(self) -> None:
+        self.assertEqual(
+            {f'py3-{release}' for release in environment.RELEASES},
+            {
+                name
+                for name in self._named(self.tox['tox']['envlist'])
+                if name.startswith('py3')
+            },
+        )
+
+    def test_parts_with_factors_have_each_release(self) -> None:
+        for section in self.sections:
+            names = _expanded(section)
+            found = [each[0] for each in map(_RELEASE.findall, names) if each]
+            if found:
+                self.assertEqual(set(environment.RELEASES), set(found))
+
+    def test_a_factor_is_the_release_of_its_name(self) -> None:
+        settings = self.tox['testenv']['setenv']
+        self.assertEqual(
+            {release: release for release in environment.RELEASES[:-1]},
+            dict(_OF_RELEASE.findall(settings)),
+        )
+        self.assertEqual([environment.RELEASE], _OF_NEWEST.findall(settings))
+
+    def test_environments_hold_what_those_of_the_tests_hold(self) -> None:
+        deps = self.tox['testenv']['deps']
+        self.assertEqual(
+            set(environment.Venv.requirements),
+            set(re.findall(r'-r\{toxinidir\}/(\S+)', deps)),
+        )
+
+    def test_source_distributions_are_built_alike(self) -> None:
+        self.assertIn(
+            'UV_BUILD_CONSTRAINT = {toxinidir}/constraints/build.txt',
+            self.tox['testenv']['setenv'].splitlines(),
+        )
+        self.assertTrue((tree.ROOT / 'constraints/build.txt').is_file())
+
+    def test_programs_are_installed(self) -> None:
+        for command in self._commands():
+            program = command.split()[0].replace('{toxinidir}/', '')
+            there = tree.ROOT if '/' in program else _PROGRAMS
+            self.assertTrue((there / program).is_file(), command)
+
+    def test_parts_are_there(self) -> None:
+        found = {
+            part
+            for command in self._commands()
+            for part in _PART.findall(command)
+        }
+        self.assertIn('unit', found)
+        self.assertEqual(set(), found - {part.name for part in parts.PARTS})
+
+    def test_pages_and_samples_are_made(self) -> None:
+        wanted = {
+            word
+            for check in checks.pages(environment.Venv(), pathlib.Path('x'))
+            for word in check.command[1:]
+            if (tree.ROOT / word).exists()
+        }
+        self.assertIn('doc/source', wanted)
+        wanted |= {name for name in tree.files() if name.startswith(_SAMPLES)}
+        made = {
+            word for command in self._commands() for word in command.split()
+        }
+        self.assertEqual(set(), wanted - made)
