@@ -28,6 +28,7 @@ _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
     'onecloud': 'tools/onecloud',
     'testrun': 'tools/testrun',
+    'fakes': 'tests/fakes',
 }
 
 # Tests that the wheel ships, for Tempest: they run on a cloud.

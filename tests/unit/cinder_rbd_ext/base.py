@@ -33,9 +33,9 @@ import fixtures
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from rbd_volume_options import keys
-from tests.unit.cinder_rbd_ext import fake_commands
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_commands
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 
 GIB = 1 << 30
 ASKED = {

@@ -18,10 +18,10 @@ from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests.fakes import fake_images
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
 
 STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
 PLAN = plan.ImagePlan(STRIPED, frozenset({'layering', 'exclusive-lock'}))

@@ -20,8 +20,8 @@ import ddt
 import testtools
 
 from rbd_volume_options import keys
+from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import fake_images
 
 _LOCK, _MAP, _INVALID = 4, 8 | 16, 3
 

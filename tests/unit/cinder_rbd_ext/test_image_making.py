@@ -20,8 +20,8 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import keys
+from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import fake_images
 from tests.unit.cinder_rbd_ext import paths
 
 
@@ -89,7 +89,7 @@ class EveryWayTest(base.DriverTestCase):
         commands = len(self.commands.ran)
         taken: list[str] = []
         self._patch(
-            'tests.unit.cinder_rbd_ext.fake_handle.Image.create_snap',
+            'tests.fakes.fake_handle.Image.create_snap',
             lambda image, name: taken.append(name),
         )
         error = self.raised(path.make)

@@ -18,8 +18,8 @@ from cinder.db import api as db
 import ddt
 from oslo_concurrency import processutils
 
+from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import fake_images
 from tests.unit.cinder_rbd_ext import paths
 
 #: Steps of stock's methods, which only some ways take. Those by which an

@@ -19,9 +19,9 @@ import ddt
 from cinder_rbd_ext import images
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
 
 _LAYERING, _LOCK, _MAP, _DEFAULT = 1, 4, 8, 61
 

@@ -17,8 +17,8 @@ import ddt
 from cinder_rbd_ext import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests.fakes import fake_images
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_images
 from tests.unit.cinder_rbd_ext import librbd_case
 
 #: Plans, and librbd's arguments for each.

@@ -15,7 +15,7 @@ from typing import Any
 import fixtures
 
 from cinder_rbd_ext import creation as creation_module
-from tests.unit.cinder_rbd_ext import fake_images
+from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import librbd_case
 
 

@@ -12,7 +12,7 @@
 
 """RBD images that hold data: reads and writes that complete later.
 
-On top of the fake librbd of the driver's tests.
+On top of the fake librbd that all packages' tests share.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ import threading
 import time
 from typing import Any
 
-from tests.unit.cinder_rbd_ext import fake_handle
-from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_handle
+from tests.fakes import fake_images
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 
 _CHECK = threading.Lock()
 

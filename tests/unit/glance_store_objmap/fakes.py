@@ -17,8 +17,8 @@ from typing import Any
 import fixtures
 from glance_store._drivers import rbd as stock
 
+from tests.fakes import fake_rados
 from tests.functional.glance_store_objmap import base
-from tests.unit.cinder_rbd_ext import fake_rados
 from tests.unit.glance_store_objmap import fake_data
 
 

@@ -23,8 +23,8 @@ from glance_store import exceptions
 from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import download
+from tests.fakes import fake_rados
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_rados
 from tests.unit.glance_store_objmap import fake_data
 
 DATA = bytes(range(250))

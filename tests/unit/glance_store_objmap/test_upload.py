@@ -18,8 +18,8 @@ from typing import Any
 import ddt
 
 from glance_store_objmap import upload
+from tests.fakes import fake_rados
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_rados
 from tests.unit.glance_store_objmap import fake_data
 from tests.unit.glance_store_objmap import test_settings
 

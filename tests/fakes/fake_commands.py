@@ -18,8 +18,8 @@ from typing import Any
 
 from oslo_concurrency import processutils
 
-from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_images
+from tests.fakes import fake_rados
 
 _BITS = {
     'layering': fake_images.LAYERING,

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 import functools
 from typing import Any
 
-from tests.unit.cinder_rbd_ext import fake_handle
-from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_handle
+from tests.fakes import fake_images
+from tests.fakes import fake_rados
 
 
 class Librbd:

@@ -14,10 +14,10 @@
 
 from typing import Any
 
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 from tests.functional import librbd_clones
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import fake_librbd
-from tests.unit.cinder_rbd_ext import fake_rados
 
 
 class FakeBehaviourTest(librbd_clones.Clones, base.TestCase):

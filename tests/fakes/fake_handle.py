@@ -15,8 +15,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.unit.cinder_rbd_ext import fake_images
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_images
+from tests.fakes import fake_rados
 
 
 class Image:

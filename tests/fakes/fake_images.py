@@ -16,7 +16,7 @@ import dataclasses
 import errno
 from typing import Any
 
-from tests.unit.cinder_rbd_ext import fake_rados
+from tests.fakes import fake_rados
 
 LAYERING, STRIPING, LOCK, OBJECT_MAP, FAST_DIFF, DEEP_FLATTEN = (
     1 << bit for bit in range(6)
