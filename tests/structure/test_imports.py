@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The import arrows of the packages hold."""
+"""The import arrows of the packages hold, and none leads in a circle."""
 
 import ddt
 
 from testrun import tree
+from tests.structure import circles
 from tests.structure import imports
 from tests.unit import base
 
@@ -91,3 +92,42 @@ class CheckerTestCase(base.TestCase):
     @ddt.unpack
     def test_allows(self, package: str, source: str) -> None:
         self.assertEqual([], imports.violations(package, source))
+
+
+class CirclesTestCase(base.TestCase):
+    """No module needs one that needs it."""
+
+    def _sources(self, folder: str, *packages: str) -> dict[str, str]:
+        """Return the modules below a folder, by their full names."""
+        starts = tuple(f'{folder}{package}/' for package in packages)
+        return {
+            circles.module(name.removeprefix(folder)): (
+                tree.ROOT / name
+            ).read_text()
+            for name in tree.files()
+            if name.startswith(starts) and name.endswith('.py')
+        }
+
+    def test_packages_and_tests(self) -> None:
+        sources = self._sources('', *tree.PACKAGES, 'tests')
+        self.assertIn('cinder_rbd_ext.driver', sources)
+        self.assertEqual([], circles.found(sources))
+
+    def test_tools(self) -> None:
+        sources = self._sources('tools/', 'onecloud', 'testrun')
+        self.assertIn('onecloud.services', sources)
+        self.assertEqual([], circles.found(sources))
+
+    def test_finds(self) -> None:
+        sources = {
+            'a': 'from a import b',
+            'a.b': 'def later():\n    import a.c',
+            'a.c': 'if TYPE_CHECKING:\n    from a.d import D',
+            'a.d': 'from a import b\nimport os',
+            'a.e': 'from a import d\nfrom a import b',
+        }
+        self.assertEqual(['a.b -> a.c -> a.d -> a.b'], circles.found(sources))
+
+    def test_a_package_and_what_is_in_it(self) -> None:
+        sources = {'a': 'from a.b import B', 'a.b': 'from a import VALUE'}
+        self.assertEqual(['a -> a.b -> a'], circles.found(sources))

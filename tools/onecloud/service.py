@@ -29,27 +29,30 @@ Before all of them :meth:`Service.render` writes every configuration file.
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from collections.abc import Mapping
+import contextlib
 import dataclasses
+import http.client
 import pathlib
+import socket
+import time
 from typing import ClassVar
 from typing import TYPE_CHECKING
 
+from onecloud import errors
+from onecloud.program import Program
+
 if TYPE_CHECKING:
-    from onecloud.cloud import Cloud
+    # What is only asked for its ports (preflight) runs without jinja2.
+    from onecloud.runtime import Runtime
 
-
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """A process under the supervisor."""
-
-    name: str
-    command: tuple[str, ...]
-    environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: Configuration it reads: it is restarted when their content changes.
-    inputs: tuple[pathlib.Path, ...] = ()
-    #: It imports our own distribution: restarted when that changes.
-    loads_suite: bool = False
+# A start on a machine that is busy with something else.
+_PATIENCE = 180.0
+# Of a process of an API. Before this release they run on eventlet, where the
+# answer to a message of one thread comes in at another and is never seen.
+_THREADS = 4
+_OFF_EVENTLET = '2026.2'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +82,17 @@ class Service(abc.ABC):
     #: What it adds to Keystone's catalog; it has a service user then.
     catalog: ClassVar[tuple[CatalogEntry, ...]] = ()
 
-    def __init__(self, cloud: Cloud) -> None:
-        self.cloud = cloud
-        self.state = cloud.state
+    def __init__(
+        self, runtime: Runtime, services: Mapping[str, Service]
+    ) -> None:
+        """Say which cloud it is in.
+
+        :param services: all of the cloud, by their names; not yet complete
+            while they are made
+        """
+        self.runtime = runtime
+        self.services = services
+        self.state = runtime.state
 
     @property
     def etc(self) -> pathlib.Path:
@@ -106,15 +117,97 @@ class Service(abc.ABC):
     def start(self) -> None:
         """Start its programs; those that run are left alone."""
         for program in self.programs():
-            self.cloud.supervisor.start(program.name)
+            self.runtime.supervisor.start(program.name)
 
     def wait(self) -> None:
         """Return when it can be used."""
         for port in self.ports:
-            self.cloud.wait_port(self, port)
+            self._wait_port(port)
         if self.health:
             # uWSGI listens before the application is loaded.
-            self.cloud.wait_http(self, self.health)
+            self._wait_http(self.health)
 
     def introduce(self) -> None:  # noqa: B027
         """Tell other services about it."""
+
+    # For services of their own.
+
+    def uwsgi(
+        self,
+        environ: Mapping[str, str],
+        inputs: tuple[pathlib.Path, ...],
+        loads_suite: bool = False,
+        name: str = '',
+    ) -> Program:
+        """Return the program of its API, or of what it is else."""
+        ini = self.etc / 'uwsgi.ini'
+        return Program(
+            name or f'{self.name}-api',
+            (self.runtime.venv.program('uwsgi'), '--ini', str(ini)),
+            environ,
+            inputs=(*inputs, ini, self.runtime.venv.stamp),
+            loads_suite=loads_suite,
+        )
+
+    def render_uwsgi(
+        self,
+        module: str,
+        *,
+        workers: int = 1,
+        chunked: bool = False,
+        pyargv: str = '',
+        static: pathlib.Path | None = None,
+    ) -> None:
+        """Write what uWSGI needs to serve its API.
+
+        :param static: a folder to serve as /static
+        """
+        threads = _THREADS if self.runtime.release >= _OFF_EVENTLET else 1
+        self.runtime.render(
+            'uwsgi.ini',
+            self.etc / 'uwsgi.ini',
+            port=self.ports[0],
+            module=module,
+            processes=max(workers, 2 if threads == 1 else 1),
+            threads=threads,
+            chunked=chunked,
+            pyargv=pyargv,
+            static=static,
+        )
+
+    def _wait_port(self, port: int) -> None:
+        """Wait until it listens; give up at once if it died."""
+
+        def listens() -> bool:
+            with contextlib.suppress(OSError):
+                socket.create_connection(('127.0.0.1', port), 1).close()
+                return True
+            return False
+
+        self._wait(f'listen on port {port}', listens)
+
+    def _wait_http(self, path: str) -> None:
+        """Wait until its API answers."""
+
+        def answers() -> bool:
+            connection = http.client.HTTPConnection(
+                '127.0.0.1', self.ports[0], timeout=5
+            )
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request('GET', path)
+                return connection.getresponse().status < 500
+            return False
+
+        self._wait(f'answer {path}', answers)
+
+    def _wait(self, what: str, there: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not there():
+            for program in self.programs():
+                self.runtime.supervisor.check(program.name)
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    f'{self.name} does not {what} after '
+                    f'{_PATIENCE:.0f} s; see {self.state.log}'
+                )
+            time.sleep(0.1)

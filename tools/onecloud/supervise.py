@@ -33,7 +33,7 @@ from typing import Any
 import xmlrpc.client
 
 from onecloud import errors
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.state import State
 from onecloud.state import write_private
 

@@ -10,7 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import socket
+
+import fixtures
+
 from onecloud import cloud
+from onecloud import errors
+from onecloud import program
+from onecloud import service
 from onecloud import state
 from tests.unit.onecloud.services import base
 
@@ -18,11 +25,10 @@ from tests.unit.onecloud.services import base
 class UWSGITest(base.ServiceTestCase):
     def rendered(self, release: str, workers: int = 1) -> dict[str, str]:
         """Return what uWSGI is told of a service of a release."""
-        found = cloud.Cloud(self.state, release)
-        service = found.service('cinder')
-        service.etc.mkdir(parents=True, exist_ok=True)
-        found.render_uwsgi(service, 'cinder.wsgi.api', workers=workers)
-        return dict(self.read(service.etc / 'uwsgi.ini')['uwsgi'])
+        cinder = cloud.Cloud(self.state, release).services['cinder']
+        cinder.etc.mkdir(parents=True, exist_ok=True)
+        cinder.render_uwsgi('cinder.wsgi.api', workers=workers)
+        return dict(self.read(cinder.etc / 'uwsgi.ini')['uwsgi'])
 
     def test_threads(self) -> None:
         found = self.rendered(state.releases()[-1])
@@ -35,3 +41,51 @@ class UWSGITest(base.ServiceTestCase):
             self.assertEqual('2', found['processes'])
             self.assertEqual('1', found['threads'])
             self.assertEqual('3', self.rendered(release, 3)['processes'])
+
+
+class _Service(service.Service):
+    name = 'one'
+
+    def programs(self) -> tuple[program.Program, ...]:
+        return (program.Program('one-api', ('true',)),)
+
+
+class WaitTest(base.ServiceTestCase):
+    """Until a service can be used."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.check = self.useFixture(
+            fixtures.MockPatchObject(
+                self.cloud.runtime.supervisor, 'check', autospec=True
+            )
+        ).mock
+        self.server = socket.create_server(('127.0.0.1', 0))
+        self.addCleanup(self.server.close)
+
+    def service(self) -> service.Service:
+        """Return a service on the port that the test holds."""
+
+        class Service(_Service):
+            ports = (self.server.getsockname()[1],)
+
+        return Service(self.cloud.runtime, {})
+
+    def test_listens(self) -> None:
+        self.service().wait()
+        self.check.assert_not_called()
+
+    def test_died(self) -> None:
+        dead = self.service()
+        self.server.close()
+        self.check.side_effect = errors.SandboxError('one-api has ended')
+        error = self.assertRaises(errors.SandboxError, dead.wait)
+        self.assertIn('one-api has ended', str(error))
+        self.check.assert_called_once_with('one-api')
+
+    def test_never_listens(self) -> None:
+        silent = self.service()
+        self.server.close()
+        self.useFixture(fixtures.MonkeyPatch('onecloud.service._PATIENCE', 0))
+        error = self.assertRaises(errors.SandboxError, silent.wait)
+        self.assertIn('one does not listen on port', str(error))

@@ -17,7 +17,7 @@ import subprocess
 
 import fixtures
 
-from onecloud import service
+from onecloud import program
 from onecloud import state
 from onecloud import supervise
 from tests.unit import base
@@ -33,8 +33,8 @@ class ProgramTestCase(base.TestCase):
         self.supervisor = supervise.Supervisor(state.State(root), {})
 
     def _command(self, *words: str) -> list[str]:
-        program = service.Program('a', words, inputs=())
-        text = self.supervisor._program(program, 'suite')
+        one = program.Program('a', words, inputs=())
+        text = self.supervisor._program(one, 'suite')
         (line,) = (
             line for line in text.splitlines() if line.startswith('command')
         )

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from onecloud.ceph import CephCluster
 from onecloud.ceph_conf import Caps
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 
 _POOLS = (
@@ -85,10 +85,10 @@ class Ceph(Service):
 
     def start(self) -> None:
         """Start the daemons; the monitor hears of its OSD before it."""
-        self.cloud.supervisor.start('ceph-mon')
+        self.runtime.supervisor.start('ceph-mon')
         self.state.once('ceph-osd', self.cluster.register_osd)
         for name in ('ceph-mgr', 'ceph-osd'):
-            self.cloud.supervisor.start(name)
+            self.runtime.supervisor.start(name)
         self.state.once('ceph-pools', self.cluster.create_pools)
 
     def wait(self) -> None:

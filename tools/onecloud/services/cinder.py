@@ -20,8 +20,8 @@ from typing import Any
 from typing import ClassVar
 
 from onecloud import errors
+from onecloud.program import Program
 from onecloud.service import CatalogEntry
-from onecloud.service import Program
 from onecloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
@@ -77,26 +77,26 @@ class Cinder(Service):
     def render(self) -> None:
         """Write its configuration."""
         (self.data / 'lock').mkdir(parents=True, exist_ok=True)
-        helper = self.cloud.venv.program('privsep-helper')
-        self.cloud.render(
+        helper = self.runtime.venv.program('privsep-helper')
+        self.runtime.render(
             'cinder.conf',
             self.conf,
             data=self.data,
             driver=_DRIVER,
-            ceph_conf=self.cloud.service('ceph').etc / 'ceph.conf',
+            ceph_conf=self.services['ceph'].etc / 'ceph.conf',
             secret_uuid=self.state.uuid('libvirt'),
             helper=f'{helper} --config-file {self.conf}',
         )
         log = self.state.log / 'cinder-api.log'
         pyargv = f'--config-file={self.conf} --log-file={log}'
-        self.cloud.render_uwsgi(self, 'cinder.wsgi.api', pyargv=pyargv)
+        self.render_uwsgi('cinder.wsgi.api', pyargv=pyargv)
 
     def programs(self) -> tuple[Program, ...]:
         """Return API, scheduler, volume and backup service."""
-        api = self.cloud.uwsgi(self, {}, (self.conf,), loads_suite=True)
+        api = self.uwsgi({}, (self.conf,), loads_suite=True)
         daemons = []
         for name in ('scheduler', 'volume', 'backup'):
-            program = self.cloud.venv.program(f'cinder-{name}')
+            program = self.runtime.venv.program(f'cinder-{name}')
             command: tuple[str, ...] = (
                 *(program, '--config-file', str(self.conf)),
             )
@@ -107,7 +107,7 @@ class Cinder(Service):
                 Program(
                     f'cinder-{name}',
                     command,
-                    inputs=(self.conf, self.cloud.venv.stamp),
+                    inputs=(self.conf, self.runtime.venv.stamp),
                     loads_suite=True,
                 )
             )
@@ -118,9 +118,9 @@ class Cinder(Service):
         self.state.once('cinder-schema', self._sync)
 
     def _sync(self) -> None:
-        manage = self.cloud.venv.program('cinder-manage')
+        manage = self.runtime.venv.program('cinder-manage')
         conf = ('--config-file', str(self.conf))
-        self.cloud.execute('cinder-manage', manage, *conf, 'db', 'sync')
+        self.runtime.execute('cinder-manage', manage, *conf, 'db', 'sync')
 
     def introduce(self) -> None:
         """Make the volume types; wait until each back end takes work."""
@@ -128,7 +128,7 @@ class Cinder(Service):
         self._wait_backends()
 
     def _make_types(self) -> None:
-        api = self.cloud.api
+        api = self.runtime.api
         there: list[dict[str, Any]] = api.cinder(
             'GET', '/types?is_public=None'
         )['volume_types']
@@ -151,7 +151,7 @@ class Cinder(Service):
         deadline = time.monotonic() + _PATIENCE
         while missing := _BACKENDS - self._known():
             for program in self.programs():
-                self.cloud.supervisor.check(program.name)
+                self.runtime.supervisor.check(program.name)
             if time.monotonic() > deadline:
                 raise errors.SandboxError(
                     f'Cinder has no {", ".join(sorted(missing))}; see '
@@ -160,10 +160,10 @@ class Cinder(Service):
             time.sleep(0.3)
 
     def _known(self) -> set[str]:
-        answer = self.cloud.api.cinder('GET', '/scheduler-stats/get_pools')
+        answer = self.runtime.api.cinder('GET', '/scheduler-stats/get_pools')
         # Named host@backend#pool.
         found = {pool['name'].partition('#')[0] for pool in answer['pools']}
-        answer = self.cloud.api.cinder('GET', '/os-services')
+        answer = self.runtime.api.cinder('GET', '/os-services')
         return found | {
             service['binary']
             for service in answer['services']

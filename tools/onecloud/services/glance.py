@@ -17,8 +17,8 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
+from onecloud.program import Program
 from onecloud.service import CatalogEntry
-from onecloud.service import Program
 from onecloud.service import Service
 from onecloud.state import CHECKOUT
 
@@ -49,18 +49,16 @@ class Glance(Service):
         """Write its configuration."""
         for name in ('file', 'tasks', 'staging', 'lock'):
             (self.data / name).mkdir(parents=True, exist_ok=True)
-        ceph_conf = self.cloud.service('ceph').etc / 'ceph.conf'
-        self.cloud.render(
+        ceph_conf = self.services['ceph'].etc / 'ceph.conf'
+        self.runtime.render(
             'glance-api.conf', self.conf, data=self.data, ceph_conf=ceph_conf
         )
-        self.cloud.render_uwsgi(self, 'glance.wsgi.api', chunked=True)
+        self.render_uwsgi('glance.wsgi.api', chunked=True)
 
     def programs(self) -> tuple[Program, ...]:
         """Return the API."""
         environ = {'OS_GLANCE_CONFIG_DIR': str(self.etc)}
-        return (
-            self.cloud.uwsgi(self, environ, (self.conf,), loads_suite=True),
-        )
+        return (self.uwsgi(environ, (self.conf,), loads_suite=True),)
 
     def initialise(self) -> None:
         """Make its schema; load our metadata definitions."""
@@ -68,15 +66,15 @@ class Glance(Service):
         self.state.once('glance-metadefs', self._load_metadefs)
 
     def _sync(self) -> None:
-        manage = self.cloud.venv.program('glance-manage')
+        manage = self.runtime.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
-        self.cloud.execute('glance-manage', manage, *conf, 'db_sync')
+        self.runtime.execute('glance-manage', manage, *conf, 'db_sync')
 
     def _load_metadefs(self) -> None:
         """Load the keys that Horizon's metadata editor is to offer."""
-        manage = self.cloud.venv.program('glance-manage')
+        manage = self.runtime.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
         folder = str(CHECKOUT / 'etc' / 'metadefs')
-        self.cloud.execute(
+        self.runtime.execute(
             'glance-manage', manage, *conf, 'db_load_metadefs', folder
         )

@@ -19,7 +19,7 @@ import pathlib
 import shutil
 from typing import ClassVar
 
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 
 URL = 'http://127.0.0.1:8000/'
@@ -55,7 +55,7 @@ class Horizon(Service):
     @property
     def static(self) -> pathlib.Path:
         """Static files; beside what they are made of, to survive a run."""
-        return self.cloud.venv.path / 'horizon-static'
+        return self.runtime.venv.path / 'horizon-static'
 
     @property
     def _environ(self) -> dict[str, str]:
@@ -66,12 +66,12 @@ class Horizon(Service):
 
     def render(self) -> None:
         """Write its settings and enable the plug-in."""
-        self.cloud.render(
+        self.runtime.render(
             'local_settings.py',
             self.settings,
             enabled=self.enabled,
             static=self.static,
-            memcached=self.cloud.service('memcached').ports[0],
+            memcached=self.services['memcached'].ports[0],
         )
         (self.settings.parent / '__init__.py').touch()
         # Links, as an operator makes them, to what the wheel brought.
@@ -79,18 +79,15 @@ class Horizon(Service):
         self.enabled.mkdir()
         for path in self._plugin().glob('enabled/_[0-9]*.py'):
             (self.enabled / path.name).symlink_to(path)
-        self.cloud.render_uwsgi(
-            self, 'openstack_dashboard.wsgi', static=self.static
-        )
+        self.render_uwsgi('openstack_dashboard.wsgi', static=self.static)
 
     def _plugin(self) -> pathlib.Path:
-        return self.cloud.venv.site / _PLUGIN
+        return self.runtime.venv.site / _PLUGIN
 
     def programs(self) -> tuple[Program, ...]:
         """Return the dashboard."""
         return (
-            self.cloud.uwsgi(
-                self,
+            self.uwsgi(
                 self._environ,
                 (self.settings,),
                 loads_suite=True,
@@ -110,14 +107,14 @@ class Horizon(Service):
         stamp.write_text(wanted)
 
     def _admin(self, *arguments: str) -> None:
-        program = self.cloud.venv.program('django-admin')
-        self.cloud.execute(
+        program = self.runtime.venv.program('django-admin')
+        self.runtime.execute(
             'horizon-static', program, *arguments, **self._environ
         )
 
     def _state_of_static(self) -> str:
         """Identify all that goes into static files."""
-        digest = hashlib.sha256(self.cloud.venv.stamp.read_bytes())
+        digest = hashlib.sha256(self.runtime.venv.stamp.read_bytes())
         # The secret is another one in each run.
         settings = self.settings.read_text()
         secret = self.state.secret('horizon')

@@ -21,7 +21,8 @@ from typing import ClassVar
 
 from onecloud.api import KEYSTONE
 from onecloud.api import REGION
-from onecloud.service import Program
+from onecloud.program import Program
+from onecloud.service import CatalogEntry
 from onecloud.service import Service
 from onecloud.state import write_private
 
@@ -44,14 +45,14 @@ class Keystone(Service):
 
     def render(self) -> None:
         """Write configuration, and the clients' clouds.yaml."""
-        self.cloud.render('keystone.conf', self.conf, data=self.data)
-        self.cloud.render_uwsgi(self, 'keystone.wsgi.api', workers=2)
-        self.cloud.render('clouds.yaml', self.state.run / 'clouds.yaml')
+        self.runtime.render('keystone.conf', self.conf, data=self.data)
+        self.render_uwsgi('keystone.wsgi.api', workers=2)
+        self.runtime.render('clouds.yaml', self.state.run / 'clouds.yaml')
 
     def programs(self) -> tuple[Program, ...]:
         """Return the API."""
         environ = {'OS_KEYSTONE_CONFIG_FILES': str(self.conf)}
-        return (self.cloud.uwsgi(self, environ, (self.conf,)),)
+        return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
         """Make keys, schema and the administrator."""
@@ -70,9 +71,9 @@ class Keystone(Service):
         folder.chmod(0o700)
 
     def _manage(self, *arguments: str, **environ: str) -> None:
-        manage = self.cloud.venv.program('keystone-manage')
+        manage = self.runtime.venv.program('keystone-manage')
         conf = ('--config-file', str(self.conf))
-        self.cloud.execute(
+        self.runtime.execute(
             'keystone-manage', manage, *conf, *arguments, **environ
         )
 
@@ -92,18 +93,23 @@ class Keystone(Service):
 
     def introduce(self) -> None:
         """Make service users, the catalog and a tenant."""
-        names = ','.join(entry.type for entry in self.cloud.catalog())
+        names = ','.join(entry.type for entry in self._entries())
         self.state.once(f'keystone-catalog-{names}', self._populate)
 
+    def _entries(self) -> list[CatalogEntry]:
+        return [
+            entry for each in self.services.values() for entry in each.catalog
+        ]
+
     def _populate(self) -> None:
-        api = self.cloud.api
+        api = self.runtime.api
         roles = {
             role['name']: role['id']
             for role in api.call('GET', f'{KEYSTONE}/roles')['roles']
         }
         roles['service'] = api.ensure('role', {'name': 'service'})
         project = api.ensure('project', {'name': 'service'})
-        for entry in self.cloud.catalog():
+        for entry in self._entries():
             password = self.state.secret('service')
             user = api.ensure(
                 'user', {'name': entry.name, 'password': password}
@@ -118,10 +124,10 @@ class Keystone(Service):
 
     def _assign(self, project: str, user: str, role: str) -> None:
         url = f'{KEYSTONE}/projects/{project}/users/{user}/roles/{role}'
-        self.cloud.api.call('PUT', url)
+        self.runtime.api.call('PUT', url)
 
     def _endpoint(self, name: str, kind: str, url: str) -> None:
-        api = self.cloud.api
+        api = self.runtime.api
         service = api.ensure(
             'service', {'name': name, 'type': kind}, type=kind
         )

@@ -24,7 +24,7 @@ from onecloud import compute_hosts
 from onecloud import errors
 from onecloud.compute_hosts import ComputeHost
 from onecloud.guest_image import GuestImage
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 from onecloud.state import write_private
 
@@ -79,10 +79,10 @@ class Libvirt(Service):
         (self.state.run / 'librbd').mkdir(mode=0o700, exist_ok=True)
         for host in self.hosts:
             host.sockets.mkdir(mode=0o700, exist_ok=True)
-            self.cloud.render('libvirtd.conf', self.conf(host), host=host)
-            self.cloud.render('qemu.conf', self.qemu_conf(host), host=host)
+            self.runtime.render('libvirtd.conf', self.conf(host), host=host)
+            self.runtime.render('qemu.conf', self.qemu_conf(host), host=host)
         shim = self.state.bin / 'with-libvirt'
-        self.cloud.render('with-libvirt', shim)
+        self.runtime.render('with-libvirt', shim)
         shim.chmod(0o700)
 
     def programs(self) -> tuple[Program, ...]:
@@ -106,7 +106,7 @@ class Libvirt(Service):
 
     def start(self) -> None:
         """Show guests a ceph.conf, and start."""
-        ceph = self.cloud.service('ceph').etc / 'ceph.conf'
+        ceph = self.services['ceph'].etc / 'ceph.conf'
         client = _GUESTS_CLIENT.format(sockets=self.state.run / 'librbd')
         for host in self.hosts:
             path = host.libvirt / 'ceph' / 'ceph.conf'
@@ -125,7 +125,7 @@ class Libvirt(Service):
     def _wait_for(self, host: ComputeHost) -> None:
         deadline = time.monotonic() + 60
         while not (host.sockets / 'libvirt-sock').exists():
-            self.cloud.supervisor.check(f'libvirtd{host.suffix}')
+            self.runtime.supervisor.check(f'libvirtd{host.suffix}')
             if time.monotonic() > deadline:
                 raise errors.SandboxError(
                     f'libvirtd has no socket after 60 s; see {self.state.log}'
@@ -136,7 +136,7 @@ class Libvirt(Service):
         definition = host.libvirt / 'secret.xml'
         ident = str(self.secret_uuid)
         write_private(definition, _KEY.format(uuid=ident))
-        keyring = self.cloud.service('ceph').etc / 'ceph.client.cinder.keyring'
+        keyring = self.services['ceph'].etc / 'ceph.client.cinder.keyring'
         (key,) = (
             line.split()[-1]
             for line in keyring.read_text().splitlines()
@@ -149,5 +149,5 @@ class Libvirt(Service):
             ('secret-define', '--file', str(definition)),
             ('secret-set-value', ident, '--file', str(key_file)),
         ):
-            self.cloud.execute('virsh', *virsh, *command)
+            self.runtime.execute('virsh', *virsh, *command)
         key_file.unlink()

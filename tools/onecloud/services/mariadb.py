@@ -17,7 +17,7 @@ from __future__ import annotations
 import shutil
 from typing import ClassVar
 
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 
 
@@ -29,11 +29,13 @@ class MariaDB(Service):
 
     def render(self) -> None:
         """Write the statements that it runs at each start."""
-        self.cloud.render(
+        self.runtime.render(
             'mariadb.sql',
             self.etc / 'init.sql',
             databases=[
-                name for each in self.cloud.services for name in each.databases
+                name
+                for each in self.services.values()
+                for name in each.databases
             ],
         )
 
@@ -62,7 +64,7 @@ class MariaDB(Service):
     def _install(self) -> None:
         # What a first attempt left half done.
         shutil.rmtree(self.data, ignore_errors=True)
-        self.cloud.execute(
+        self.runtime.execute(
             'mariadb-install',
             *('mariadb-install-db', '--no-defaults', '--user=root'),
             f'--datadir={self.data}',

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 
 

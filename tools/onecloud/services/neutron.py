@@ -20,8 +20,8 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
+from onecloud.program import Program
 from onecloud.service import CatalogEntry
-from onecloud.service import Program
 from onecloud.service import Service
 
 
@@ -47,8 +47,8 @@ class Neutron(Service):
     def render(self) -> None:
         """Write its configuration."""
         (self.data / 'lock').mkdir(parents=True, exist_ok=True)
-        self.cloud.render('neutron.conf', self.conf, data=self.data)
-        self.cloud.render_uwsgi(self, 'neutron.wsgi.api')
+        self.runtime.render('neutron.conf', self.conf, data=self.data)
+        self.render_uwsgi('neutron.wsgi.api')
 
     def programs(self) -> tuple[Program, ...]:
         """Return the API."""
@@ -56,13 +56,15 @@ class Neutron(Service):
             'OS_NEUTRON_CONFIG_DIR': str(self.etc),
             'OS_NEUTRON_CONFIG_FILES': self.conf.name,
         }
-        return (self.cloud.uwsgi(self, environ, (self.conf,)),)
+        return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
         """Make its schema."""
         self.state.once('neutron-schema', self._sync)
 
     def _sync(self) -> None:
-        manage = self.cloud.venv.program('neutron-db-manage')
+        manage = self.runtime.venv.program('neutron-db-manage')
         conf = ('--config-file', str(self.conf))
-        self.cloud.execute('neutron-manage', manage, *conf, 'upgrade', 'heads')
+        self.runtime.execute(
+            'neutron-manage', manage, *conf, 'upgrade', 'heads'
+        )

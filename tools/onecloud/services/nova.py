@@ -27,8 +27,8 @@ from onecloud.api import GLANCE
 from onecloud.api import NOVA
 from onecloud.api import PLACEMENT
 from onecloud.compute_hosts import ComputeHost
+from onecloud.program import Program
 from onecloud.service import CatalogEntry
-from onecloud.service import Program
 from onecloud.service import Service
 from onecloud.services.libvirt import Libvirt
 
@@ -73,7 +73,7 @@ class Nova(Service):
         # Nova takes the first of its configuration files in this folder for
         # its API's pipeline.
         paste = self.etc / 'api-paste.ini'
-        shutil.copy(self.cloud.venv.path / 'etc/nova/api-paste.ini', paste)
+        shutil.copy(self.runtime.venv.path / 'etc/nova/api-paste.ini', paste)
         hosts = self._libvirt.hosts
         self._render(self.conf, hosts[0], compute=False, paste=paste)
         (self.data / 'instances').mkdir(parents=True, exist_ok=True)
@@ -81,8 +81,8 @@ class Nova(Service):
             (host.nova / 'lock').mkdir(parents=True, exist_ok=True)
             self._render(self.compute_conf(host), host, compute=True)
         log = self.state.log / 'nova-api.log'
-        self.cloud.render_uwsgi(
-            self, 'nova.wsgi.osapi_compute', pyargv=f'--log-file={log}'
+        self.render_uwsgi(
+            'nova.wsgi.osapi_compute', pyargv=f'--log-file={log}'
         )
 
     def _render(
@@ -92,8 +92,8 @@ class Nova(Service):
         compute: bool,
         paste: pathlib.Path | None = None,
     ) -> None:
-        helper = self.cloud.venv.program('privsep-helper')
-        self.cloud.render(
+        helper = self.runtime.venv.program('privsep-helper')
+        self.runtime.render(
             'nova.conf',
             conf,
             compute=compute,
@@ -101,14 +101,14 @@ class Nova(Service):
             instances=self.data / 'instances',
             any_uri=compute_hosts.uri(self.state.run, '%s'),
             paste=paste,
-            ceph_conf=self.cloud.service('ceph').etc / 'ceph.conf',
+            ceph_conf=self.services['ceph'].etc / 'ceph.conf',
             secret_uuid=self._libvirt.secret_uuid,
             helper=f'{helper} --config-file {conf}',
         )
 
     @property
     def _libvirt(self) -> Libvirt:
-        return cast(Libvirt, self.cloud.service('libvirt'))
+        return cast(Libvirt, self.services['libvirt'])
 
     def programs(self) -> tuple[Program, ...]:
         """Return API, conductor, scheduler and compute hosts."""
@@ -117,28 +117,28 @@ class Nova(Service):
             Program(
                 f'nova-{name}',
                 (
-                    *(self.cloud.venv.program(f'nova-{name}'),),
+                    *(self.runtime.venv.program(f'nova-{name}'),),
                     *('--config-file', str(self.conf)),
                 ),
-                inputs=(self.conf, self.cloud.venv.stamp),
+                inputs=(self.conf, self.runtime.venv.stamp),
             )
             for name in ('conductor', 'scheduler')
         ]
         computes = [self._compute(host) for host in self._libvirt.hosts]
-        api = self.cloud.uwsgi(self, environ, (self.conf,))
+        api = self.uwsgi(environ, (self.conf,))
         return (*daemons, *computes, api)
 
     def _compute(self, host: ComputeHost) -> Program:
         conf = self.compute_conf(host)
         command = (
             str(self.state.bin / 'with-etc-ceph'),
-            self.cloud.venv.program('nova-compute'),
+            self.runtime.venv.program('nova-compute'),
             *('--config-file', str(conf)),
         )
         return Program(
             f'nova-compute{host.suffix}',
             command,
-            inputs=(conf, self.cloud.venv.stamp),
+            inputs=(conf, self.runtime.venv.stamp),
             loads_suite=True,
         )
 
@@ -148,15 +148,17 @@ class Nova(Service):
 
     def _sync(self) -> None:
         script = pathlib.Path(__file__).parents[1] / 'nova_schema.py'
-        python = self.cloud.venv.program('python')
-        self.cloud.execute('nova-manage', python, str(script), str(self.conf))
+        python = self.runtime.venv.program('python')
+        self.runtime.execute(
+            'nova-manage', python, str(script), str(self.conf)
+        )
 
     def introduce(self) -> None:
         """Make flavors and upload the guest; wait for the compute hosts."""
         self.state.once('nova-flavors', self._make_flavors)
         self.state.once('nova-image', self._upload)
         self._wait_hosts({host.name for host in self._libvirt.hosts})
-        if self.cloud.release < _EVENTS_AT_ONCE:
+        if self.runtime.release < _EVENTS_AT_ONCE:
             for host in self._libvirt.hosts:
                 name = f'nova-compute{host.suffix}'
                 self.state.once(
@@ -164,11 +166,11 @@ class Nova(Service):
                 )
 
     def _restart(self, name: str) -> None:
-        self.cloud.supervisor.stop(name)
-        self.cloud.supervisor.start(name)
+        self.runtime.supervisor.stop(name)
+        self.runtime.supervisor.start(name)
 
     def _make_flavors(self) -> None:
-        api = self.cloud.api
+        api = self.runtime.api
         answer = api.call('GET', f'{NOVA}/flavors')
         there = {flavor['name'] for flavor in answer['flavors']}
         for name, (memory, disk) in _FLAVORS.items():
@@ -179,7 +181,7 @@ class Nova(Service):
 
     def _upload(self) -> None:
         """Make the guest a public Glance image."""
-        api = self.cloud.api
+        api = self.runtime.api
         answer = api.call('GET', f'{GLANCE}/images?name={_IMAGE}')
         for image in answer['images']:
             # What an attempt that was cut short left.
@@ -198,7 +200,7 @@ class Nova(Service):
         deadline = time.monotonic() + 120
         while missing := wanted - self._known():
             for program in self.programs():
-                self.cloud.supervisor.check(program.name)
+                self.runtime.supervisor.check(program.name)
             if time.monotonic() > deadline:
                 raise errors.SandboxError(
                     f'Nova has no compute host {", ".join(sorted(missing))}; '
@@ -208,14 +210,14 @@ class Nova(Service):
 
     def _known(self) -> set[str]:
         # Only hosts that are mapped to a cell are listed.
-        answer = self.cloud.api.call('GET', f'{NOVA}/os-hypervisors')
+        answer = self.runtime.api.call('GET', f'{NOVA}/os-hypervisors')
         up: set[str] = {
             host['hypervisor_hostname']
             for host in answer['hypervisors']
             if host['state'] == 'up'
         }
         # Placement knows what a host has a moment after Nova knows the host.
-        answer = self.cloud.api.call(
+        answer = self.runtime.api.call(
             'GET', f'{PLACEMENT}/resource_providers?resources=VCPU:1'
         )
         return up & {each['name'] for each in answer['resource_providers']}

@@ -17,8 +17,8 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
+from onecloud.program import Program
 from onecloud.service import CatalogEntry
-from onecloud.service import Program
 from onecloud.service import Service
 
 
@@ -43,19 +43,19 @@ class Placement(Service):
 
     def render(self) -> None:
         """Write its configuration."""
-        self.cloud.render('placement.conf', self.conf)
-        self.cloud.render_uwsgi(self, 'placement.wsgi.api')
+        self.runtime.render('placement.conf', self.conf)
+        self.render_uwsgi('placement.wsgi.api')
 
     def programs(self) -> tuple[Program, ...]:
         """Return the API."""
         environ = {'OS_PLACEMENT_CONFIG_DIR': str(self.etc)}
-        return (self.cloud.uwsgi(self, environ, (self.conf,)),)
+        return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
         """Make its schema."""
         self.state.once('placement-schema', self._sync)
 
     def _sync(self) -> None:
-        manage = self.cloud.venv.program('placement-manage')
+        manage = self.runtime.venv.program('placement-manage')
         conf = ('--config-file', str(self.conf))
-        self.cloud.execute('placement-manage', manage, *conf, 'db', 'sync')
+        self.runtime.execute('placement-manage', manage, *conf, 'db', 'sync')

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from onecloud.service import Program
+from onecloud.program import Program
 from onecloud.service import Service
 
 # Erlang's schedulers spin when idle unless told not to; two cores are few.
@@ -36,7 +36,7 @@ class RabbitMQ(Service):
 
     def render(self) -> None:
         """Write its configuration."""
-        self.cloud.render('rabbitmq.conf', self.etc / 'rabbitmq.conf')
+        self.runtime.render('rabbitmq.conf', self.etc / 'rabbitmq.conf')
         (self.etc / 'plugins').write_text('[].\n')
         self.data.mkdir(exist_ok=True)
 

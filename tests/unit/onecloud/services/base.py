@@ -32,7 +32,7 @@ class ServiceTestCase(base.TestCase):
         self.state.make()
         self.cloud = cloud.Cloud(self.state, state.releases()[-1])
         # What comes with the distribution.
-        paste = self.cloud.venv.path / 'etc/nova/api-paste.ini'
+        paste = self.cloud.runtime.venv.path / 'etc/nova/api-paste.ini'
         paste.parent.mkdir(parents=True)
         paste.write_text('[composite:osapi_compute]\n')
 

@@ -20,7 +20,7 @@ from tests.unit.onecloud.services import base
 class LibvirtTestCase(base.ServiceTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.service = cast(libvirt.Libvirt, self.cloud.service('libvirt'))
+        self.service = cast(libvirt.Libvirt, self.cloud.services['libvirt'])
         self.service.render()
 
     def test_sockets_are_in_the_state_folder(self) -> None:

@@ -16,7 +16,7 @@ from tests.unit.onecloud.services import base
 class NeutronTestCase(base.ServiceTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.service = self.cloud.service('neutron')
+        self.service = self.cloud.services['neutron']
         self.service.render()
 
     def test_an_api_alone(self) -> None:

@@ -24,7 +24,7 @@ _DAEMONS = ('nova-conductor', 'nova-scheduler', 'nova-compute', 'nova-api')
 class NovaTestCase(base.ServiceTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.service = cast(nova.Nova, self.cloud.service('nova'))
+        self.service = cast(nova.Nova, self.cloud.services['nova'])
         self.service.render()
         (host,) = self.service._libvirt.hosts
         self.compute_conf = self.service.compute_conf(host)
@@ -40,7 +40,7 @@ class NovaTestCase(base.ServiceTestCase):
     def test_guests_log_in_to_ceph_with_the_key_that_cinder_names(
         self,
     ) -> None:
-        cinder = self.cloud.service('cinder')
+        cinder = self.cloud.services['cinder']
         cinder.render()
         backend = self.read(cinder.etc / 'cinder.conf')['rbd']
         libvirt = self.compute['libvirt']
@@ -49,7 +49,7 @@ class NovaTestCase(base.ServiceTestCase):
         self.assertEqual('vms', libvirt['images_rbd_pool'])
 
     def test_cinder_knows_nova(self) -> None:
-        cinder = self.cloud.service('cinder')
+        cinder = self.cloud.services['cinder']
         cinder.render()
         section = self.read(cinder.etc / 'cinder.conf')['nova']
         self.assertEqual('password', section['auth_type'])
@@ -69,11 +69,11 @@ class NovaTestCase(base.ServiceTestCase):
             self.assertEqual('0', conf['DEFAULT']['periodic_fuzzy_delay'])
 
     def _restarted(self, release: str) -> list[str]:
-        self.cloud.release = release
-        supervisor = mock.create_autospec(self.cloud.supervisor)
+        self.cloud.runtime.release = release
+        supervisor = mock.create_autospec(self.cloud.runtime.supervisor)
         replaced = functools.partial(mock.patch.object, autospec=True)
         with (
-            mock.patch.object(self.cloud, 'supervisor', supervisor),
+            mock.patch.object(self.cloud.runtime, 'supervisor', supervisor),
             replaced(nova.Nova, '_make_flavors'),
             replaced(nova.Nova, '_upload'),
             replaced(nova.Nova, '_known', return_value={'sandbox'}),
@@ -108,7 +108,7 @@ class TwoHostsTestCase(base.ServiceTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.state.computes = 2
-        service = cast(nova.Nova, self.cloud.service('nova'))
+        service = cast(nova.Nova, self.cloud.services['nova'])
         service.render()
         self.names = [each.name for each in service.programs()]
         self.first, self.second = (
@@ -148,6 +148,6 @@ class AllTestCase(base.ServiceTestCase):
         self.assertEqual(len(ports), len(set(ports)))
 
     def test_the_catalog_names_the_ports(self) -> None:
-        for each in self.cloud.services:
+        for each in self.cloud.services.values():
             for entry in each.catalog:
                 self.assertIn(f'127.0.0.1:{each.ports[0]}', entry.url)

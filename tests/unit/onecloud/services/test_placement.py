@@ -15,7 +15,7 @@ from tests.unit.onecloud.services import base
 
 class PlacementTestCase(base.ServiceTestCase):
     def test_configuration(self) -> None:
-        service = self.cloud.service('placement')
+        service = self.cloud.services['placement']
         service.render()
         conf = self.read(service.etc / 'placement.conf')
         self.assertIn(
@@ -25,7 +25,7 @@ class PlacementTestCase(base.ServiceTestCase):
         self.assertEqual('placement', conf['keystone_authtoken']['username'])
 
     def test_its_program_finds_it(self) -> None:
-        service = self.cloud.service('placement')
+        service = self.cloud.services['placement']
         (api,) = service.programs()
         folder = api.environ['OS_PLACEMENT_CONFIG_DIR']
         self.assertEqual(str(service.etc), folder)

@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Imports that lead back to where they began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import pathlib
+
+from tests.structure import imports
+
+
+def module(path: str) -> str:
+    """Return the full name of the module in a file."""
+    parts = pathlib.PurePosixPath(path).with_suffix('').parts
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+def found(sources: Mapping[str, str]) -> list[str]:
+    """Return circles, at least one where there are any, as `a -> b -> a`.
+
+    :param sources: the text of each module, by its full name
+
+    An import in a function and one for types alone count: they hide a circle
+    and don't dissolve it.
+    """
+    needs = {
+        name: sorted(_needed(name, text, sources))
+        for name, text in sources.items()
+    }
+    circles = []
+    done: set[str] = set()
+    for name in sorted(needs):
+        if circle := _circle(name, needs, done, []):
+            circles.append(' -> '.join(circle))
+    return circles
+
+
+def _needed(name: str, text: str, known: Mapping[str, str]) -> set[str]:
+    found = set()
+    for each in imports.imports(text):
+        # `from a import b` is of a module b or of a name in a.
+        whole = (
+            each.name if each.name in known else each.name.rpartition('.')[0]
+        )
+        if whole in known and whole != name:
+            found.add(whole)
+    return (found & known.keys()) - {name}
+
+
+def _circle(
+    name: str,
+    needs: Mapping[str, list[str]],
+    done: set[str],
+    path: list[str],
+) -> list[str]:
+    """Follow imports, each once; return the first circle on the way."""
+    if name in path:
+        return [*path[path.index(name) :], name]
+    if name in done:
+        return []
+    done.add(name)
+    for each in needs[name]:
+        if circle := _circle(each, needs, done, [*path, name]):
+            return circle
+    return []

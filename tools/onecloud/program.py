@@ -1,0 +1,32 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A process of the cloud, as the supervisor is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import dataclasses
+import pathlib
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A process under the supervisor."""
+
+    name: str
+    command: tuple[str, ...]
+    environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Configuration it reads: it is restarted when their content changes.
+    inputs: tuple[pathlib.Path, ...] = ()
+    #: It imports our own distribution: restarted when that changes.
+    loads_suite: bool = False
