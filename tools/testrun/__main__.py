@@ -119,6 +119,8 @@ def _prepare(part: parts.Part, venv: environment.Venv) -> None:
     with environment.alone():
         if venv.ours:
             environment.install_packages(part.packages)
+        if not part.venv:
+            return
         venv.prepare()
         if part.ceph:
             venv.link_bindings()

@@ -50,7 +50,9 @@ class Part:
     run: Callable[[environment.Venv, Sequence[str]], outcome.Outcome]
     #: What it needs of Debian, by a profile of bindep.txt.
     packages: str = 'test'
-    #: The part imports rados and rbd.
+    #: The part runs in the host's venv of the tests.
+    venv: bool = True
+    #: The part imports rados and rbd there.
     ceph: bool = False
     #: The part runs tests, which a regular expression can select.
     selects: bool = True
@@ -266,7 +268,7 @@ PARTS = (
         'matrix',
         'unit and functional on older releases',
         matrix.run,
-        ceph=True,
+        venv=False,
         selects=False,
     ),
     Part(
@@ -274,6 +276,7 @@ PARTS = (
         f'functional on {platform.NAME}',
         platform.run,
         packages='platform',
+        venv=False,
         selects=False,
     ),
 )

@@ -36,6 +36,8 @@ _SLOWEST = 5
 #: answered at length. The traceback, which comes first, is shown whole.
 _LOG_LINES = 30
 _LOG_WIDTH = 240
+#: What stestr says, and no more, where filters leave no test.
+_UNMATCHED = "The specified regex doesn't match with anything"
 #: A line of a traceback that names the exception.
 _RAISED = re.compile(r'[A-Za-z_][\w.]*: ')
 
@@ -48,6 +50,8 @@ class Report:
         self.failed = 0
         self.skipped = 0
         self.failures: list[str] = []
+        #: No test has a name that was asked for.
+        self.unmatched = False
         self.durations: list[tuple[float, str]] = []
         self._shown = time.monotonic()
 
@@ -151,18 +155,32 @@ def _cause(test: Mapping[str, Any]) -> str:
 class _Text(testtools.StreamResult):
     """Passes on what isn't subunit: stestr's own complaints."""
 
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self._report = report
+        self._line = ''
+
     def status(self, *args: Any, **kwargs: Any) -> None:
         if kwargs.get('file_name') == 'stdout' and not kwargs.get('test_id'):
-            sys.stdout.write(
-                bytes(kwargs['file_bytes']).decode('utf-8', 'replace')
-            )
+            text = bytes(kwargs['file_bytes']).decode('utf-8', 'replace')
+            *lines, self._line = f'{self._line}{text}'.split('\n')
+            for line in lines:
+                print(line, flush=True)
+
+    def stopTestRun(self) -> None:
+        """See to the last line, which may have no end."""
+        if self._line == _UNMATCHED:
+            self._report.unmatched = True
+        elif self._line:
+            print(self._line, flush=True)
+        super().stopTestRun()
 
 
 def read(stream: Any) -> Report:
     """Report on the subunit v2 bytes of an open binary file."""
     report = Report()
     result = testtools.CopyStreamResult(
-        [testtools.StreamToDict(report.test), _Text()]
+        [testtools.StreamToDict(report.test), _Text(report)]
     )
     result.startTestRun()
     subunit.ByteStreamToStreamResult(stream, non_subunit_name='stdout').run(
@@ -178,7 +196,8 @@ def main() -> int:
     for seconds, name in report.slowest():
         if seconds >= 1:
             print(f'  {seconds:6.1f} s  {name}')
-    pathlib.Path(sys.argv[1]).write_text(json.dumps(report.found()))
+    told = {'outcome': report.found(), 'unmatched': report.unmatched}
+    pathlib.Path(sys.argv[1]).write_text(json.dumps(told))
     return 0
 
 

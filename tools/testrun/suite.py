@@ -121,17 +121,19 @@ def collect(
                 stderr,
                 show,
             )
-        found = outcome.FAILED
+        found, unmatched = outcome.FAILED, False
         if not read and counts.exists():
-            found = outcome.Outcome(**json.loads(counts.read_text()))
+            told = json.loads(counts.read_text())
+            unmatched = told['unmatched']
+            found = outcome.Outcome(**told['outcome'])
+        if selected and unmatched:
+            # They may select tests of another part; the run as a whole has
+            # to find some.
+            return found
         if status or found.failed:
             _show_end(errors, show)
         if found is outcome.FAILED:
             print('  FAILED: the results could not be read', file=show)
-    if selected and not found.ran:
-        # They may select tests of another part; the run as a whole has to
-        # find some.
-        return found
     if status and not found.failed:
         # A module that can't be imported, say: stestr stops before any test.
         program = pathlib.PurePath(command[0]).name

@@ -259,6 +259,9 @@ class PrepareTestCase(base.TestCase):
         )
         self.called.install_packages.assert_called_once_with('platform')
 
+    def test_a_part_with_environments_of_its_own(self) -> None:
+        self.assertEqual(['install_packages'], self._prepared(venv=False))
+
     def test_bindings_of_ceph(self) -> None:
         self.assertEqual(
             ['install_packages', 'prepare', 'link_bindings'],

@@ -87,6 +87,17 @@ class ReportTestCase(base.TestCase):
         self.assertThat(failure, matchers.EndsWith('a reason to read'))
         self.assertIn('test_bad: ', failure)
 
+    def test_what_is_no_result_is_passed_on(self) -> None:
+        stream = io.BytesIO(b'a complaint\nand another')
+        report = subunit_report.read(stream)
+        self.assertEqual('a complaint\nand another\n', self._output())
+        self.assertFalse(report.unmatched)
+
+    def test_no_test_of_a_name(self) -> None:
+        stream = io.BytesIO(b"The specified regex doesn't match with anything")
+        self.assertTrue(subunit_report.read(stream).unmatched)
+        self.assertEqual('', self._output())
+
     def test_traceback_comes_before_logs_and_whole(self) -> None:
         subunit_report.read(self._stream('test_logs_much'))
         shown = self._output().splitlines()

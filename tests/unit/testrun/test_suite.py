@@ -143,6 +143,13 @@ class SuiteTestCase(base.TestCase):
         self.assertEqual(
             outcome.Outcome(), self._run(_TESTS, 'no_such_test_anywhere')
         )
+        self.assertEqual('', (self.root / 'shown').read_text())
+
+    def test_a_filter_hides_no_module_that_cannot_be_imported(self) -> None:
+        found = self._run('import no_such_module_anywhere', 'no_such_test')
+        self.assertEqual(1, found.failed)
+        shown = (self.root / 'shown').read_text()
+        self.assertIn('no_such_module_anywhere', shown)
 
     def test_what_is_said_beside_results_is_shown_with_failures(self) -> None:
         said = "import sys\nprint('beside', file=sys.stderr)\n"

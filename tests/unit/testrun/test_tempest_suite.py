@@ -28,7 +28,8 @@ _PROGRAM = """\
 echo "$(basename "$0") $*" >> '{calls}'
 case "$*" in
     *subunit_report*) cat > /dev/null
-        echo '{{"passed": 3, "failed": 0, "skipped": 1}}' > "$3" ;;
+        echo '{{"unmatched": false, "outcome":' > "$3"
+        echo '{{"passed": 3, "failed": 0, "skipped": 1}}}}' >> "$3" ;;
     *tempest_conf*) [ ! -e '{calls}.broken' ] || {{ echo why; exit 3; }} ;;
     init*) for folder; do :; done; mkdir -p "$folder/etc" ;;
     run*) pwd >> '{calls}'; echo "VENV=$VIRTUAL_ENV" >> '{calls}' ;;
