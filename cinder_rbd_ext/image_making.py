@@ -44,7 +44,9 @@ Update = dict[str, Any]
 
 # A volume made from another takes all that it isn't given from that one, so
 # that what stock would make doesn't come into it.
-_FROM_SOURCE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
+_FROM_SOURCE = plan.ImageState(
+    layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
+)
 
 
 class ImageMakingDriver(image_lookup.ImageLookupDriver):
@@ -323,9 +325,9 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
             if creation.needs_default_striping:
                 striping = self.rbd.default_striping(client.ioctx)
             mask = client.features
-        order = rbd_import.order_of(command)
+        object_size = rbd_import.object_size_of(command)
         return plan.ImageState(
-            layout.ImageLayout(1 << order, striping),
+            layout.ImageLayout(object_size, striping),
             features.from_mask(mask),
         )
 

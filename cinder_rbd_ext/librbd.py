@@ -191,8 +191,9 @@ class RBD(_Delegate):
             striping = None
             if creation.needs_default_striping:
                 striping = self._librbd.default_striping(ioctx)
+            object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             base = plan.ImageState(
-                layout.ImageLayout(1 << (order or 22), striping),
+                layout.ImageLayout(object_size, striping),
                 feature_rules.from_mask(features or 0),
             )
             given.update(arguments(creation.plan(base)))

@@ -21,6 +21,7 @@ from typing import Any
 
 from cinder_rbd_ext import creation as creation_module
 from rbd_volume_options import features
+from rbd_volume_options import layout
 from rbd_volume_options import plan
 
 _ORDER = '--order'
@@ -39,12 +40,12 @@ def creation_of(
     return None
 
 
-def order_of(command: Sequence[Any], default: int = 22) -> int:
-    """Return the order that a command asks for."""
+def object_size_of(command: Sequence[Any]) -> int:
+    """Return the object size that a command asks for, in bytes."""
     words = list(command)
     if _ORDER in words:
-        return int(words[words.index(_ORDER) + 1])
-    return default
+        return 1 << int(words[words.index(_ORDER) + 1])
+    return layout.DEFAULT_OBJECT_SIZE
 
 
 def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:

@@ -25,6 +25,8 @@ from rbd_volume_options import sizes
 #: librbd takes orders from 12 to 25; 26 is the limit of journal objects.
 MIN_OBJECT_SIZE = 4 * sizes.KIB
 MAX_OBJECT_SIZE = 32 * sizes.MIB
+#: What librbd takes where it isn't given one: rbd_default_order, 22.
+DEFAULT_OBJECT_SIZE = 4 * sizes.MIB
 
 #: ceph/ceph#38655 (Pacific): "stripe unit must be at least 512 bytes".
 MIN_STRIPE_UNIT = 512

@@ -20,6 +20,8 @@ from typing import Any
 
 import ddt
 
+from rbd_volume_options import layout
+
 TIB = 1 << 40
 #: Of images, unless a test says otherwise: small, for removal takes time.
 SIZE = 16 << 20
@@ -39,7 +41,7 @@ STRIPED: dict[str, Any] = {
 
 #: What is asked for, and order, unit, count and features that come out.
 MADE: dict[str, tuple[dict[str, Any], tuple[int, int, int, int]]] = {
-    'nothing': ({}, (22, 1 << 22, 1, DEFAULT)),
+    'nothing': ({}, (22, layout.DEFAULT_OBJECT_SIZE, 1, DEFAULT)),
     'order_zero': ({'order': 0}, (22, 1 << 22, 1, DEFAULT)),
     'smallest': ({'order': 12}, (12, 4096, 1, DEFAULT)),
     'largest': ({'order': 25}, (25, 1 << 25, 1, DEFAULT)),

@@ -82,14 +82,16 @@ class CreationOfTest(base.TestCase):
 
 
 @ddt.ddt
-class OrderTest(base.TestCase):
-    @ddt.data((_GLANCE, 22), (_ENCRYPTED, 23), (('rbd', 'import'), 22))
+class ObjectSizeTest(base.TestCase):
+    @ddt.data((_GLANCE, 4), (_ENCRYPTED, 8), (('rbd', 'import'), 4))
     @ddt.unpack
-    def test_order(self, command: tuple[Any, ...], order: int) -> None:
-        self.assertEqual(order, rbd_import.order_of(command))
+    def test_object_size(self, command: tuple[Any, ...], mib: int) -> None:
+        self.assertEqual(mib << 20, rbd_import.object_size_of(command))
 
     def test_text(self) -> None:
-        self.assertEqual(20, rbd_import.order_of(('x', '--order', '20')))
+        self.assertEqual(
+            1 << 20, rbd_import.object_size_of(('x', '--order', '20'))
+        )
 
 
 class RewriteTest(base.TestCase):
