@@ -12,8 +12,10 @@
 
 """The writing of one upload, on the fake."""
 
+import functools
 import itertools
 from typing import Any
+from unittest import mock
 
 import ddt
 
@@ -35,6 +37,21 @@ class _Sizes:
 
     def resize(self, size: int) -> None:
         self.sizes.append(size)
+
+
+class _Slow:
+    """An image of which a test sees the writes that are waited for."""
+
+    def __init__(self) -> None:
+        self.waited: list[int] = []
+
+    def aio_write(self, piece: bytes, offset: int, done: Any) -> Any:
+        completion = mock.create_autospec(fake_data.Completion, instance=True)
+        completion.wait_for_complete_and_cb.side_effect = functools.partial(
+            self.waited.append, offset
+        )
+        completion.get_return_value.return_value = 0
+        return completion
 
 
 @ddt.ddt
@@ -71,6 +88,17 @@ class UploadTest(base.TestCase):
             writing._grow(end * GIB)
         steps = [b - a for a, b in itertools.pairwise(image.sizes)]
         self.assertEqual(upload.MAX_GROWTH, max(steps))
+
+    def test_the_oldest_write_is_waited_for(self) -> None:
+        image = _Slow()
+        settings = test_settings.read(rbd_store_write_depth=2)
+        writing = upload.Upload(image, 4, settings)
+        for piece in (b'a', b'b', b'c'):
+            writing.write(piece)
+        self.assertEqual([0], image.waited)
+        writing.write(b'd')
+        writing.finish()
+        self.assertEqual([0, 1, 2, 3], image.waited)
 
     def test_known_size_is_left_alone(self) -> None:
         image = self._image(3)

@@ -164,3 +164,9 @@ class OldDefaultsTest(EphemeralTestCase):
         made.import_image('base-file', 'other')
         self.assertEqual(29, self.features('disk'))
         self.assertEqual(29, self.features('other'))
+
+    def test_import_names_no_feature_that_nobody_chooses(self) -> None:
+        """``rbd import`` takes striping from a stripe unit, by no name."""
+        self.cluster.default_features = '63'
+        self.make_driver(_PLAIN).import_image('base-file', 'disk')
+        self.assertEqual(37, self.features('disk'))

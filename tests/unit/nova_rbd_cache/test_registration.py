@@ -46,8 +46,7 @@ class RegistrationTestCase(base.NovaTestCase):
         """Return all that may change."""
         return (
             dict(driver.VOLUME_DRIVERS),
-            # The others look for what this machine may have.
-            connector.unix_connector_list[:1],
+            list(connector.unix_connector_list),
             rbd_utils.RBDDriver,
         )
 

@@ -16,6 +16,7 @@ import json
 from typing import Any
 from unittest import mock
 
+import fixtures
 import requests
 
 from cinder_rbd_ext.client import shell
@@ -37,10 +38,11 @@ class _Cinder:
 
     def __init__(self) -> None:
         self.types: list[Any] = []
+        self.status = 200
 
     def _response(self, body: Any) -> requests.Response:
         response = requests.Response()
-        response.status_code = 200
+        response.status_code = self.status
         response._content = json.dumps(body).encode()
         return response
 
@@ -60,6 +62,9 @@ class EnsureTypesTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cinder = _Cinder()
+        # The tables are not for who runs the tests.
+        out = self.useFixture(fixtures.StringStream('stdout')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', out))
         for target, value in (
             ('cinder_rbd_ext.client.shell.Shell.block_storage', self.cinder),
             ('importlib.metadata.version', '1'),
@@ -78,3 +83,8 @@ class EnsureTypesTest(base.TestCase):
             (made,) = self.cinder.types
         self.assertEqual('one', made['name'])
         self.assertEqual('one', made['extra_specs']['volume_backend_name'])
+
+    def test_refused(self) -> None:
+        self.cinder.status = 403
+        self.assertEqual(1, shell.main(['types', 'ensure']))
+        self.assertEqual([], self.cinder.types)

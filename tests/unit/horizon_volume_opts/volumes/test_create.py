@@ -232,6 +232,18 @@ class SentTestCase(FormTestCase):
         response = self.post(rbd_object_size='1M')
         self.check_refused(response, '__all__', "rbd:cache_mode = 'x': no")
 
+    def test_refused_where_nothing_is_chosen_is_as_stock_shows_it(
+        self,
+    ) -> None:
+        """A value of the type's, which nobody can mend in the form."""
+        text = "rbd:object_size = '1M' (volume type): because; allowed: no"
+        self.cloud.faults = {
+            _POST: fake_cloud.Refused(
+                400, f'RBD volume option refused: {text}'
+            )
+        }
+        self.check_done(self.post())
+
     def test_a_cinder_that_knows_in_a_minute(self) -> None:
         self.cloud.faults = {_POST: fake_cloud.Refused(503, 'Try again')}
         response = self.post(rbd_object_size='1M')
