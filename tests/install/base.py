@@ -43,7 +43,8 @@ SERVICES = {
 # Before the code of a probe. `get` asks a WSGI application, as a web server
 # does, and `show` ends the process: without the threads that a service would
 # wait for.
-_PRELUDE = """
+#: Before code that shows a value.
+PRELUDE = """
 import json, os, sys
 from wsgiref import util
 
@@ -78,12 +79,16 @@ class InstallTestCase(base.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.wheel = self.useFixture(built.BuiltDistribution()).built.wheel
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.fresh = self.useFixture(fresh.FreshVenv(self.service, self.wheel))
+        self.fresh = self.environment()
         self.stock = self.fresh.distributions()
 
     # Steps
+
+    def environment(self) -> fresh.Environment:
+        """Return where the service is, without the suite."""
+        self.wheel = self.useFixture(built.BuiltDistribution()).built.wheel
+        return self.useFixture(fresh.FreshVenv(self.service, self.wheel))
 
     def check_nothing_else(self) -> None:
         """Nothing of another service is in the environment."""
@@ -140,7 +145,7 @@ class InstallTestCase(base.TestCase):
         :param ours: which of our packages it has to load; it may load no
             other, and nothing of another service
         """
-        command = [self.fresh.program('python'), '-c', _PRELUDE + code]
+        command = [self.fresh.program('python'), '-c', PRELUDE + code]
         shown = self.fresh.execute(*command, *arguments, **environ)
         found = json.loads(shown.splitlines()[-1])
         modules = set(found['modules'])

@@ -37,70 +37,26 @@ exec {pip} --python {python} --no-input --disable-pip-version-check "$@"
 _WOULD = ' + '
 
 
-class FreshVenv(fixtures.Fixture):
-    """The environment of a service, gone after the test.
+class Environment(fixtures.Fixture):
+    """Where a service is installed."""
 
-    :param service: the name of its distribution, and of our extra for it
-    :param wheel: our distribution
-    """
-
+    #: The folder that its programs and its configuration are below.
+    path: pathlib.Path
+    #: The folder that packages are installed into.
+    site: pathlib.Path
     #: Names of what our extra brings where nothing is.
     brought_by_extra: set[str]
 
-    def __init__(self, service: str, wheel: pathlib.Path) -> None:
-        super().__init__()
-        self.service = service
-        self._wheel = wheel
-
-    def _setUp(self) -> None:
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        release = os.environ.get(RELEASE, environment.RELEASE)
-        self._venv = environment.Venv(release, folder / 'venv')
-        self.path = self._venv.path
-        self._venv.make()
-        shown = self._install('--dry-run', f'{self._wheel}[{self.service}]')
-        self.brought_by_extra = {
-            line.removeprefix(_WOULD).partition('==')[0].partition(' @ ')[0]
-            for line in shown.splitlines()
-            if line.startswith(_WOULD)
-        }
-        self._install(self.service)
-        self._venv.link_bindings()
-        pip = self.path / 'bin' / 'pip'
-        installer = pathlib.Path(environment.uv()).with_name('pip')
-        pip.write_text(
-            _PIP.format(pip=installer, python=self.program('python'))
-        )
-        pip.chmod(0o755)
-
-    def _install(self, *what: str) -> str:
-        # Not `Venv.install`, which compiles everything: of each service only
-        # a part is started.
-        constraints = ('--constraints', str(self._venv.constraints))
-        return self._uv('install', *constraints, *what)
-
-    def _uv(self, command: str, *words: str) -> str:
-        python = ('--python', self.program('python'))
-        return self.execute(environment.uv(), 'pip', command, *python, *words)
-
-    @property
-    def site(self) -> pathlib.Path:
-        """The folder that packages are installed into."""
-        (site,) = (self.path / 'lib').glob('python3*/site-packages')
-        return site
-
     def program(self, name: str) -> str:
         """Return the path of a program of the environment."""
-        return self._venv.program(name)
+        return str(self.path / 'bin' / name)
 
     def distributions(self) -> set[str]:
         """Return the names of what is installed; check that it fits.
 
         :raises AssertionError: something is missing, or of a wrong version
         """
-        self._uv('check')
-        listed = self._uv('list', '--quiet', '--format', 'freeze')
-        return {line.partition('==')[0] for line in listed.splitlines()}
+        raise NotImplementedError
 
     def environ(self, **values: str) -> dict[str, str]:
         """Return an environment in which nothing but this one is found."""
@@ -133,3 +89,54 @@ class FreshVenv(fixtures.Fixture):
                 f'{done.stdout}'
             )
         return done.stdout
+
+
+class FreshVenv(Environment):
+    """The environment of a service, gone after the test.
+
+    :param service: the name of its distribution, and of our extra for it
+    :param wheel: our distribution
+    """
+
+    def __init__(self, service: str, wheel: pathlib.Path) -> None:
+        super().__init__()
+        self.service = service
+        self._wheel = wheel
+
+    def _setUp(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        release = os.environ.get(RELEASE, environment.RELEASE)
+        self._venv = environment.Venv(release, folder / 'venv')
+        self.path = self._venv.path
+        self._venv.make()
+        (self.site,) = (self.path / 'lib').glob('python3*/site-packages')
+        shown = self._install('--dry-run', f'{self._wheel}[{self.service}]')
+        self.brought_by_extra = {
+            line.removeprefix(_WOULD).partition('==')[0].partition(' @ ')[0]
+            for line in shown.splitlines()
+            if line.startswith(_WOULD)
+        }
+        self._install(self.service)
+        self._venv.link_bindings()
+        pip = self.path / 'bin' / 'pip'
+        installer = pathlib.Path(environment.uv()).with_name('pip')
+        pip.write_text(
+            _PIP.format(pip=installer, python=self.program('python'))
+        )
+        pip.chmod(0o755)
+
+    def _install(self, *what: str) -> str:
+        # Not `Venv.install`, which compiles everything: of each service only
+        # a part is started.
+        constraints = ('--constraints', str(self._venv.constraints))
+        return self._uv('install', *constraints, *what)
+
+    def _uv(self, command: str, *words: str) -> str:
+        python = ('--python', self.program('python'))
+        return self.execute(environment.uv(), 'pip', command, *python, *words)
+
+    def distributions(self) -> set[str]:
+        """Return the names of what is installed; check that it fits."""
+        self._uv('check')
+        listed = self._uv('list', '--quiet', '--format', 'freeze')
+        return {line.partition('==')[0] for line in listed.splitlines()}

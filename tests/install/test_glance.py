@@ -44,10 +44,11 @@ _STOCK = """\
 enabled_backends = ceph:rbd
 """
 
-# The API as a web server loads it, and the class that it took for the store.
+# The API as a web server loads it, in all releases, and the class that it
+# took for the store.
 _STORE = """
-from glance.wsgi import api
-status, body = get(api.application, '/v2/info/stores')
+from glance.common import wsgi_app
+status, body = get(wsgi_app.init_app(), '/v2/info/stores')
 import glance_store
 store = glance_store.get_store_from_store_identifier('ceph')
 show([status, body, type(store).__module__])

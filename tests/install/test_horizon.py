@@ -20,7 +20,7 @@ _ENABLED = '_3110_rbd_volume_options.py'
 
 # No memcached, and no Keystone behind the address.
 _SETTINGS = """\
-ALLOWED_HOSTS = ['127.0.0.1']
+ALLOWED_HOSTS = ['localhost']
 SECRET_KEY = 'only of a test'
 OPENSTACK_KEYSTONE_URL = 'http://127.0.0.1:1/v3'
 CACHES = {{
@@ -33,8 +33,9 @@ TIME_ZONE = 'UTC'
 
 # The site as a web server loads it; a page has Horizon find its panels.
 _SITE = """
-from openstack_dashboard import wsgi
-status, body = get(wsgi.application, '/auth/login/')
+import importlib
+wsgi = importlib.import_module(sys.argv[1])
+status, body = get(wsgi.application, '/auth/login/', HTTP_HOST='localhost')
 import horizon
 panels = horizon.get_dashboard('admin').get_panels()
 show([status, body, [panel.slug for panel in panels]])
@@ -47,6 +48,8 @@ class HorizonTest(base.InstallTestCase):
         *('horizon_volume_opts', 'rbd_volume_options'),
     )
     page: ClassVar[str] = 'dashboard.rst'
+    #: What a web server loads.
+    site: ClassVar[str] = 'openstack_dashboard.wsgi'
 
     def setUp(self) -> None:
         super().setUp()
@@ -60,7 +63,9 @@ class HorizonTest(base.InstallTestCase):
 
     def _panels(self, *ours: str) -> list[str]:
         """Have the first page served; return the panels of operators."""
-        status, body, panels = self.probe(_SITE, ours=ours, **self.environ)
+        status, body, panels = self.probe(
+            _SITE, self.site, ours=ours, **self.environ
+        )
         self.assertEqual('200 OK', status, body)
         self.assertIn('csrfmiddlewaretoken', body)
         return [str(each) for each in panels]
@@ -72,15 +77,15 @@ class HorizonTest(base.InstallTestCase):
         self.fresh.execute('django-admin', 'check', **self.environ)
         panels = self._panels(*self.ours)
         self.assertIn(_PANEL, panels)
-        enabled = self.fresh.site / 'openstack_dashboard/local/enabled'
-        (enabled / _ENABLED).unlink()
         self.uninstall()
-        self._rebuild()
         panels.remove(_PANEL)
         self.assertEqual(panels, self._panels())
 
-    def _rebuild(self) -> None:
-        """Make the static files anew, the last step of the page."""
+    def uninstall(self) -> None:
+        """Remove the link, then the suite; make the static files anew."""
+        enabled = self.fresh.site / 'openstack_dashboard/local/enabled'
+        (enabled / _ENABLED).unlink()
+        super().uninstall()
         admin = self.fresh.program('django-admin')
         self.fresh.execute(
             admin, 'collectstatic', '--noinput', '--clear', **self.environ

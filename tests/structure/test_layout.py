@@ -27,6 +27,7 @@ LONGEST = 350
 _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
     'onecloud': 'tools/onecloud',
+    'packages': 'packages',
     'testrun': 'tools/testrun',
     'fakes': 'tests/fakes',
 }

@@ -29,6 +29,7 @@ from testrun import distribution
 from testrun import environment
 from testrun import matrix
 from testrun import outcome
+from testrun import packages
 from testrun import platform
 from testrun import sandbox
 from testrun import suite
@@ -277,6 +278,13 @@ PARTS = (
         platform.run,
         packages='platform',
         venv=False,
+        selects=False,
+    ),
+    Part(
+        'packages',
+        f'Debian packages of the suite, with those of {platform.NAME}',
+        packages.run,
+        packages='platform',
         selects=False,
     ),
 )

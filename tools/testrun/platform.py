@@ -18,6 +18,7 @@ holds the other release: with its Ceph, its QEMU and its Python.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import os
 import subprocess
@@ -27,7 +28,8 @@ from testrun import environment
 from testrun import outcome
 
 NAME = 'Debian 13'
-_SUITE = 'trixie'
+#: Its code name.
+SUITE = 'trixie'
 
 # Fewer than on the first one: the draw is the same, and it is here for what
 # differs between two versions of librbd.
@@ -44,8 +46,24 @@ qemu-img --version | sed -n '1s/^/  /p'
 
 def run(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
     """Run the functional tests inside; say what it is that they ran on."""
-    place = chroot.Chroot(_SUITE)
-    with environment.alone(_SUITE):
+    place = chroot.Chroot(SUITE)
+    return inside(place, 'functional', venv, filters, _environ(), _VERSIONS)
+
+
+def inside(
+    place: chroot.Chroot,
+    part: str,
+    venv: environment.Venv,
+    filters: Sequence[str],
+    environ: Mapping[str, str],
+    versions: str,
+) -> outcome.Outcome:
+    """Run a part by the copy of the checkout inside.
+
+    :param environ: what it gets besides what leads to package indexes
+    :param versions: a shell script that says what it ran on
+    """
+    with environment.alone(place.suite):
         try:
             place.prepare()
         except environment.CannotPrepare as error:
@@ -54,10 +72,10 @@ def run(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
         place.fill()
         # What an interrupted installation left has to be ended first.
         _call(place, ['dpkg', '--configure', '-a'])
-        tests = [str(chroot.TREE / 'tools' / 'test'), 'functional']
+        tests = [str(chroot.TREE / 'tools' / 'test'), part]
         tests += ['--release', venv.release, '--', *filters]
-        found = _count(place.command(tests, _environ()))
-        _call(place, ['sh', '-uc', _VERSIONS])
+        found = _count(place.command(tests, environ))
+        _call(place, ['sh', '-uc', versions])
         return found
 
 

@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Debian's packages of a service, and ours, built as the page says."""
+
+import atexit
+import functools
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from typing import ClassVar
+
+from testrun import tree
+from tests.cloud import documented
+from tests.install import base
+from tests.install import fresh
+
+_PAGE = documented.ROOT / 'doc/source/install/packages.rst'
+_COMMON = 'python3-rbd-volume-options'
+# Not before the first test: its temporary folder goes with it.
+_OUTSIDE = tempfile.gettempdir()
+_APT = """\
+APT::Get::Assume-Yes "true";
+APT::Install-Recommends "false";
+"""
+
+# Those top-level packages of ours that entry points lead to.
+_OWNERS = """
+import json, sys
+from importlib import metadata
+owners = {
+    point.value.partition(':')[0].partition('.')[0]
+    for distribution in metadata.distributions()
+    for point in distribution.entry_points
+}
+print(json.dumps(sorted(owners & set(sys.argv[1:]))))
+"""
+
+
+class Debian(fresh.Environment):
+    """All of the machine, which the test changes."""
+
+    path = pathlib.Path('/')
+    site = pathlib.Path('/usr/lib/python3/dist-packages')
+
+    def program(self, name: str) -> str:
+        """Return the path of a program; Debian has no `python`."""
+        return super().program('python3' if name == 'python' else name)
+
+    def environ(self, **values: str) -> dict[str, str]:
+        """Return an environment in which apt-get asks nothing."""
+        return super().environ(
+            DEBIAN_FRONTEND='noninteractive',
+            APT_CONFIG=str(_packages() / 'apt.conf'),
+            **values,
+        )
+
+    def distributions(self) -> set[str]:
+        """Return the names of what is installed; check that it fits."""
+        self.execute('apt-get', 'check')
+        shown = self.execute(
+            'dpkg-query', '--show', '-f', '${Package} ${Status}\\n'
+        )
+        return {
+            line.split()[0]
+            for line in shown.splitlines()
+            if line.endswith(' installed')
+        }
+
+
+def _commands() -> list[str]:
+    """Return the page's commands but those that systemd would have to run."""
+    return [
+        command.text
+        for command in documented.commands(_PAGE)
+        if not command.text.startswith('systemctl ')
+    ]
+
+
+def _installation(package: str) -> list[str]:
+    """Return the command that installs a package, and what is said to follow.
+
+    That is what stands before apt-get is called again.
+    """
+    first, *more = itertools.dropwhile(
+        lambda command: f'{package}_*.deb' not in command, _commands()
+    )
+    follow = itertools.takewhile(
+        lambda command: not command.startswith('apt-get '), more
+    )
+    return [first, *follow]
+
+
+@functools.cache
+def _packages() -> pathlib.Path:
+    """Build them, once for all tests; return the folder that they are in."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=_OUTSIDE))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / 'apt.conf').write_text(_APT)
+    source = folder / 'source'
+    # As an archive has it: there is no git to ask.
+    leave = shutil.ignore_patterns('.git', '__pycache__')
+    shutil.copytree(tree.ROOT, source, ignore=leave)
+    build = list(
+        itertools.takewhile(lambda each: '.deb' not in each, _commands())
+    )
+    done = subprocess.run(
+        ['bash', '-euxc', '\n'.join(build)],
+        cwd=source,
+        env={
+            **os.environ,
+            'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
+            'DEBIAN_FRONTEND': 'noninteractive',
+            'APT_CONFIG': str(folder / 'apt.conf'),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(done.stdout)
+    return folder
+
+
+class PackageTestCase(base.InstallTestCase):
+    """The steps of a service's test, with packages."""
+
+    #: The package with the service's part of the suite.
+    package: ClassVar[str]
+    #: Packages of Debian's that the service is.
+    services: ClassVar[tuple[str, ...]]
+    #: Our top-level packages that its entry points lead to.
+    leads_to: ClassVar[tuple[str, ...]]
+
+    def environment(self) -> fresh.Environment:
+        """Return the machine, which has all services and nothing of ours."""
+        self.built = _packages()
+        self.fresh = self.useFixture(Debian())
+        # What a run that was cut short has left is still there.
+        self._clean_up()
+        self.addCleanup(self._clean_up)
+        return self.fresh
+
+    def check_nothing_else(self) -> None:
+        """The service is there, and nothing of ours."""
+        self.assertEqual(set(), set(self.services) - self.stock)
+        self.assertEqual([], self._owners())
+
+    def check_extra(self) -> None:
+        """Packages have none; what they require is checked after."""
+
+    def install_as_documented(self, **environ: str) -> None:
+        """Do what the page says; nothing but our two packages is new."""
+        self._in_folder(*_installation(self.package), **environ)
+        self.assertEqual(
+            self.stock | {_COMMON, self.package}, self.fresh.distributions()
+        )
+        # Of our entry points those of the one part.
+        self.assertEqual(set(self.leads_to), set(self._owners()))
+
+    def uninstall(self) -> None:
+        """Remove our packages; nothing of them stays."""
+        self.fresh.execute('apt-get', 'purge', self.package)
+        self.assertEqual(self.stock | {_COMMON}, self.fresh.distributions())
+        self._purge()
+        self.assertEqual(self.stock, self.fresh.distributions())
+        left = [
+            path
+            for package in tree.PACKAGES
+            for path in self.fresh.site.glob(f'{package}*')
+        ]
+        self.assertEqual([], left)
+
+    def _purge(self) -> None:
+        """As the page says; all parts go with what they require."""
+        purge = f'apt-get purge {_COMMON}'
+        self.assertIn(purge, _commands())
+        self._in_folder(purge)
+
+    def _clean_up(self) -> None:
+        if _COMMON in self.fresh.distributions():
+            self._purge()
+
+    def _in_folder(self, *commands: str, **environ: str) -> None:
+        script = '\n'.join((f'cd {self.built}', *commands))
+        self.fresh.execute('bash', '-euxc', script, **environ)
+
+    def _owners(self) -> list[str]:
+        python = self.fresh.program('python')
+        shown = self.fresh.execute(python, '-c', _OWNERS, *tree.PACKAGES)
+        return list(json.loads(shown))

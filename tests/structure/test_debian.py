@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Debian's packaging has all of the distribution, and its version."""
+
+import configparser
+import re
+
+from testrun import tree
+from tests.unit import base
+
+_FOLDER = tree.ROOT / 'packages' / 'debian'
+
+
+class DebianTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.setup = configparser.ConfigParser(delimiters=('=',))
+        self.setup.read(tree.ROOT / 'setup.cfg')
+        self.installed = {
+            path.stem: path.read_text().split()
+            for path in _FOLDER.glob('*.install')
+        }
+
+    def test_version(self) -> None:
+        first = (_FOLDER / 'changelog').read_text().partition('\n')[0]
+        version = re.findall(r'\((.*)-\d+\)', first)
+        self.assertEqual([self.setup['metadata']['version']], version)
+
+    def test_each_top_level_package_is_in_one(self) -> None:
+        found = [
+            word.rpartition('/')[2]
+            for words in self.installed.values()
+            for word in words
+            if re.fullmatch(r'usr/lib/python3\*/dist-packages/\w+', word)
+        ]
+        self.assertCountEqual(tree.PACKAGES, found)
+
+    def test_what_has_entry_points_has_metadata(self) -> None:
+        points = self.setup['entry_points'].values()
+        owners = set(re.findall(r'= (\w+)', '\n'.join(points)))
+        for owner in owners:
+            (having,) = (
+                package
+                for package, words in self.installed.items()
+                if f'usr/lib/python3*/dist-packages/{owner}' in words
+            )
+            self.assertIn(
+                f'usr/lib/python3*/dist-packages/{owner}-*.dist-info',
+                self.installed[having],
+            )
+
+    def test_each_is_described(self) -> None:
+        control = (_FOLDER / 'control').read_text()
+        described = re.findall(r'^Package: (.*)$', control, re.MULTILINE)
+        self.assertCountEqual(self.installed, described)

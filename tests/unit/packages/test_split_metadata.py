@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from importlib import metadata
+import pathlib
+
+import fixtures
+
+from packages import split_metadata
+from tests.unit import base
+
+_METADATA = """\
+Metadata-Version: 2.4
+Name: rbd-volume-options
+Version: 1.2.0
+Summary: What it is
+Requires-Dist: pbr
+
+A text: with a colon.
+"""
+_POINTS = """\
+[console_scripts]
+Two-words = two.shell:main
+
+[services]
+one = one.plugin:Plugin
+two = two:Plugin
+"""
+
+
+class SplitTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.site = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.whole = self.site / 'rbd_volume_options-1.2.0.dist-info'
+        self.whole.mkdir()
+        for name, text in (
+            ('METADATA', _METADATA),
+            ('entry_points.txt', _POINTS),
+            ('RECORD', 'one/__init__.py,,'),
+        ):
+            (self.whole / name).write_text(text)
+        self.made = split_metadata.split(self.site)
+
+    def _points(self, folder: pathlib.Path) -> set[tuple[str, str, str]]:
+        return {
+            (point.group, point.name, point.value)
+            for point in metadata.PathDistribution(folder).entry_points
+        }
+
+    def test_each_has_its_own_entry_points(self) -> None:
+        one, two = self.made
+        self.assertEqual(
+            {('services', 'one', 'one.plugin:Plugin')}, self._points(one)
+        )
+        self.assertEqual(
+            {
+                ('console_scripts', 'Two-words', 'two.shell:main'),
+                ('services', 'two', 'two:Plugin'),
+            },
+            self._points(two),
+        )
+
+    def test_nothing_leads_to_what_is_elsewhere(self) -> None:
+        self.assertEqual(set(), self._points(self.whole))
+        self.assertFalse((self.whole / 'RECORD').exists())
+
+    def test_all_are_found_by_name(self) -> None:
+        found = {
+            each.name: each
+            for each in metadata.distributions(path=[str(self.site)])
+        }
+        self.assertEqual({'rbd-volume-options', 'one', 'two'}, set(found))
+        self.assertEqual('1.2.0', found['two'].version)
+        self.assertEqual(['rbd-volume-options==1.2.0'], found['two'].requires)
