@@ -12,17 +12,20 @@
 """What the pages on installation have an operator do."""
 
 from collections.abc import Iterator
+import dataclasses
+import itertools
 import pathlib
+import re
 import textwrap
 
 from tests.cloud import documented
 
 _PAGES = documented.ROOT / 'doc' / 'source' / 'install'
-_INI = '.. code-block:: ini'
 #: What stands for the operator's own.
 _VENV = '/path/to/{service}-venv'
 _CHECKOUT = '/path/to/the/checkout'
 _WHEEL = 'rbd_volume_options-*.whl'
+_FILE = re.compile(r'``(/etc/[^`]+)``')
 
 
 def script(
@@ -47,17 +50,26 @@ def script(
 
 def configuration(page: str) -> str:
     """Return all of a page's lines for configuration files."""
-    return '\n'.join(_blocks((_PAGES / page).read_text().splitlines()))
+    return '\n'.join(block.text for block in blocks(page, 'ini'))
 
 
-def _blocks(lines: list[str]) -> Iterator[str]:
-    """Yield the content of each block of ini."""
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block of a page, and the file that was named last before it."""
+
+    file: str
+    text: str
+
+
+def blocks(page: str, language: str) -> Iterator[Block]:
+    """Yield the blocks of a page in a language."""
+    lines = (_PAGES / page).read_text().splitlines()
+    file = ''
     for number, line in enumerate(lines):
-        if line.strip() != _INI:
-            continue
-        block = []
-        for each in lines[number + 1 :]:
-            if each and not each.startswith(' '):
-                break
-            block.append(each)
-        yield textwrap.dedent('\n'.join(block)).strip()
+        file = (_FILE.findall(line) or [file])[-1]
+        if line.strip() == f'.. code-block:: {language}':
+            block = itertools.takewhile(
+                lambda each: not each or each.startswith(' '),
+                lines[number + 1 :],
+            )
+            yield Block(file, textwrap.dedent('\n'.join(block)).strip())

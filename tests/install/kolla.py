@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Kolla and Kolla-Ansible of a release, and what they make of our page.
+
+They come from PyPI. Nothing is built and nothing deployed: Kolla renders its
+Dockerfiles, and of Kolla-Ansible's roles the tasks run that merge
+configuration files, into a folder.
+"""
+
+import pathlib
+import shutil
+from typing import Any
+
+import fixtures
+import yaml
+
+from testrun import environment
+from testrun import tree
+from tests.install import fresh
+from tests.install import pages
+
+_PAGE = 'kolla.rst'
+_CONSTRAINTS = tree.ROOT / 'constraints' / 'kolla'
+_IMAGES = ('cinder', 'glance', 'nova', 'horizon')
+#: Where Kolla-Ansible looks for an operator's files.
+_ETC = '/etc/kolla/config/'
+_MERGE = 'merge_configs'
+#: Where it writes, in /etc unless told otherwise.
+_TARGET = 'node_config_directory'
+
+# A deployment on one machine with an external Ceph; addresses of nobody.
+_GLOBALS = {
+    'network_interface': 'lo',
+    'kolla_internal_vip_address': '127.0.0.1',
+    # Else a filter of a collection is asked, which isn't on PyPI by itself.
+    'kolla_same_external_internal_vip': True,
+    'enable_cinder': True,
+    'cinder_backend_ceph': True,
+    'glance_backend_ceph': True,
+    'nova_backend_ceph': True,
+}
+
+
+class Kolla(fresh.Environment):
+    """A virtual environment with Kolla, gone after the test.
+
+    :param release: that of OpenStack
+    """
+
+    def __init__(self, release: str) -> None:
+        super().__init__()
+        self._constraints = _CONSTRAINTS / f'{release}.txt'
+
+    @property
+    def has_ansible(self) -> bool:
+        """Whether there is a Kolla-Ansible of the release."""
+        return '\nkolla-ansible==' in self._constraints.read_text()
+
+    def _setUp(self) -> None:
+        self._folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = self._folder / 'venv'
+        environment.Venv(path=self.path).make()
+        (self.site,) = (self.path / 'lib').glob('python3*/site-packages')
+        # What the file lists is all that is needed, at that version.
+        install = [environment.uv(), 'pip', 'install', '--quiet', '--python']
+        install += [self.program('python'), '--requirements']
+        self.execute(*install, str(self._constraints))
+
+    def dockerfiles(self) -> dict[str, str]:
+        """Return what Kolla renders with the page's override, by image."""
+        (override,) = pages.blocks(_PAGE, 'jinja')
+        path = self._folder / 'override.j2'
+        path.write_text(override.text)
+        work = self._folder / 'images'
+        self.execute(
+            'kolla-build',
+            '--template-only',
+            *('--template-override', str(path)),
+            *('--work-dir', str(work)),
+            *_IMAGES,
+        )
+        return {
+            file.parent.name: file.read_text()
+            for file in work.rglob('Dockerfile')
+        }
+
+    def merged(self) -> dict[str, pathlib.Path]:
+        """Return what Kolla-Ansible merges of its files and the page's.
+
+        By container and name, such as ``cinder-api/cinder.conf``.
+        """
+        ansible = self.path / 'share' / 'kolla-ansible' / 'ansible'
+        place = self._folder / 'deployment'
+        for block in pages.blocks(_PAGE, 'ini'):
+            file = place / 'config' / block.file.removeprefix(_ETC)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
+        roles = ('cinder', 'glance', 'nova-cell')
+        for role in roles:
+            self._role(ansible / 'roles' / role, place / 'roles' / role)
+        play = {'hosts': 'localhost', 'roles': list(roles)}
+        self._write(place / 'site.yml', [play])
+        self._write(place / 'globals.yml', self._globals(place))
+        (place / 'group_vars').symlink_to(ansible / 'group_vars')
+        passwords = ansible.parent / 'etc_examples/kolla/passwords.yml'
+        self.execute(
+            'ansible-playbook',
+            *('--inventory', str(ansible / 'inventory' / 'all-in-one')),
+            *('--extra-vars', f'@{passwords}'),
+            *('--extra-vars', f'@{place / "globals.yml"}'),
+            str(place / 'site.yml'),
+            HOME=str(self._folder),
+            ANSIBLE_ACTION_PLUGINS=str(ansible / 'action_plugins'),
+            ANSIBLE_FILTER_PLUGINS=str(ansible / 'filter_plugins'),
+            ANSIBLE_LIBRARY=str(ansible / 'library'),
+            ANSIBLE_ROLES_PATH=str(place / 'roles'),
+            LC_ALL='C.UTF-8',
+        )
+        out = place / 'out'
+        return {
+            str(path.relative_to(out)): path for path in out.rglob('*.conf')
+        }
+
+    def _role(self, role: pathlib.Path, copy: pathlib.Path) -> None:
+        """Copy a role with nothing to do but to merge."""
+        shutil.copytree(role / 'templates', copy / 'templates')
+        for folder in ('defaults', 'vars'):
+            if (role / folder).exists():
+                shutil.copytree(role / folder, copy / folder)
+        tasks = yaml.safe_load((role / 'tasks/config.yml').read_text())
+        merging = []
+        for task in tasks:
+            if _MERGE in task:
+                # Its handlers restart containers.
+                task.pop('notify', None)
+                target = pathlib.PurePath(task[_MERGE]['dest']).parent
+                if not str(target).startswith(f'{{{{ {_TARGET} }}}}/'):
+                    raise AssertionError(f'{role.name} writes to {target}')
+                path = {'path': str(target), 'state': 'directory'}
+                kept = ('vars', 'when', 'with_dict')
+                with_task = {key: task[key] for key in kept if key in task}
+                merging += [{'file': path, **with_task}, task]
+        self._write(copy / 'tasks/main.yml', merging)
+
+    def _globals(self, place: pathlib.Path) -> dict[str, Any]:
+        (block,) = pages.blocks(_PAGE, 'yaml')
+        return {
+            **_GLOBALS,
+            **yaml.safe_load(block.text),
+            'ansible_python_interpreter': self.program('python'),
+            'node_custom_config': str(place / 'config'),
+            'node_config': str(place / 'out'),
+            _TARGET: str(place / 'out'),
+        }
+
+    def _write(self, path: pathlib.Path, what: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(what))

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The page on Kolla: images of each release, and merged configuration."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+import ddt
+
+from testrun import environment
+from testrun import tree
+from tests.install import fresh
+from tests.install import kolla
+from tests.structure import built
+from tests.unit import base
+
+#: The images that the suite goes into; those of a service are made from it.
+_IMAGES = ('cinder-base', 'glance-base', 'nova-base', 'horizon')
+_PIP = re.compile(r'python3 -m pip .*\binstall\b.*')
+_FOOTER = 'RUN cd '
+_ENABLED = '_3110_rbd_volume_options.py'
+# What an image has that a virtual environment hasn't.
+_VENV = '/var/lib/kolla/venv'
+_UPPER = '/requirements/upper-constraints.txt'
+_STOCK = 'cinder.api.contrib.standard_extensions'
+_OURS = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
+
+# As the services read their files.
+_CINDER = """
+import json, sys
+from oslo_config import cfg
+from cinder.common import config
+config.CONF(['--config-file', sys.argv[1]], project='cinder')
+drivers = {}
+for name in config.CONF.enabled_backends or ():
+    config.CONF.register_opt(cfg.StrOpt('volume_driver'), name)
+    drivers[name] = config.CONF[name].volume_driver
+print(json.dumps([config.CONF.osapi_volume_extension, drivers]))
+"""
+# Glance isn't in the environment of the tests.
+_GLANCE = """
+import json, sys
+from oslo_config import cfg
+from glance_store_objmap import opts
+conf = cfg.ConfigOpts()
+conf.register_opt(cfg.DictOpt('enabled_backends'))
+conf.register_opts(opts.STORE_OPTS, 'rbd')
+conf(['--config-file', sys.argv[1]], project='glance')
+print(json.dumps([conf.enabled_backends, conf.rbd.rbd_store_object_map]))
+"""
+_NOVA = """
+import json, sys
+from nova import config
+from nova_rbd_cache import opts
+config.parse_args(['nova-compute', '--config-file', sys.argv[1]])
+opts.register(config.CONF)
+print(json.dumps(str(config.CONF.rbd_cache.allowed_modes)))
+"""
+
+
+@ddt.ddt
+class KollaTest(base.TestCase):
+    timeout = 900
+
+    @ddt.data(*environment.RELEASES)
+    def test_release(self, release: str) -> None:
+        found = self.useFixture(kolla.Kolla(release))
+        self._check_images(found.dockerfiles())
+        if found.has_ansible:
+            self._check_configuration(found.merged())
+
+    def _check_images(self, files: dict[str, str]) -> None:
+        having = {
+            image
+            for image, text in files.items()
+            if 'rbd-volume-options' in text or 'rbd_volume_options' in text
+        }
+        self.assertEqual(set(_IMAGES), having)
+        for image in _IMAGES:
+            (pip,) = (
+                line
+                for line in _PIP.findall(files[image])
+                if 'rbd-volume-options' in line
+            )
+            # Beside the service, in one step, held to the same versions.
+            self.assertIn(f' /{image.removesuffix("-base")} ', pip)
+            self.assertIn(f' -c {_UPPER} ', pip)
+        # The commands find the client there.
+        self.assertIn(' python-openstackclient ', files['openstack-base'])
+        before, _, footer = files['horizon'].partition(_FOOTER)
+        self.assertIn('rbd-volume-options', before)
+        self.assertIn(_ENABLED, footer)
+        # The step is root's, as those before it.
+        self.assertNotIn('\nUSER', before)
+
+    def _check_configuration(self, files: dict[str, pathlib.Path]) -> None:
+        self.assertEqual(
+            [[_STOCK, _OURS], {}],
+            self._read(_CINDER, files['cinder-api/cinder.conf']),
+        )
+        self.assertEqual(
+            [[_STOCK], {'rbd-1': 'cinder_rbd_ext.driver.RBDExtDriver'}],
+            self._read(_CINDER, files['cinder-volume/cinder.conf']),
+        )
+        self.assertEqual(
+            [
+                {'http': 'http', 'cinder': 'cinder', 'rbd': 'rbd_objmap'},
+                'true',
+            ],
+            self._read(_GLANCE, files['glance-api/glance-api.conf']),
+        )
+        self.assertEqual(
+            'none,writeback',
+            self._read(_NOVA, files['nova-compute/nova.conf']),
+        )
+        self.assertNotIn(
+            '[rbd_cache]', files['nova-conductor/nova.conf'].read_text()
+        )
+
+    def _read(self, code: str, path: pathlib.Path) -> Any:
+        """Have a service's own options read a file."""
+        done = subprocess.run(
+            [sys.executable, '-c', code, str(path)],
+            cwd=tree.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def test_steps_of_the_image(self) -> None:
+        """What the Dockerfile has run for us runs, in Horizon's venv."""
+        wheel = self.useFixture(built.BuiltDistribution()).built.wheel
+        venv = self.useFixture(fresh.FreshVenv('horizon', wheel))
+        before = venv.distributions()
+        # As the base image has it, for all versions of Python.
+        (venv.path / 'lib/python3').symlink_to(venv.site.parent.name)
+        release = os.environ.get(fresh.RELEASE, environment.RELEASE)
+        text = self.useFixture(kolla.Kolla(release)).dockerfiles()['horizon']
+        (pip,) = (
+            line for line in _PIP.findall(text) if 'rbd-volume-options' in line
+        )
+        upper = tree.ROOT / 'constraints' / f'{release}.txt'
+        for image, here in (
+            ('python3 -m pip', 'pip'),
+            (_UPPER, str(upper)),
+            (' /horizon ', ' horizon '),
+            ('\\', ''),
+        ):
+            pip = pip.replace(image, here)
+        footer = text.partition(_FOOTER)[2].replace(_VENV, str(venv.path))
+        links = f'{wheel.parent} {os.environ.get("PIP_FIND_LINKS", "")}'
+        script = f'{pip}\ncd {footer}'
+        venv.execute('sh', '-euxc', script, PIP_FIND_LINKS=links)
+        self.assertLessEqual(before | {fresh.SUITE}, venv.distributions())
+        enabled = venv.site / 'openstack_dashboard/local/enabled'
+        self.assertTrue((enabled / _ENABLED).is_file())
