@@ -82,6 +82,8 @@ _FIXED: Sections = {
         'build_interval': '1',
         'build_timeout': '180',
     },
+    # Else the tests of Cinder's roles are left out.
+    'enforce_scope': {'cinder': 'true'},
     'scenario': {'img_disk_format': 'raw', 'img_container_format': 'bare'},
     # One compute host, and guests that take no login.
     'compute-feature-enabled': {

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import functools
 import pathlib
 import shutil
@@ -157,17 +158,30 @@ class Nova(Service):
         """Make flavors and upload the guest; wait for the compute hosts."""
         self.state.once('nova-flavors', self._make_flavors)
         self.state.once('nova-image', self._upload)
-        self._wait_hosts({host.name for host in self._libvirt.hosts})
+        wanted = {host.name for host in self._libvirt.hosts}
+        self._wait('know', lambda: wanted <= self._known())
         if self.runtime.release < _EVENTS_AT_ONCE:
             for host in self._libvirt.hosts:
-                name = f'nova-compute{host.suffix}'
                 self.state.once(
-                    f'{name}-events', functools.partial(self._restart, name)
+                    f'{self._compute(host).name}-events',
+                    functools.partial(self._restart, host),
                 )
 
-    def _restart(self, name: str) -> None:
+    def _restart(self, host: ComputeHost) -> None:
+        """Start a compute host anew; return when it can be given servers.
+
+        As it starts it takes servers that are being built there for stuck.
+        """
+        name, before = self._compute(host).name, self._reported(host)
         self.runtime.supervisor.stop(name)
         self.runtime.supervisor.start(name)
+        self._wait('hear from', lambda: self._reported(host) > before)
+
+    def _reported(self, host: ComputeHost) -> str:
+        """Return when a compute host last reported, as Nova says it."""
+        path = f'/os-services?binary=nova-compute&host={host.name}'
+        (service,) = self.runtime.api.call('GET', NOVA + path)['services']
+        return service['updated_at'] or ''
 
     def _make_flavors(self) -> None:
         api = self.runtime.api
@@ -195,20 +209,20 @@ class Nova(Service):
         ident = api.call('POST', f'{GLANCE}/images', body)['id']
         api.upload(f'{GLANCE}/images/{ident}/file', self._libvirt.guest.make())
 
-    def _wait_hosts(self, wanted: set[str]) -> None:
-        """Wait until the scheduler would send servers to these hosts."""
+    def _wait(self, what: str, done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 120
-        while missing := wanted - self._known():
+        while not done():
             for program in self.programs():
                 self.runtime.supervisor.check(program.name)
             if time.monotonic() > deadline:
                 raise errors.SandboxError(
-                    f'Nova has no compute host {", ".join(sorted(missing))}; '
+                    f'Nova does not {what} its compute hosts; '
                     f'see {self.state.log}/nova-compute.log'
                 )
             time.sleep(0.3)
 
     def _known(self) -> set[str]:
+        """Return the hosts that the scheduler would send servers to."""
         # Only hosts that are mapped to a cell are listed.
         answer = self.runtime.api.call('GET', f'{NOVA}/os-hypervisors')
         up: set[str] = {
