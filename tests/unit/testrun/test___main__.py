@@ -210,6 +210,13 @@ class CommandTestCase(base.TestCase):
         )
         self.assertEqual([], self.ran)
 
+    def test_both_sides_get_the_environment_that_is_made_already(self) -> None:
+        self._lanes('--venv', 'made')
+        self.assertEqual(
+            ['--release', environment.RELEASE, '--venv', 'made', '--'],
+            self.arguments,
+        )
+
     def test_named_parts_run_one_after_the_other(self) -> None:
         self._lanes('three', 'two', 'one')
         self.assertEqual(
