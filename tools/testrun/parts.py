@@ -258,7 +258,7 @@ PARTS = (
     ),
     Part(
         'tempest-all',
-        "the same, and all else of upstream's on volumes",
+        "the tests of tempest, and all else of upstream's on volumes",
         functools.partial(_tempest, tempest_suite.WHOLE),
         ceph=True,
         any_release=True,
