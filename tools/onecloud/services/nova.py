@@ -14,16 +14,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import functools
 import pathlib
 import shutil
-import time
 from typing import cast
 from typing import ClassVar
 
 from onecloud import compute_hosts
-from onecloud import errors
 from onecloud.api import GLANCE
 from onecloud.api import NOVA
 from onecloud.api import PLACEMENT
@@ -159,7 +156,7 @@ class Nova(Service):
         self.state.once('nova-flavors', self._make_flavors)
         self.state.once('nova-image', self._upload)
         wanted = {host.name for host in self._libvirt.hosts}
-        self._wait('know', lambda: wanted <= self._known())
+        self._wait('know its compute hosts', lambda: wanted <= self._known())
         if self.runtime.release < _EVENTS_AT_ONCE:
             for host in self._libvirt.hosts:
                 self.state.once(
@@ -175,7 +172,9 @@ class Nova(Service):
         name, before = self._compute(host).name, self._reported(host)
         self.runtime.supervisor.stop(name)
         self.runtime.supervisor.start(name)
-        self._wait('hear from', lambda: self._reported(host) > before)
+        self._wait(
+            f'hear from {host.name}', lambda: self._reported(host) > before
+        )
 
     def _reported(self, host: ComputeHost) -> str:
         """Return when a compute host last reported, as Nova says it."""
@@ -208,18 +207,6 @@ class Nova(Service):
         }
         ident = api.call('POST', f'{GLANCE}/images', body)['id']
         api.upload(f'{GLANCE}/images/{ident}/file', self._libvirt.guest.make())
-
-    def _wait(self, what: str, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 120
-        while not done():
-            for program in self.programs():
-                self.runtime.supervisor.check(program.name)
-            if time.monotonic() > deadline:
-                raise errors.SandboxError(
-                    f'Nova does not {what} its compute hosts; '
-                    f'see {self.state.log}/nova-compute.log'
-                )
-            time.sleep(0.3)
 
     def _known(self) -> set[str]:
         """Return the hosts that the scheduler would send servers to."""

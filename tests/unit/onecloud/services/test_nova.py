@@ -14,6 +14,9 @@ import functools
 from typing import cast
 from unittest import mock
 
+import fixtures
+
+from onecloud import errors
 from onecloud import services
 from onecloud.services import nova
 from tests.unit.onecloud.services import base
@@ -93,6 +96,20 @@ class NovaTestCase(base.ServiceTestCase):
 
     def test_a_host_that_hears_events_goes_on(self) -> None:
         self.assertEqual([], self._restarted('2026.1'))
+
+    def test_what_it_does_not_do_is_told(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch('onecloud.service._PATIENCE', 0.0)
+        )
+        runtime = self.cloud.runtime
+        supervisor = mock.create_autospec(runtime.supervisor)
+        with mock.patch.object(runtime, 'supervisor', supervisor):
+            for what in ('answer /', 'know its compute hosts'):
+                error = self.assertRaises(
+                    errors.SandboxError,
+                    *(self.service._wait, what, lambda: False),
+                )
+                self.assertIn(f'nova does not {what} after', str(error))
 
     def test_programs(self) -> None:
         programs = {each.name: each for each in self.service.programs()}
