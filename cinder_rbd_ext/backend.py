@@ -25,6 +25,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
@@ -90,6 +91,13 @@ class BackendSettings:
             ),
         )
 
+    def stock_state(self) -> plan.ImageState:
+        """Return the image that stock makes of a new volume, if known."""
+        return plan.ImageState(
+            layout.ImageLayout(self.chunk_size, self.ceph_striping),
+            self.ceph_features or frozenset(),
+        )
+
     @classmethod
     def read(cls, configuration: Any) -> 'BackendSettings':
         """Read the settings from Cinder's configuration of a backend.
@@ -132,6 +140,10 @@ def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
         require_whole_stripes=configuration.safe_get(
             'rbd_require_whole_stripes'
         ),
+        min_object_size=layout.parse_object_size(
+            configuration.safe_get('rbd_min_object_size')
+        ),
+        max_objects=configuration.safe_get('rbd_max_objects'),
         cache_modes=cache_modes.parse_cache_modes(
             configuration.safe_get('rbd_allowed_cache_modes')
         ),
@@ -176,6 +188,8 @@ def capabilities(
         'rbd_tenant_options': sorted(bounds.tenant_options),
         'rbd_max_stripe_count': bounds.max_stripe_count,
         'rbd_require_whole_stripes': bounds.require_whole_stripes,
+        'rbd_min_object_size': bounds.min_object_size,
+        'rbd_max_objects': bounds.max_objects,
         'rbd_volume_object_size': given.object_size or settings.chunk_size,
         'rbd_volume_stripe_unit': striping.unit if striping else None,
         'rbd_volume_stripe_count': striping.count if striping else None,
@@ -222,6 +236,10 @@ def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
             require_whole_stripes=report.get(
                 'rbd_require_whole_stripes', default.require_whole_stripes
             ),
+            min_object_size=report.get(
+                'rbd_min_object_size', default.min_object_size
+            ),
+            max_objects=report.get('rbd_max_objects', default.max_objects),
             cache_modes=tuple(
                 map(
                     cache_modes.parse_cache_mode,

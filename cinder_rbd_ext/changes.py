@@ -12,6 +12,7 @@
 
 """What is asked of an RBD image that exists: retype, extend, manage."""
 
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -71,6 +72,33 @@ def needed(
         resolved.features_choice.origin if resolved.features_choice else None,
     )
     return Change(enable, disable)
+
+
+def check_extended(
+    state: plan.ImageState,
+    given: Mapping[precedence.Part, errors.Origin],
+    size: int,
+    bounds: limits.Limits,
+) -> None:
+    """Check that an image may grow to a size.
+
+    Striping that nobody gave through our keys or options is not restricted.
+
+    :param given: where each part of the image was given
+    :param size: the new size, in bytes
+    :raises OptionError: for a size that the layout or the object map forbids
+    """
+    striping = given.get(precedence.Part.STRIPING)
+    if striping in precedence.GIVEN:
+        limits.check_whole_stripes(state.layout, size, bounds, striping)
+    asked = [
+        given[part]
+        for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
+        if given.get(part) in precedence.ASKED
+    ]
+    if asked:
+        limits.check_object_count(state.layout, size, bounds, asked[0])
+    limits.check_object_map(state.layout, size, state.image_features)
 
 
 def contradiction(

@@ -20,14 +20,20 @@ ask it how the image is to be made and tell it what became of that.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 from typing import Protocol
 
 from oslo_log import log as logging
 
+from rbd_volume_options import errors
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
+
+
+Origins = Mapping[precedence.Part, errors.Origin] | None
 
 
 class Planner(Protocol):
@@ -52,6 +58,8 @@ class Creation:
         pool afterwards
     :ivar needs_default_striping: whether an object size is asked for and
         nothing about striping, so that librbd's default has to be known
+    :ivar origins: where each part of the image was given; None where it
+        repeats an image that exists
     :ivar undo: what to do if this fails, run in reverse
     :param planner: decides how the image is to be made
     :param remove: removes the image if this fails; None to leave it
@@ -69,6 +77,7 @@ class Creation:
         self.failure: Exception | None = None
         self.state: plan.ImageState | None = None
         self.needs_default_striping = False
+        self.origins: Origins = None
         self.undo = contextlib.ExitStack()
         self._planner = planner
         self._remove = remove
@@ -84,7 +93,9 @@ class Creation:
         :raises OptionError: for what can't be made
         """
         with self.noting():
-            return self._planner(base, parent)
+            how = self._planner(base, parent)
+            self.origins = how.origins
+            return how
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:

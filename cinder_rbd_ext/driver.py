@@ -37,9 +37,9 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext import pool_stats
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import limits
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -88,11 +88,12 @@ class RBDExtDriver(attaching.AttachingDriver):
         """Extend a volume, unless its layout or object map forbids it."""
         size = int(new_size) * units.Gi
         with self._refusing(volume):
-            state = self._state_of(volume.name)
-            limits.check_whole_stripes(
-                state.layout, size, self.settings.limits
+            changes.check_extended(
+                self._state_of(volume.name),
+                sources.origins_of(volume, record.of_volume(volume.id)),
+                size,
+                self.settings.limits,
             )
-            limits.check_object_map(state.layout, size, state.image_features)
         super().extend_volume(volume, new_size)
 
     def retype(

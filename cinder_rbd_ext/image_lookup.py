@@ -12,13 +12,21 @@
 
 """What the driver looks up in its pool, and takes out of it again."""
 
+import functools
 from typing import Any
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import sources
 from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import plan
 
 
@@ -28,10 +36,39 @@ class ImageLookupDriver(rbd.RBDDriver):
     # The stock driver's, untyped: librbd's module as the driver sees it.
     rbd: Any
 
+    @functools.cached_property
+    def settings(self) -> backend.BackendSettings:
+        """The backend's section of cinder.conf."""
+        try:
+            return backend.BackendSettings.read(self.configuration)
+        except errors.OptionError as error:
+            raise exceptions.InvalidBackendOptions(
+                backend=self._backend_name, reason=str(error)
+            ) from error
+
     def _state_of(self, name: str) -> plan.ImageState:
         with rbd.RBDVolumeProxy(self, name, read_only=True) as image:
             state: plan.ImageState = self.rbd.state_of(image)
         return state
+
+    def _source(self, volume: Any) -> inheritance.Source:
+        """Return a volume as the source of another one."""
+        return sources.of_volume(
+            volume,
+            self._state_of(volume.name),
+            record.of_volume(volume.id),
+            self.settings.chunk_size,
+        )
+
+    def _stock_state(self) -> plan.ImageState:
+        """Return the image that stock would make of a new, empty volume."""
+        with rbd.RADOSClient(self) as client:
+            striping = self.rbd.default_striping(client.ioctx)
+            mask = client.features
+        return plan.ImageState(
+            layout.ImageLayout(self.settings.chunk_size, striping),
+            features.from_mask(mask),
+        )
 
     def _exists(self, name: str) -> bool:
         try:

@@ -20,14 +20,15 @@ from typing import Any
 from cinder.volume.drivers import rbd
 from oslo_concurrency import processutils
 from oslo_log import log as logging
+from oslo_utils import units
 
-from cinder_rbd_ext import backend
 from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import image_lookup
 from cinder_rbd_ext import images
 from cinder_rbd_ext import librbd
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import permissions
 from cinder_rbd_ext import rbd_import
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
@@ -35,6 +36,7 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -63,16 +65,6 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         self.rbd = librbd.Librbd(self.rbd, self._creations, self._pool_name)
         self._run = self._execute
         self._execute = self._execute_keeping_layout
-
-    @functools.cached_property
-    def settings(self) -> backend.BackendSettings:
-        """The backend's section of cinder.conf."""
-        try:
-            return backend.BackendSettings.read(self.configuration)
-        except errors.OptionError as error:
-            raise exceptions.InvalidBackendOptions(
-                backend=self._backend_name, reason=str(error)
-            ) from error
 
     def create_volume(self, volume: Any) -> Update:
         """Create a volume, plain or encrypted."""
@@ -214,7 +206,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
             try:
                 yield creation
                 if creation.made:
-                    self._finish(volume)
+                    self._finish(volume, creation)
             except Exception as error:
                 creation.failure = creation.failure or error
                 creation.fail()
@@ -231,26 +223,26 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
     def _new_creation(
         self, volume: Any, source: Any
     ) -> creation_module.Creation:
+        moved = sources.is_moved(volume)
         asked = request.of_volume(
-            volume,
-            volume.volume_type,
-            self.settings,
-            moved=sources.is_moved(volume),
+            volume, volume.volume_type, self.settings, moved=moved
         )
-        levels = []
-        if source is not None:
-            state = self._state_of(source.name)
-            levels.append(
-                sources.level_of(source, state, self.settings.chunk_size)
-            )
-        resolved = asked.resolve(*levels)
+        planner = sources.Made(
+            asked,
+            None if source is None else self._source(source),
+            inheritance.Bounds(
+                permissions.settable(volume, asked, moved),
+                self.settings.limits,
+                volume.size * units.Gi,
+            ),
+            self.settings.chunk_size,
+            self._stock_state,
+        )
+        resolved = planner.resolved(planner.source)
         if resolved.data_pool:
             self._check_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
             )
-        planner = functools.partial(
-            sources.plan_made, asked, levels, volume, self.settings
-        )
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
@@ -260,12 +252,12 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
             creation.plan(_FROM_SOURCE)
         return creation
 
-    def _finish(self, volume: Any) -> None:
+    def _finish(self, volume: Any, creation: creation_module.Creation) -> None:
         """Free a new image of what it inherited; record what it is."""
         with rbd.RBDVolumeProxy(self, volume.name) as image:
             images.drop_cache_override(image)
             state = self.rbd.state_of(image)
-        record.made(volume.id, state)
+        record.made(volume.id, state, creation.origins)
 
     @contextlib.contextmanager
     def _refusing(

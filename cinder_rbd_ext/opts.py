@@ -137,6 +137,27 @@ BACKEND_OPTS: list[cfg.Opt] = [
             'as large as a stripe touches this many objects.'
         ),
     ),
+    cfg.Opt(
+        'rbd_min_object_size',
+        type=config_types.OBJECT_SIZE,
+        default='64K',
+        help=(
+            'Smallest object size that volume metadata or a type may name, '
+            'or that a volume may inherit. Small objects make deletion and '
+            'scrubbing slow: each object costs a request. Does not apply to '
+            'rbd_volume_object_size.'
+        ),
+    ),
+    cfg.IntOpt(
+        'rbd_max_objects',
+        default=limits.DEFAULT_MAX_OBJECTS,
+        min=1,
+        help=(
+            'Largest number of RADOS objects that a volume may have if '
+            'volume metadata or a type names a layout with objects smaller '
+            'than 4 MiB. The default is 1 TiB in objects of 64 KiB.'
+        ),
+    ),
     cfg.BoolOpt(
         'rbd_require_whole_stripes',
         default=True,

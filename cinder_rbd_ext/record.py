@@ -26,10 +26,12 @@ from cinder.db import api as db
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
 
@@ -47,6 +49,12 @@ _MAX_TEXT = 1024
 _ATTACH_REFUSED = 'rbd:attach_refused'
 _ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
 
+# Where object size, striping and features were given when the image was made.
+# Limits on what is inherited or extended depend on it.
+_ORIGINS = 'rbd:origins'
+
+_ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
+
 # The column of admin metadata holds no more.
 _MAX_VALUE = 255
 
@@ -62,6 +70,43 @@ def as_metadata(state: plan.ImageState) -> dict[str, str]:
     if state.data_pool:
         made[keys.DATA_POOL] = state.data_pool
     return made
+
+
+def origins(
+    admin_metadata: Mapping[str, str],
+) -> dict[precedence.Part, errors.Origin] | None:
+    """Return where each part of an image was given; None if not recorded.
+
+    What this release does not know counts as requested by the volume's own
+    metadata, to which most limits apply.
+    """
+    text = admin_metadata.get(_ORIGINS)
+    if text is None:
+        return None
+    words = dict(word.partition('=')[::2] for word in text.split(','))
+    return {
+        part: _ORIGIN_OF_WORD.get(
+            words.get(part.value, ''), errors.Origin.VOLUME_METADATA
+        )
+        for part in precedence.Part
+    }
+
+
+def _origins_as_text(
+    given: Mapping[precedence.Part, errors.Origin],
+) -> str:
+    return ','.join(
+        f'{part.value}={origin.name.lower()}' for part, origin in given.items()
+    )
+
+
+def of_volume(volume_id: str) -> dict[str, str]:
+    """Return a volume's admin metadata; none for a volume that is gone."""
+    admin = context.get_admin_context()
+    try:
+        return dict(db.volume_admin_metadata_get(admin, volume_id))
+    except exception.VolumeNotFound:
+        return {}
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
@@ -86,12 +131,20 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
     )
 
 
-def made(volume_id: str, state: plan.ImageState) -> None:
-    """Record what was made for a volume."""
+def made(
+    volume_id: str,
+    state: plan.ImageState,
+    given: Mapping[precedence.Part, errors.Origin] | None = None,
+) -> None:
+    """Record what was made for a volume.
+
+    :param given: where each part was given; None to leave what is recorded
+    """
     admin = context.get_admin_context()
-    db.volume_admin_metadata_update(
-        admin, volume_id, as_metadata(state), False
-    )
+    entry = as_metadata(state)
+    if given is not None:
+        entry[_ORIGINS] = _origins_as_text(given)
+    db.volume_admin_metadata_update(admin, volume_id, entry, False)
     if not state.data_pool:
         recorded = db.volume_admin_metadata_get(admin, volume_id)
         if keys.DATA_POOL in recorded:

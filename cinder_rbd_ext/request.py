@@ -18,6 +18,7 @@ from typing import Any
 
 from cinder_rbd_ext import backend
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -37,11 +38,13 @@ class Request:
     :ivar levels: what both say, with the backend's defaults
     :ivar multiattach: whether the type is a multi-attach one
     :ivar replicated: whether the type is a replicated one
+    :ivar tenant_options: the keys that tenants may set on such a volume
     """
 
     levels: tuple[precedence.Level, ...]
     multiattach: bool
     replicated: bool
+    tenant_options: frozenset[str] = frozenset()
 
     def resolve(
         self, *more: precedence.Level, backend_too: bool = True
@@ -102,6 +105,7 @@ def read(
         precedence.Level(errors.Origin.VOLUME_TYPE, type_options),
         settings.level,
     )
+    allowed = type_options.tenant_options
     for level in levels:
         mode = level.options.cache_mode
         if mode:
@@ -110,6 +114,9 @@ def read(
         levels,
         multiattach=is_multiattach(specs),
         replicated=specs.get(_REPLICATED) == _TRUE,
+        tenant_options=(
+            settings.limits.tenant_options if allowed is None else allowed
+        ),
     )
 
 
@@ -158,13 +165,10 @@ def specs_of(volume_type: Any) -> dict[str, str]:
     return dict(volume_type.extra_specs or {})
 
 
-def source_level(state: plan.ImageState) -> precedence.Level:
-    """Return the level of a volume or snapshot that a volume is made from."""
-    return plan.level_of(errors.Origin.SOURCE_VOLUME, state)
-
-
-def glance_level(state: plan.ImageState, chunk_size: int) -> precedence.Level:
-    """Return the level of a Glance image's RBD image that is cloned.
+def glance_source(
+    state: plan.ImageState, chunk_size: int
+) -> inheritance.Source:
+    """Return a Glance image's RBD image as the source of a volume.
 
     Its layout only. Its features are those of the day on which somebody
     uploaded it; stock takes the Ceph configuration's here, and so do we.
@@ -174,9 +178,15 @@ def glance_level(state: plan.ImageState, chunk_size: int) -> precedence.Level:
     object_size = image_layout.object_size
     if image_layout.striping is None:
         object_size = max(object_size, chunk_size)
-    return precedence.Level(
-        errors.Origin.GLANCE_IMAGE,
-        options.VolumeOptions(
-            object_size=object_size, striping=image_layout.striping
+    origin = errors.Origin.GLANCE_IMAGE
+    return inheritance.Source(
+        precedence.Level(
+            origin,
+            options.VolumeOptions(
+                object_size=object_size, striping=image_layout.striping
+            ),
+        ),
+        dict.fromkeys(
+            (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING), origin
         ),
     )

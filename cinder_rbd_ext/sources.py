@@ -12,17 +12,21 @@
 
 """What a volume is made from, and the plans that follow from it."""
 
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
 import json
 from typing import Any
 
 from cinder import context
 from cinder import objects
 from oslo_config import cfg
-from oslo_utils import units
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
@@ -59,10 +63,13 @@ def is_moved(volume: Any) -> bool:
     return bool(moved.volume_type_id == volume.volume_type_id)
 
 
-def level_of(
-    source: Any, state: plan.ImageState, chunk_size: int
-) -> precedence.Level:
-    """Return the level that a source volume is.
+def of_volume(
+    source: Any,
+    state: plan.ImageState,
+    recorded: Mapping[str, str],
+    chunk_size: int,
+) -> inheritance.Source:
+    """Return a volume as the source of another one.
 
     A cached image stands for the Glance image. It looks as whoever asked for
     that image first wanted a volume to look, which is nobody else's wish:
@@ -70,15 +77,50 @@ def level_of(
 
     :param source: Cinder's volume object
     :param state: its RBD image
+    :param recorded: its admin metadata
     :param chunk_size: object size in bytes of what stock creates
     """
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
-        return request.glance_level(plain, chunk_size)
-    own = plan.ImageState(
-        state.layout, _own_features(source, state), state.data_pool
+        return request.glance_source(plain, chunk_size)
+    own = plan.ImageState(state.layout, _own_features(source, state))
+    return inheritance.Source(
+        plan.level_of(errors.Origin.SOURCE_VOLUME, own),
+        origins_of(source, recorded),
     )
-    return request.source_level(own)
+
+
+def origins_of(
+    volume: Any, recorded: Mapping[str, str]
+) -> Mapping[precedence.Part, errors.Origin]:
+    """Return where each part of a volume's image was given.
+
+    A part that nobody gave through our keys or options is the cluster's. The
+    first release did not record this. For its volumes it is derived from
+    their keys, and a clone's parts count as requested: who requested them
+    for the source is not known any more.
+
+    :param volume: Cinder's volume object
+    :param recorded: its admin metadata
+    """
+    found = record.origins(recorded)
+    if found is not None:
+        return found
+    if record.read(recorded) is None:
+        return {}
+    metadata = request.metadata_of(volume)
+    specs = request.specs_of(volume.volume_type)
+    rest = errors.Origin.CLUSTER
+    if volume.source_volid or volume.snapshot_id:
+        rest = errors.Origin.VOLUME_METADATA
+    given = {}
+    for part, names in precedence.KEYS_OF_PART.items():
+        given[part] = rest
+        if names & specs.keys():
+            given[part] = errors.Origin.VOLUME_TYPE
+        if names & metadata.keys():
+            given[part] = errors.Origin.VOLUME_METADATA
+    return given
 
 
 def _own_features(source: Any, state: plan.ImageState) -> features.Features:
@@ -107,28 +149,54 @@ def _loads(text: str | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def plan_made(
-    asked: request.Request,
-    levels: list[precedence.Level],
-    volume: Any,
-    settings: backend.BackendSettings,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan a new volume's image.
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """Decides how the image of a new volume is made.
 
-    :param asked: what its metadata, its type and the backend say
-    :param levels: the volume that it is made from, if it is
-    :param base: what the stock driver would make
-    :param parent: the image that it is cloned from, if it is; without
-        levels that is a Glance image's
-    :raises OptionError: for what can't be made
+    :ivar asked: what its metadata, its type and the back end say
+    :ivar source: the volume that it is made from; None for none
+    :ivar bounds: what it is held to
+    :ivar chunk_size: object size in bytes of what stock creates
+    :ivar own: returns what the stock driver would make of a new volume
     """
-    if parent is not None and not levels:
-        levels = [request.glance_level(parent, settings.chunk_size)]
-    return plan.plan_image(
-        asked.resolve(*levels), base, volume.size * units.Gi, settings.limits
-    )
+
+    asked: request.Request
+    source: inheritance.Source | None
+    bounds: inheritance.Bounds
+    chunk_size: int
+    own: Callable[[], plan.ImageState]
+
+    def resolved(
+        self, source: inheritance.Source | None
+    ) -> precedence.Resolved:
+        """Return what counts, with what may be inherited of a source."""
+        if source is None:
+            return self.asked.resolve()
+        return self.asked.resolve(
+            *inheritance.levels(
+                source, self.asked.resolve, self.bounds, self.own
+            )
+        )
+
+    def __call__(
+        self, base: plan.ImageState, parent: plan.ImageState | None
+    ) -> plan.ImagePlan:
+        """Return the plan.
+
+        :param base: what the stock driver would make
+        :param parent: the image that it is cloned from, if it is; without a
+            source volume that is a Glance image's
+        :raises OptionError: for what can't be made
+        """
+        source = self.source
+        if source is None and parent is not None:
+            source = request.glance_source(parent, self.chunk_size)
+        how = plan.plan_image(
+            self.resolved(source), base, self.bounds.size, self.bounds.limits
+        )
+        return dataclasses.replace(
+            how, origins=inheritance.origins(how, source)
+        )
 
 
 def plan_remade(

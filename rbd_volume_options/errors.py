@@ -23,8 +23,9 @@ MAX_SHOWN = 64
 class Origin(enum.IntEnum):
     """Where a value was given, highest precedence first.
 
-    The order is that of :doc:`/user/precedence`: a volume's own metadata wins
-    over everything, what librbd does by itself comes last.
+    The order is that of :doc:`/user/precedence`: a volume's own metadata
+    overrides everything, and the Ceph configuration comes last. The page also
+    says which parts of a source volume are inherited.
     """
 
     VOLUME_METADATA = 1

@@ -23,6 +23,13 @@ from rbd_volume_options import sizes
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
+#: Each object costs a request when it is deleted, copied or scrubbed. Of
+#: 64 KiB objects, 1 GiB has 16,384 at most.
+DEFAULT_MIN_OBJECT_SIZE = 64 * sizes.KIB
+
+#: 64 TiB in objects of 4 MiB, 1 TiB in objects of 64 KiB.
+DEFAULT_MAX_OBJECTS = 1 << 24
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -35,12 +42,18 @@ class Limits:
     :ivar cache_modes: the modes that may be asked for
     :ivar tenant_options: the keys that tenants may set, unless the volume's
         type says otherwise
+    :ivar min_object_size: the smallest object size that may be requested, in
+        bytes
+    :ivar max_objects: the largest number of RADOS objects that a volume may
+        have whose layout was requested
     """
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
     require_whole_stripes: bool = True
     cache_modes: tuple[modes.CacheMode, ...] = modes.SAFE_CACHE_MODES
     tenant_options: frozenset[str] = frozenset()
+    min_object_size: int = DEFAULT_MIN_OBJECT_SIZE
+    max_objects: int = DEFAULT_MAX_OBJECTS
 
 
 def check_tenant_keys(given: frozenset[str], allowed: frozenset[str]) -> None:
@@ -72,6 +85,55 @@ def check_stripe_count(
             striping.count,
             'more than this backend allows',
             f'1 to {limits.max_stripe_count}',
+            origin,
+        )
+
+
+def check_object_size(
+    object_size: int, limits: Limits, origin: errors.Origin
+) -> None:
+    """Check an object size against the back end's minimum.
+
+    :param object_size: bytes
+    :raises OptionError: if it is smaller
+    """
+    if object_size < limits.min_object_size:
+        smallest = sizes.format_size(limits.min_object_size)
+        largest = sizes.format_size(layout.MAX_OBJECT_SIZE)
+        raise errors.OptionError(
+            keys.OBJECT_SIZE,
+            object_size,
+            'smaller than this back end allows',
+            f'a power of two from {smallest} to {largest}',
+            origin,
+        )
+
+
+def check_object_count(
+    image_layout: layout.ImageLayout,
+    size: int,
+    limits: Limits,
+    origin: errors.Origin,
+) -> None:
+    """Check that a volume does not have more objects than allowed.
+
+    Layouts with objects of at least librbd's default size are not limited:
+    they have no more objects than an ordinary volume.
+
+    :param size: bytes
+    :raises OptionError: if it has more
+    """
+    if image_layout.object_size >= layout.DEFAULT_OBJECT_SIZE:
+        return
+    count = image_layout.object_count(size)
+    if count > limits.max_objects:
+        raise errors.OptionError(
+            keys.OBJECT_SIZE,
+            image_layout.object_size,
+            f'{sizes.format_size(size)} in {image_layout} are {count:,} '
+            'objects',
+            f'up to {limits.max_objects:,} objects on this back end: use a '
+            f'larger {keys.OBJECT_SIZE}',
             origin,
         )
 

@@ -12,6 +12,7 @@
 
 """How an RBD image is to be made: choices become numbers, rules checked."""
 
+from collections.abc import Mapping
 import dataclasses
 
 from rbd_volume_options import features
@@ -23,7 +24,6 @@ from rbd_volume_options import precedence
 Origin = precedence.Origin
 
 #: A stripe count that an image has was allowed once; these are checked anew.
-_CONFIGURED = precedence.ASKED | {Origin.BACKEND}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,23 +42,34 @@ UNKNOWN = ImageState(layouts.ImageLayout(layouts.MAX_OBJECT_SIZE), frozenset())
 
 @dataclasses.dataclass(frozen=True)
 class ImagePlan:
-    """How an image is to be made; None: as the stock driver would."""
+    """How an image is to be made; None: as the stock driver would.
+
+    :ivar origins: where each part of the plan was given; None where a plan
+        repeats an image that exists
+    """
 
     layout: layouts.ImageLayout | None = None
     image_features: features.Features | None = None
     data_pool: str | None = None
+    origins: Mapping[precedence.Part, Origin] | None = dataclasses.field(
+        default=None, compare=False
+    )
 
 
 def level_of(origin: Origin, state: ImageState) -> precedence.Level:
-    """Return what an existing image says, as a level."""
+    """Return what an existing image says, as a level.
+
+    Without its data pool: that always comes from the volume type or the back
+    end of the volume that is made. An image never passes its own on.
+    """
     return precedence.Level(
         origin,
         options.VolumeOptions(
             object_size=state.layout.object_size,
             striping=state.layout.striping,
             image_features=state.image_features & features.CHOOSABLE,
-            data_pool=state.data_pool,
         ),
+        answers_striping=origin is Origin.CLUSTER or None,
     )
 
 
@@ -80,17 +91,17 @@ def plan_image(
     wanted = resolved.features_over(base.image_features)
     if asked_layout:
         check_layout(resolved, base.layout, limits)
-        limits_module.check_whole_stripes(
-            image_layout, size, limits, _origin_of(resolved.striping)
-        )
     if asked_features or asked_layout:
         limits_module.check_object_map(
             image_layout, size, wanted, _origin_of(asked_features)
         )
+    if asked_layout:
+        _check_size(resolved, base.layout, size, limits)
     return ImagePlan(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
+        resolved.origins,
     )
 
 
@@ -99,15 +110,43 @@ def check_layout(
     base: layouts.ImageLayout,
     limits: limits_module.Limits,
 ) -> None:
-    """Check a layout as far as no volume's size comes into it.
+    """Check a layout as far as it does not depend on a volume's size.
 
     :raises OptionError: for what no volume could have
     """
     striping = resolved.striping
     limits_module.check_unit(resolved.layout_over(base), _origin_of(striping))
-    if striping and striping.value and striping.origin in _CONFIGURED:
+    if striping and striping.value and striping.origin in precedence.GIVEN:
         limits_module.check_stripe_count(
             striping.value, limits, striping.origin
+        )
+
+
+def _check_size(
+    resolved: precedence.Resolved,
+    base: layouts.ImageLayout,
+    size: int,
+    limits: limits_module.Limits,
+) -> None:
+    """Check a layout against a volume's size.
+
+    Striping that nobody gave through our keys or options (that of ceph.conf
+    or of the image that is cloned) is not restricted.
+    """
+    image_layout = resolved.layout_over(base)
+    striping, asked = resolved.striping, resolved.layout_choice
+    object_size = resolved.object_size
+    if object_size and object_size.origin in precedence.ASKED:
+        limits_module.check_object_size(
+            object_size.value, limits, object_size.origin
+        )
+    if striping and striping.origin in precedence.GIVEN:
+        limits_module.check_whole_stripes(
+            image_layout, size, limits, striping.origin
+        )
+    if asked and asked.origin in precedence.ASKED:
+        limits_module.check_object_count(
+            image_layout, size, limits, asked.origin
         )
 
 

@@ -15,12 +15,14 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
+import enum
 from typing import Generic
 from typing import TypeVar
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options as options_module
 
@@ -29,15 +31,51 @@ T = TypeVar('T')
 T_co = TypeVar('T_co', covariant=True)
 
 #: Who speaks for a volume itself, as against what it is made from or on.
+_IMAGES = (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE)
+
+#: Where keys are written.
 ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})
+
+#: Where keys, or the options of cinder.conf that stand for them, are written.
+GIVEN = ASKED | {Origin.BACKEND}
+
+
+class Part(enum.Enum):
+    """A part of an image that is inherited, or not, as one."""
+
+    OBJECT_SIZE = 'object_size'
+    STRIPING = 'striping'
+    FEATURES = 'features'
+
+
+#: The keys that give a part.
+KEYS_OF_PART: dict[Part, frozenset[str]] = {
+    Part.OBJECT_SIZE: frozenset({keys.OBJECT_SIZE}),
+    Part.STRIPING: frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT}),
+    Part.FEATURES: frozenset({keys.OBJECT_MAP, keys.FEATURES}),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """What one place says, and which place it is."""
+    """What one place says, and which place it is.
+
+    :ivar answers_striping: whether no striping in its options means that
+        there is none, as in an RBD image; by default what the origin implies
+    """
 
     origin: Origin
     options: options_module.VolumeOptions
+    answers_striping: bool | None = None
+
+    @property
+    def has_striping(self) -> bool:
+        """Whether the level answers for striping, if only with "none"."""
+        if self.options.striping is not None:
+            return True
+        if self.answers_striping is None:
+            return self.origin in _IMAGES
+        return self.answers_striping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +110,26 @@ class Resolved:
     def features_choice(self) -> Choice[object] | None:
         """The choice that a complaint about features should name."""
         return self.object_map or self.image_features
+
+    @property
+    def origins(self) -> dict[Part, Origin]:
+        """Where each part comes from; the cluster where nobody gave it."""
+        found = {
+            Part.OBJECT_SIZE: self.object_size,
+            Part.STRIPING: self.striping,
+            Part.FEATURES: self.features_choice,
+        }
+        return {
+            part: choice.origin if choice else Origin.CLUSTER
+            for part, choice in found.items()
+        }
+
+    @property
+    def image_layout(self) -> layout.ImageLayout | None:
+        """The layout, where both of its parts are known."""
+        if self.object_size is None or self.striping is None:
+            return None
+        return self.layout_over(layout.ImageLayout(self.object_size.value))
 
     def layout_over(self, base: layout.ImageLayout) -> layout.ImageLayout:
         """Return the layout asked for, with what nobody said from a base."""
@@ -131,13 +189,11 @@ def _first_striping(
 ) -> Choice[layout.Striping | None] | None:
     """As :func:`_first`; an image without striping says so by its layout.
 
-    A level that is an image (a source volume, a Glance image) always speaks
-    of striping, even where it has none; what people write does only where
-    they wrote it.
+    A level that is an image (a source volume, a Glance image) always answers
+    for striping, even where it has none. What people write answers only
+    where they wrote it.
     """
     for level in levels:
-        if level.options.striping is not None:
+        if level.has_striping:
             return Choice(level.options.striping, level.origin)
-        if level.origin in (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE):
-            return Choice(None, level.origin)
     return None

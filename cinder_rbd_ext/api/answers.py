@@ -102,6 +102,8 @@ def of_type(
 def _of_backends(key: str, offer: offers.Offer) -> Answer:
     """Return the bounds that back ends and the type set: the narrowest."""
     bounds = [each.limits for each in offer.settings]
+    if key == keys.OBJECT_SIZE:
+        return {'minimum': max(each.min_object_size for each in bounds)}
     if key == keys.STRIPE_COUNT:
         return {'maximum': min(each.max_stripe_count for each in bounds)}
     if key == keys.CACHE_MODE:

@@ -26,6 +26,7 @@ from cinder_rbd_ext import changes
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
@@ -70,27 +71,35 @@ def check_syntax(
 
 
 def check_created(
-    offer: offers.Offer, given: Items, size: int, source: origins.Source
+    offer: offers.Offer,
+    given: Items,
+    size: int,
+    source: origins.Source,
+    settable: frozenset[str] = frozenset(keys.VOLUME_KEYS),
 ) -> None:
     """Check what is asked for a new volume.
 
     :param size: GiB
+    :param settable: the keys for which the caller has the policy
     :raises OptionError: for what can't be had on each back end that the
         volume may come to
     """
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
-    levels = [source.level] if source.level else []
     for asked, settings in offer.requests(given):
-        resolved = asked.resolve(*levels, backend_too=source.known)
-        base = plan.UNKNOWN
-        if source.known:
-            base = plan.ImageState(
-                layout.ImageLayout(
-                    settings.chunk_size, settings.ceph_striping
-                ),
-                settings.ceph_features or frozenset(),
+        bounds = inheritance.Bounds(
+            asked.tenant_options & settable, settings.limits, size * units.Gi
+        )
+        base = settings.stock_state() if source.known else plan.UNKNOWN
+        levels = []
+        if source.inherited:
+            levels = inheritance.levels(
+                source.inherited,
+                asked.resolve,
+                bounds,
+                settings.stock_state,
             )
-        plan.plan_image(resolved, base, size * units.Gi, settings.limits)
+        resolved = asked.resolve(*levels, backend_too=source.known)
+        plan.plan_image(resolved, base, bounds.size, settings.limits)
 
 
 def changed(before: Items, after: Items) -> frozenset[str]:

@@ -36,7 +36,7 @@ class OptionsController(wsgi.Controller):
         """Return the options of each type that the caller sees."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
-        settable = _settable(context)
+        settable = policies.settable(context)
         return answers.of_types(
             self._answer(each, settable) for each in _visible(context)
         )
@@ -51,7 +51,9 @@ class OptionsController(wsgi.Controller):
             for each in seen:
                 if each[key] == id:
                     return {
-                        'volume_type': self._answer(each, _settable(context))
+                        'volume_type': self._answer(
+                            each, policies.settable(context)
+                        )
                     }
         raise exception.VolumeTypeNotFound(volume_type_id=id)
 
@@ -73,15 +75,3 @@ def _visible(context: Any) -> list[Any]:
         context, filters=filters, list_result=True
     )
     return found
-
-
-def _settable(context: Any) -> frozenset[str]:
-    allowed = {
-        action: policies.allows(context, action)
-        for action in set(policies.POLICY_OF_KEY.values())
-    }
-    return frozenset(
-        key
-        for key, action in policies.POLICY_OF_KEY.items()
-        if allowed[action]
-    )

@@ -17,20 +17,18 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from cinder import context as cinder_context
 from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.backup import api as backup_api
-from cinder.db import api as db
 from cinder.image import glance
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext import sources
 from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,14 +38,14 @@ class Source:
     :ivar size: GiB, which the volume has if its request names none
     :ivar volume_type_id: of the volume if its request names none
     :ivar state: its RBD image; None where the API doesn't know
-    :ivar level: what that says; None where it says nothing
+    :ivar inherited: what that says; None where it says nothing
     :ivar known: False where an image decides that the API can't see
     """
 
     size: int | None = None
     volume_type_id: str | None = None
     state: plan.ImageState | None = None
-    level: precedence.Level | None = None
+    inherited: inheritance.Source | None = None
     known: bool = True
 
     @property
@@ -86,19 +84,16 @@ def of_volume(volume: Any) -> Source:
 
 
 def _source(volume: Any, size: int) -> Source:
-    state = recorded(volume.id)
-    level = None
+    recorded = record.of_volume(volume.id)
+    state = record.read(recorded)
+    inherited = None
     if state:
-        level = sources.level_of(volume, state, layout.MAX_OBJECT_SIZE)
+        inherited = sources.of_volume(
+            volume, state, recorded, layout.MAX_OBJECT_SIZE
+        )
     return Source(
-        size, volume.volume_type_id, state, level, known=state is not None
+        size, volume.volume_type_id, state, inherited, known=state is not None
     )
-
-
-def recorded(volume_id: str) -> plan.ImageState | None:
-    """Return what the driver recorded of a volume's image."""
-    admin = cinder_context.get_admin_context()
-    return record.read(db.volume_admin_metadata_get(admin, volume_id))
 
 
 def _from_volume(context: Any, ident: str) -> Source:

@@ -135,6 +135,17 @@ def allows(context: Any, action: str, target: Any = None) -> bool:
     return bool(context.authorize(action, target_obj=target, fatal=False))
 
 
+def settable(context: Any) -> frozenset[str]:
+    """Return the keys for which a caller has the policy."""
+    allowed = {
+        action: allows(context, action)
+        for action in set(POLICY_OF_KEY.values())
+    }
+    return frozenset(
+        key for key, action in POLICY_OF_KEY.items() if allowed[action]
+    )
+
+
 def check(context: Any, action: str, target: Any = None) -> None:
     """Check that a caller may do something.
 

@@ -74,7 +74,9 @@ class VolumesController(wsgi.Controller):
             return
         offer = self._offer(volume_type)
         with refusals.bad_request(source.hint):
-            checks.check_created(offer, given, size, source)
+            checks.check_created(
+                offer, given, size, source, policies.settable(context)
+            )
 
     def _offer(self, volume_type: Any) -> offers.Offer:
         specs = volume_type['extra_specs'] or {}

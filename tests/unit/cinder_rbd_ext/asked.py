@@ -76,6 +76,8 @@ def volume(
             'volume_type': type_,
             'size': 1,
             'multiattach': False,
+            'source_volid': None,
+            'snapshot_id': None,
             'project_id': 'project',
             'provider_location': None,
             'replication_driver_data': None,

@@ -107,6 +107,9 @@ class DriverTestCase(test.TestCase):
             'rados_connection_retries': 1,
             'num_shell_tries': 1,
             'rbd_tenant_options': ','.join(keys.VOLUME_KEYS),
+            # All that librbd can: what limits do is tested by itself.
+            'rbd_min_object_size': '4K',
+            'rbd_max_objects': 1 << 31,
             **options,
         }
         for name, value in given.items():

@@ -112,6 +112,8 @@ class ReadTest(base.TestCase):
                 rbd_tenant_options='rbd:stripe_unit,rbd:stripe_count',
                 rbd_max_stripe_count=16,
                 rbd_require_whole_stripes=False,
+                rbd_min_object_size='16K',
+                rbd_max_objects=1 << 20,
                 rbd_volume_data_pool='data',
                 rbd_store_chunk_size=8,
             )
@@ -132,6 +134,8 @@ class ReadTest(base.TestCase):
                 False,
                 (cache_modes.CacheMode.UNSAFE, cache_modes.CacheMode.NONE),
                 frozenset({'rbd:stripe_unit', 'rbd:stripe_count'}),
+                16 << 10,
+                1 << 20,
             ),
             read.limits,
         )
@@ -183,6 +187,8 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_tenant_options': [],
                 'rbd_max_stripe_count': 64,
                 'rbd_require_whole_stripes': True,
+                'rbd_min_object_size': 64 << 10,
+                'rbd_max_objects': 1 << 24,
                 'rbd_volume_object_size': 4 * _MIB,
                 'rbd_volume_stripe_unit': None,
                 'rbd_volume_stripe_count': None,
@@ -210,6 +216,8 @@ class CapabilitiesTest(base.TestCase):
                 rbd_tenant_options='rbd:stripe_unit,rbd:object_size',
                 rbd_max_stripe_count=16,
                 rbd_require_whole_stripes=False,
+                rbd_min_object_size='16K',
+                rbd_max_objects=1 << 20,
                 rbd_volume_data_pool='data',
             )
         )
@@ -220,6 +228,8 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_tenant_options': ['rbd:object_size', 'rbd:stripe_unit'],
                 'rbd_max_stripe_count': 16,
                 'rbd_require_whole_stripes': False,
+                'rbd_min_object_size': 16 << 10,
+                'rbd_max_objects': 1 << 20,
                 'rbd_volume_object_size': _MIB,
                 'rbd_volume_stripe_unit': 64 << 10,
                 'rbd_volume_stripe_count': 8,

@@ -51,6 +51,10 @@ class EveryWayTest(base.DriverTestCase):
                 keys.STRIPE_COUNT: '8',
                 keys.FEATURES: 'data-pool,exclusive-lock,layering,striping',
                 keys.DATA_POOL: 'data',
+                'rbd:origins': (
+                    'object_size=volume_metadata,striping=volume_metadata,'
+                    'features=volume_type'
+                ),
             },
             self.recorded(path.volume),
         )

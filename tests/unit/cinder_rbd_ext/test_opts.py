@@ -32,6 +32,8 @@ _NAMES = sorted(option.name for option in opts.BACKEND_OPTS)
 
 #: A wrong value of each option.
 _WRONG = {
+    'rbd_min_object_size': '3M',
+    'rbd_max_objects': '0',
     'rbd_volume_object_size': '3M',
     'rbd_volume_stripe_unit': '256',
     'rbd_volume_stripe_count': '0',
@@ -76,6 +78,8 @@ class OptionsTest(base.TestCase):
                 'rbd_tenant_options': '',
                 'rbd_max_stripe_count': 64,
                 'rbd_require_whole_stripes': True,
+                'rbd_min_object_size': '64K',
+                'rbd_max_objects': 1 << 24,
                 'rbd_volume_data_pool': None,
             },
             {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},

@@ -166,12 +166,13 @@ class ResolveTest(base.TestCase):
         self.request = _request(
             {'rbd:object_map': 'true'}, rbd_volume_object_size='8M'
         )
-        self.source = request.source_level(
+        self.source = plan.level_of(
+            Origin.SOURCE_VOLUME,
             plan.ImageState(
                 layout.ImageLayout(2 * _MIB, layout.Striping(_MIB, 2)),
                 frozenset({'layering', 'striping'}),
                 'data',
-            )
+            ),
         )
 
     def test_with_the_backend(self) -> None:
@@ -188,7 +189,7 @@ class ResolveTest(base.TestCase):
     def test_source_over_the_backend(self) -> None:
         resolved = self.request.resolve(self.source)
         self.assertEqual(
-            (2 * _MIB, layout.Striping(_MIB, 2), 'data', {'layering'}),
+            (2 * _MIB, layout.Striping(_MIB, 2), None, {'layering'}),
             (
                 getattr(resolved.object_size, 'value', None),
                 getattr(resolved.striping, 'value', None),
@@ -199,7 +200,7 @@ class ResolveTest(base.TestCase):
 
 
 @ddt.ddt
-class GlanceLevelTest(base.TestCase):
+class GlanceSourceTest(base.TestCase):
     @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
     @ddt.unpack
     def test_plain(self, image: int, chunk: int, made: int) -> None:
@@ -212,7 +213,7 @@ class GlanceLevelTest(base.TestCase):
                 Origin.GLANCE_IMAGE,
                 options.VolumeOptions(object_size=made * _MIB),
             ),
-            request.glance_level(state, chunk * _MIB),
+            request.glance_source(state, chunk * _MIB).level,
         )
 
     def test_striped(self) -> None:
@@ -223,5 +224,5 @@ class GlanceLevelTest(base.TestCase):
         )
         self.assertEqual(
             options.VolumeOptions(object_size=_MIB, striping=striping),
-            request.glance_level(state, 4 * _MIB).options,
+            request.glance_source(state, 4 * _MIB).level.options,
         )

@@ -20,15 +20,19 @@ from cinder.volume import volume_types
 import ddt
 from oslo_config import cfg
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import asked
 
 Origin = errors.Origin
+Part = precedence.Part
 _MIB = 1 << 20
 _LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
 _STATE = plan.ImageState(
@@ -50,17 +54,19 @@ class SourcesTestCase(base.TestCase):
         self, state: plan.ImageState = _STATE, **fields: Any
     ) -> set[str]:
         """Return the features that a source passes on."""
-        level = sources.level_of(asked.volume(**fields), state, 4 * _MIB)
+        source = sources.of_volume(asked.volume(**fields), state, {}, 4 * _MIB)
+        level = source.level
         return set(level.options.image_features or ())
 
 
 class LevelOfVolumeTest(SourcesTestCase):
-    def test_layout_features_and_pool(self) -> None:
-        level = sources.level_of(asked.volume(), _STATE, 4 * _MIB)
+    def test_layout_and_features(self) -> None:
+        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        level = source.level
         self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
         self.assertEqual(_MIB, level.options.object_size)
         self.assertEqual(_LAYOUT.striping, level.options.striping)
-        self.assertEqual('data', level.options.data_pool)
+        self.assertIsNone(level.options.data_pool)
         self.assertEqual(
             {'layering', 'deep-flatten'},
             set(level.options.image_features or ()),
@@ -128,14 +134,14 @@ class CachedImageTest(SourcesTestCase):
 
     def test_stands_for_an_image_without_a_layout(self) -> None:
         self.internal_tenant('internal')
-        level = sources.level_of(
-            asked.volume(project_id='internal'), _STATE, 8 * _MIB
+        source = sources.of_volume(
+            asked.volume(project_id='internal'), _STATE, {}, 8 * _MIB
         )
         self.assertEqual(
-            request.glance_level(
+            request.glance_source(
                 plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1
             ),
-            level,
+            source,
         )
 
 
@@ -169,25 +175,28 @@ class MovedTest(test.TestCase):
         self.assertFalse(self._moved(status))
 
 
-class PlanMadeTest(base.TestCase):
+class MadeTest(base.TestCase):
     def _plan(
         self,
         metadata: dict[str, str],
-        *levels: Any,
+        source: inheritance.Source | None = None,
         parent: plan.ImageState | None = None,
         size: int = 1,
         **options: Any,
     ) -> plan.ImagePlan:
         settings = asked.settings(**options)
         volume = asked.volume(metadata, size=size)
-        return sources.plan_made(
-            request.of_volume(volume, None, settings),
-            list(levels),
-            volume,
-            settings,
-            _STOCK,
-            parent,
+        request_of = request.of_volume(volume, None, settings)
+        planner = sources.Made(
+            request_of,
+            source,
+            inheritance.Bounds(
+                request_of.tenant_options, settings.limits, size << 30
+            ),
+            settings.chunk_size,
+            lambda: _STOCK,
         )
+        return planner(_STOCK, parent)
 
     def test_nothing_asked(self) -> None:
         self.assertEqual(plan.ImagePlan(), self._plan({}))
@@ -214,14 +223,69 @@ class PlanMadeTest(base.TestCase):
 
     def test_source_over_its_own_parent(self) -> None:
         """The levels say what it is made from; the parent is one of it."""
-        level = request.source_level(_STATE)
-        made = self._plan({}, level, parent=_STOCK)
+        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
-            plan.ImagePlan(
-                _LAYOUT, frozenset({'layering', 'deep-flatten'}), 'data'
-            ),
+            plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
             made,
         )
+
+    def test_origins_of_what_is_inherited_are_those_of_the_source(
+        self,
+    ) -> None:
+        recorded = {
+            'rbd:origins': 'object_size=backend,striping=volume_type,'
+            'features=volume_metadata'
+        }
+        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        made = self._plan({'rbd:object_size': '2M'}, source, parent=_STATE)
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                Part.STRIPING: Origin.VOLUME_TYPE,
+                Part.FEATURES: Origin.VOLUME_METADATA,
+            },
+            made.origins,
+        )
+
+    def test_what_may_not_be_inherited(self) -> None:
+        recorded = {'rbd:origins': 'object_size=volume_type'}
+        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        made = self._plan({}, source, parent=_STATE, rbd_tenant_options='')
+        self.assertEqual(
+            plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made
+        )
+
+
+@ddt.ddt
+class OriginsTest(base.TestCase):
+    """Of volumes of the first release, which recorded no origins."""
+
+    _RECORDED = record.as_metadata(_STATE)
+
+    def _origins(self, recorded: dict[str, str], **fields: Any) -> Any:
+        return sources.origins_of(asked.volume(**fields), recorded)
+
+    def test_no_record(self) -> None:
+        self.assertEqual({}, self._origins({}))
+
+    def test_keys(self) -> None:
+        found = self._origins(
+            self._RECORDED, metadata={'rbd:stripe_unit': '64K'}
+        )
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: Origin.CLUSTER,
+                Part.STRIPING: Origin.VOLUME_METADATA,
+                Part.FEATURES: Origin.CLUSTER,
+            },
+            found,
+        )
+
+    @ddt.data('source_volid', 'snapshot_id')
+    def test_clones_count_as_requested(self, field: str) -> None:
+        found = self._origins(self._RECORDED, **{field: 'an id'})
+        self.assertEqual(dict.fromkeys(Part, Origin.VOLUME_METADATA), found)
 
 
 class PlanRemadeTest(base.TestCase):

@@ -78,7 +78,6 @@ class LevelOfTestCase(refusals.RefusalTestCase):
                 striping=Striping(64 * KIB, 16),
                 # Those that follow from the layout or the pool aren't asked.
                 image_features=_DEFAULT,
-                data_pool='ec-data',
             ),
             plan.level_of(Origin.SOURCE_VOLUME, state),
         )
@@ -108,7 +107,8 @@ class LevelOfTestCase(refusals.RefusalTestCase):
     ) -> None:
         state = plan.ImageState(image_layout, image_features, data_pool)
         self.assertEqual(
-            plan.ImagePlan(image_layout, image_features, data_pool),
+            # But for the data pool, which comes from type or back end.
+            plan.ImagePlan(image_layout, image_features),
             _plan(
                 plan.level_of(Origin.SOURCE_VOLUME, state),
                 base=_STRIPED,
@@ -292,12 +292,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
             _plan(level, how=allowed).layout,
         )
 
-    def test_default_stripes_that_are_not_whole(self) -> None:
+    def test_default_stripes_need_not_be_whole(self) -> None:
         base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)
-        self.assertRefused(
-            lambda: _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base),
-            'rbd:stripe_count',
-            3,
-            '1 GiB is no multiple of 512 B x 3',
-            origin=Origin.CLUSTER,
-        )
+        made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base)
+        self.assertEqual(ImageLayout(8 * MIB, Striping(512, 3)), made.layout)

@@ -43,7 +43,10 @@ def _plan(
     *levels: precedence.Level, base: plan.ImageState = _STOCK
 ) -> plan.ImagePlan:
     return plan.plan_image(
-        precedence.resolve(levels), base, 2 * TIB, limits.Limits()
+        precedence.resolve(levels),
+        base,
+        2 * TIB,
+        limits.Limits(min_object_size=4 * KIB, max_objects=1 << 40),
     )
 
 

@@ -54,6 +54,8 @@ def settings(
 ) -> backend.BackendSettings:
     """Return the settings of a back end that lets tenants set all keys."""
     bounds.setdefault('tenant_options', ALL_KEYS)
+    bounds.setdefault('min_object_size', 4096)
+    bounds.setdefault('max_objects', 1 << 31)
     return backend.BackendSettings(
         chosen or options.VolumeOptions(), limits.Limits(**bounds), 4 * MIB
     )

@@ -1,0 +1,217 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from rbd_volume_options import errors
+from rbd_volume_options import inheritance
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from tests.unit import base
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+Origin = errors.Origin
+Part = precedence.Part
+
+_STRIPED = layout.ImageLayout(MIB, layout.Striping(64 * KIB, 8))
+_PLAIN = layout.ImageLayout(4 * MIB)
+_LEAST = frozenset({'layering'})
+_MAP = _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'}
+_STOCK = plan.ImageState(_PLAIN, _MAP)
+_ALL_KEYS = frozenset(keys.VOLUME_KEYS)
+
+
+def _source(
+    origin: Origin,
+    image_layout: layout.ImageLayout = _STRIPED,
+    image_features: frozenset[str] = _MAP,
+) -> inheritance.Source:
+    """Return a source all of whose parts were given in one place."""
+    state = plan.ImageState(image_layout, image_features, 'fast')
+    return inheritance.Source(
+        plan.level_of(Origin.SOURCE_VOLUME, state),
+        dict.fromkeys(Part, origin),
+    )
+
+
+def _made(
+    source: inheritance.Source,
+    *levels: precedence.Level,
+    settable: frozenset[str] = frozenset(),
+    size: int = GIB,
+    **bounds: Any,
+) -> precedence.Resolved:
+    def given(*more: precedence.Level) -> precedence.Resolved:
+        return precedence.resolve([*levels, *more])
+
+    held = inheritance.Bounds(settable, limits.Limits(**bounds), size)
+    return given(*inheritance.levels(source, given, held, lambda: _STOCK))
+
+
+@ddt.ddt
+class LayoutTest(base.TestCase):
+    """A layout is inherited where it could have been requested."""
+
+    def _layout(self, *args: Any, **kwargs: Any) -> layout.ImageLayout:
+        return _made(*args, **kwargs).layout_over(_PLAIN)
+
+    def test_requested_and_allowed(self) -> None:
+        source = _source(Origin.VOLUME_METADATA)
+        self.assertEqual(_STRIPED, self._layout(source, settable=_ALL_KEYS))
+
+    @ddt.data(Origin.VOLUME_METADATA, Origin.VOLUME_TYPE)
+    def test_requested_and_not_allowed(self, origin: Origin) -> None:
+        self.assertEqual(_PLAIN, self._layout(_source(origin)))
+
+    @ddt.data(Origin.CLUSTER, Origin.BACKEND, Origin.GLANCE_IMAGE)
+    def test_not_requested(self, origin: Origin) -> None:
+        """Nobody chose it, so that nobody needs to be allowed to."""
+        self.assertEqual(_STRIPED, self._layout(_source(origin)))
+
+    def test_half_of_it_allowed(self) -> None:
+        """A layout is one thing: unit and object size belong together."""
+        settable = frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT})
+        source = _source(Origin.VOLUME_METADATA)
+        self.assertEqual(_PLAIN, self._layout(source, settable=settable))
+
+    def test_what_the_type_gives_is_not_inherited(self) -> None:
+        of_type = precedence.Level(
+            Origin.VOLUME_TYPE, options.VolumeOptions(object_size=MIB)
+        )
+        settable = frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT})
+        source = _source(Origin.VOLUME_METADATA)
+        self.assertEqual(
+            _STRIPED, self._layout(source, of_type, settable=settable)
+        )
+        self.assertEqual(
+            layout.ImageLayout(MIB), self._layout(source, of_type)
+        )
+
+    def test_what_a_new_volume_would_have_anyway(self) -> None:
+        of_backend = precedence.Level(
+            Origin.BACKEND,
+            options.VolumeOptions(
+                object_size=MIB, striping=layout.Striping(64 * KIB, 8)
+            ),
+        )
+        made = _made(_source(Origin.VOLUME_TYPE), of_backend)
+        self.assertEqual(_STRIPED, made.image_layout)
+
+    @ddt.named_data(
+        ['stripe_count', {'max_stripe_count': 4}],
+        ['object_size', {'min_object_size': 4 * MIB}],
+        ['objects', {'max_objects': 1000}],
+        ['size', {'size': GIB + MIB // 4}],
+    )
+    def test_over_a_limit(self, bounds: dict[str, int]) -> None:
+        for origin in (Origin.VOLUME_METADATA, Origin.GLANCE_IMAGE):
+            made = self._layout(_source(origin), settable=_ALL_KEYS, **bounds)
+            self.assertEqual(_PLAIN, made)
+        made = self._layout(_source(Origin.CLUSTER), **bounds)
+        self.assertEqual(_STRIPED, made)
+
+    def test_no_striping_is_inherited_too(self) -> None:
+        of_backend = precedence.Level(
+            Origin.BACKEND,
+            options.VolumeOptions(striping=layout.Striping(64 * KIB, 4)),
+        )
+        source = _source(Origin.VOLUME_METADATA, layout.ImageLayout(8 * MIB))
+        self.assertEqual(
+            layout.ImageLayout(8 * MIB),
+            self._layout(source, of_backend, settable=_ALL_KEYS),
+        )
+        self.assertEqual(
+            layout.ImageLayout(4 * MIB, layout.Striping(64 * KIB, 4)),
+            self._layout(source, of_backend),
+        )
+
+
+@ddt.ddt
+class FeaturesTest(base.TestCase):
+    def _features(self, *args: Any, **kwargs: Any) -> set[str]:
+        return set(_made(*args, **kwargs).features_over(_STOCK.image_features))
+
+    @ddt.named_data(
+        ['requested', Origin.VOLUME_METADATA, [], _MAP],
+        ['of_a_type', Origin.VOLUME_TYPE, [], _MAP],
+        ['not_requested', Origin.CLUSTER, [], _LEAST | {'exclusive-lock'}],
+        [
+            'allowed',
+            Origin.VOLUME_METADATA,
+            [keys.FEATURES],
+            _LEAST | {'exclusive-lock'},
+        ],
+        [
+            'allowed_by_the_object_map',
+            Origin.VOLUME_METADATA,
+            [keys.OBJECT_MAP],
+            _LEAST | {'exclusive-lock'},
+        ],
+    )
+    def test_inherited(
+        self, origin: Origin, settable: list[str], made: frozenset[str]
+    ) -> None:
+        source = _source(origin, image_features=_LEAST | {'exclusive-lock'})
+        self.assertEqual(
+            made, self._features(source, settable=frozenset(settable))
+        )
+
+    def test_more_than_the_object_map(self) -> None:
+        source = _source(
+            Origin.VOLUME_METADATA, image_features=_MAP | {'journaling'}
+        )
+        self.assertEqual(
+            _MAP,
+            self._features(source, settable=frozenset({keys.OBJECT_MAP})),
+        )
+
+
+class DataPoolTest(base.TestCase):
+    def test_never(self) -> None:
+        made = _made(_source(Origin.CLUSTER), settable=_ALL_KEYS)
+        self.assertIsNone(made.data_pool)
+
+
+class OriginsTest(base.TestCase):
+    def test_those_of_the_source(self) -> None:
+        """However many clones are between."""
+        source = inheritance.Source(
+            plan.level_of(Origin.SOURCE_VOLUME, _STOCK),
+            {Part.STRIPING: Origin.VOLUME_TYPE},
+        )
+        how = plan.ImagePlan(
+            origins={
+                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                Part.STRIPING: Origin.SOURCE_VOLUME,
+                Part.FEATURES: Origin.SOURCE_VOLUME,
+            }
+        )
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                Part.STRIPING: Origin.VOLUME_TYPE,
+                Part.FEATURES: Origin.CLUSTER,
+            },
+            inheritance.origins(how, source),
+        )
+
+    def test_nothing_new(self) -> None:
+        self.assertIsNone(inheritance.origins(plan.ImagePlan(), None))
