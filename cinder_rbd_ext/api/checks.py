@@ -16,6 +16,7 @@ No HTTP and no database here: the controllers look things up and turn an
 ``OptionError`` into an answer.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,8 @@ _FIXED_ALLOWED = 'no change, but of ' + ', '.join(
 def ours(items: Any) -> dict[str, str] | None:
     """Return the ``rbd:`` items of a part of a request; none for none.
 
+    However their keys are spelled: databases compare them without case.
+
     :param items: not checked yet
     :returns: None for what Cinder's own schema is going to refuse
     """
@@ -52,7 +55,7 @@ def ours(items: Any) -> dict[str, str] | None:
     found = {
         key: value
         for key, value in items.items()
-        if isinstance(key, str) and key.startswith(keys.PREFIX)
+        if isinstance(key, str) and keys.is_ours(key)
     }
     if not all(isinstance(value, str) for value in found.values()):
         return None
@@ -66,7 +69,32 @@ def check_syntax(
 
     :raises OptionError: for what no volume of any type could have
     """
+    try:
+        options.check_keys(given, scope)
+    except errors.OptionError as error:
+        raise error.at(origin) from None
     options.parse(given, scope, origin)
+
+
+def check_removable(
+    name: str,
+    there: Collection[str],
+    scope: keys.Scope,
+    origin: errors.Origin,
+) -> None:
+    """Check that the removal of a key removes nothing but this key.
+
+    The database would delete each key that it takes for the same. A
+    misspelled key from a time without this check may go where it stands
+    alone.
+
+    :param name: a key of ours
+    :param there: the keys of ours that are there
+    :raises OptionError: for another spelling of a key
+    """
+    twins = [each for each in there if keys.normal(each) == keys.normal(name)]
+    if keys.is_misspelled(name) and twins != [name]:
+        raise options.unknown_key(name, '', scope).at(origin)
 
 
 def check_created(
@@ -131,7 +159,7 @@ def check_attached(offer: offers.Offer, after: Items) -> None:
 
     :raises OptionError: for what it would be refused for
     """
-    given = attachment.relevant(after)
+    given = attachment.relevant(options.ours(after))
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
     relevant = offers.Offer(attachment.relevant(offer.specs), offer.settings)
     for asked, _ in relevant.requests(given):
