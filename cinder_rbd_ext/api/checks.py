@@ -18,6 +18,7 @@ No HTTP and no database here: the controllers look things up and turn an
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from oslo_utils import units
@@ -34,6 +35,7 @@ from rbd_volume_options import plan
 
 Items = Mapping[str, str]
 
+_STRIPING = (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 _FIXED = 'settled when the volume was created'
 _FIXED_ALLOWED = 'no change, but of ' + ', '.join(
     name for name in keys.VOLUME_KEYS if not keys.KEYS[name].fixed
@@ -119,6 +121,45 @@ def check_created(
                 settings.ceph_features or frozenset(),
             )
         plan.plan_image(resolved, base, size * units.Gi, settings.limits)
+
+
+def check_type(offer: offers.Offer, size: int, source: origins.Source) -> None:
+    """Check that a volume without keys of its own can be had.
+
+    :param size: GiB
+    :raises OptionError: where no back end of the type can make it, by what
+        the type or the back end itself says
+    """
+    found = []
+    for each in offer.settings:
+        alone = dataclasses.replace(offer, settings=(each,))
+        try:
+            check_created(alone, {}, size, source)
+        except errors.OptionError as error:
+            found.append(error)
+    if found and len(found) == len(offer.settings):
+        raise found[0]
+
+
+def whole_number(given: Any) -> int | None:
+    """Return a size in GiB as Cinder reads it; None for what it refuses."""
+    try:
+        size = int(given)
+    except (TypeError, ValueError):
+        return None
+    return size if size > 0 else None
+
+
+def layout_was_requested(volume: Any, admin_metadata: Items) -> bool:
+    """Return whether somebody chose a volume's striping by a key of ours.
+
+    What Ceph's configuration or a managed image gave it is not restricted.
+
+    :param admin_metadata: the volume's, with what the driver recorded
+    """
+    specs = volume.volume_type.extra_specs if volume.volume_type else None
+    asked = {*volume.metadata, *(specs or {})}
+    return not asked.isdisjoint(_STRIPING)
 
 
 def changed(before: Items, after: Items) -> frozenset[str]:

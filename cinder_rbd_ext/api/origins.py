@@ -95,10 +95,15 @@ def _source(volume: Any, size: int) -> Source:
     )
 
 
+def admin_metadata(volume_id: str) -> dict[str, str]:
+    """Return a volume's admin metadata, where the driver's record is."""
+    admin = cinder_context.get_admin_context()
+    return dict(db.volume_admin_metadata_get(admin, volume_id))
+
+
 def recorded(volume_id: str) -> plan.ImageState | None:
     """Return what the driver recorded of a volume's image."""
-    admin = cinder_context.get_admin_context()
-    return record.read(db.volume_admin_metadata_get(admin, volume_id))
+    return record.read(admin_metadata(volume_id))
 
 
 def _from_volume(context: Any, ident: str) -> Source:

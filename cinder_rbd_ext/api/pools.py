@@ -160,6 +160,18 @@ class ReportedPools:
         """
         return tuple(pool for pool in self.all() if pool.name == host)
 
+    def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
+        """Return the pools that a request names by host or cluster.
+
+        :param host: ``host@backend#pool`` or ``host@backend``
+        :param cluster: the same of a cluster
+        """
+        return tuple(
+            pool
+            for pool in self.all()
+            if {pool.name, pool.backend} & {str(host), str(cluster)}
+        )
+
 
 def _good_for(found: tuple[Pool, ...] | None) -> float:
     """Return the seconds for which an answer is good."""
