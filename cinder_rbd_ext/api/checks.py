@@ -27,6 +27,7 @@ from cinder_rbd_ext import attachment
 from cinder_rbd_ext import changes
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
+from cinder_rbd_ext.api import provisioning
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -249,8 +250,13 @@ def check_specs(offer: offers.Offer, origin: errors.Origin) -> None:
         return
     offer.check_offered(given, origin)
     for asked, settings in offer.requests({}):
-        plan.check_layout(
-            asked.resolve(),
-            layout.ImageLayout(settings.chunk_size),
+        resolved = asked.resolve()
+        base = layout.ImageLayout(settings.chunk_size)
+        plan.check_layout(resolved, base, settings.limits)
+        provisioning.check(
+            offer.specs,
+            resolved.layout_over(base),
+            resolved.features_over(settings.ceph_features or frozenset()),
             settings.limits,
+            origin,
         )

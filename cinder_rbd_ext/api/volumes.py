@@ -95,19 +95,19 @@ class VolumesController(wsgi.Controller):
         """
         if not context.authorize(_policy(volume), fatal=False):
             return
+        wanted = volume.get('volume_type')
         try:
-            named = _type_of(
-                context, volume.get('volume_type'), origins.Source()
-            )
-            if volume.get('volume_type') and not self._restricts(named):
+            if wanted and not self._restricts(
+                _type_of(context, wanted, origins.Source())
+            ):
                 return
             source = origins.of_request(context, volume)
             if source is None:
                 return
-            size = _size(volume, source)
-            volume_type = _type_of(context, volume.get('volume_type'), source)
+            volume_type = _type_of(context, wanted, source)
         except exception.NotFound:
             return
+        size = _size(volume, source)
         if size is None or not self._restricts(volume_type):
             return
         specs = volume_type['extra_specs'] or {}
