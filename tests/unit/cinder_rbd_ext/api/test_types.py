@@ -115,7 +115,7 @@ class SpecsTest(base.ApiTestCase):
             self.refused(
                 400, 'given without', 'DELETE', f'{path}/{key}', app=self.admin
             )
-        for key in ('RBD:stripe_unit', 'rbd:str%C3%ADpe_unit'):
+        for key in ('RBD:stripe_unit', 'rbd:str%EDpe_unit'):
             self.refused(
                 400,
                 'the exact spelling is rbd:stripe_unit',
@@ -123,7 +123,7 @@ class SpecsTest(base.ApiTestCase):
                 f'{path}/{key}',
                 app=self.admin,
             )
-            one = {parse.unquote(key): '4K'}
+            one = {parse.unquote(key, 'latin-1'): '4K'}
             self.refused(
                 400, 'exact', 'PUT', f'{path}/{key}', one, app=self.admin
             )

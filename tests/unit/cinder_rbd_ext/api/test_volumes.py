@@ -214,7 +214,11 @@ class CreateTest(base.ApiTestCase):
         self.refused(
             400, words, 'POST', _VOLUMES, self.create(volume_type=None)
         )
-        # Another back end of the type can make it.
+
+    def test_another_back_end_of_the_type_can_make_it(self) -> None:
+        striped = base.settings(
+            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+        )
         plain = base.pool('other', base.settings())
         self.get_pools.return_value = [base.pool('rbd', striped), plain]
         self.ok('POST', _VOLUMES, self.create(volume_type='both'))
