@@ -39,7 +39,9 @@ class Growth:
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
-    def check(self, req: Any, volume_id: str, asked: Mapping[str, Any]) -> None:
+    def check(
+        self, req: Any, volume_id: str, asked: Mapping[str, Any]
+    ) -> None:
         """Check a request for ``os-extend``.
 
         :raises HTTPBadRequest: for a size that layout or object map forbid

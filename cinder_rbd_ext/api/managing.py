@@ -64,9 +64,7 @@ class ManageController(wsgi.Controller):
         specs = _specs(context, volume.get('volume_type'))
         if specs is None or not (given or options.ours(specs)):
             return
-        found = self._reported.named(
-            volume.get('host'), volume.get('cluster')
-        )
+        found = self._reported.named(volume.get('host'), volume.get('cluster'))
         if not found:
             # Cinder refuses a host that isn't there.
             return

@@ -248,9 +248,7 @@ ROUTES: tuple[Route, ...] = (
         'Each volume against its type, as the request names no keys.',
     ),
     Route('POST /groups/action create-from-src', _CREATION, 'The same.'),
-    Route(
-        'POST /consistencygroups/create_from_src', _CREATION, 'The same.'
-    ),
+    Route('POST /consistencygroups/create_from_src', _CREATION, 'The same.'),
     Route('POST /groups/{id}/action delete', None, _REMOVES),
     Route('POST /groups/action delete', None, _REMOVES),
     Route('DELETE /groups/{id}', None, _REMOVES),

@@ -38,5 +38,7 @@ class ImageMetadataTest(base.ApiTestCase):
     def test_malformed(self) -> None:
         path = f'/volumes/{self.volume().id}/action'
         for asked in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
-            response = self.call('POST', path, {'os-set_image_metadata': asked})
+            response = self.call(
+                'POST', path, {'os-set_image_metadata': asked}
+            )
             self.assertEqual(400, response.status_int, response.text)

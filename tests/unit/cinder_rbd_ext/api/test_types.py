@@ -115,15 +115,19 @@ class SpecsTest(base.ApiTestCase):
             self.refused(
                 400, 'given without', 'DELETE', f'{path}/{key}', app=self.admin
             )
-        for key in ('RBD:stripe_unit', 'rbd:str%EDpe_unit'):
+        # WSGI reads the bytes of a path as ISO 8859-1.
+        for key, exact in (
+            ('RBD:stripe_unit', 'rbd:stripe_unit'),
+            ('rbd:d%C3%80ta_pool', 'rbd:data_pool'),
+        ):
             self.refused(
                 400,
-                'the exact spelling is rbd:stripe_unit',
+                f'the exact spelling is {exact}',
                 'DELETE',
                 f'{path}/{key}',
                 app=self.admin,
             )
-            one = {parse.unquote(key, 'latin-1'): '4K'}
+            one = {parse.unquote(key): '4K'}
             self.refused(
                 400, 'exact', 'PUT', f'{path}/{key}', one, app=self.admin
             )
