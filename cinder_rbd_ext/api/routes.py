@@ -12,15 +12,17 @@
 
 """Which check of ours applies to which route of Cinder's API.
 
-Each request that may change something is in one of two lists: those that can
-touch a volume, its metadata, its type or its attachment, with the check or
-the reason for none; and those that can't. A test holds both against Cinder's
-router, so that a route of a later release is looked at before it is used.
+Each request that may change something is in one of two lists: here are those
+that can touch a volume, its metadata, its type or its attachment, with the
+check or the reason for none; the others are in ``other_routes``. A test
+compares both with Cinder's router and fails on a route of a later release.
 Requests with GET change nothing and are left out.
 """
 
 from collections.abc import Iterator
 import dataclasses
+
+from cinder_rbd_ext.api import other_routes
 
 _API = 'cinder_rbd_ext.api.'
 _VOLUMES = f'{_API}volumes'
@@ -269,80 +271,6 @@ ROUTES: tuple[Route, ...] = (
     Route('DELETE /os-volume-transfer/{id}', None, _STATE),
 )
 
-#: Requests that can't touch any of that, each with why.
-OTHERS: dict[str, tuple[str, ...]] = {
-    'Snapshots: data and status, no metadata': (
-        'PUT /snapshots/{id}',
-        'DELETE /snapshots/{id}',
-        'DELETE /snapshots/{snapshot_id}/metadata/{id}',
-        'POST /snapshots/{id}/action os-force_delete',
-        'POST /snapshots/{id}/action os-reset_status',
-        'POST /snapshots/{id}/action os-unmanage',
-        'POST /snapshots/{id}/action os-update_snapshot_status',
-    ),
-    'Backups themselves': (
-        'PUT /backups/{id}',
-        'DELETE /backups/{id}',
-        'POST /backups/{id}/action os-force_delete',
-        'POST /backups/{id}/action os-reset_status',
-    ),
-    'Groups without volumes, and their snapshots, which have no metadata': (
-        'POST /groups',
-        'POST /groups/{id}/action disable_replication',
-        'POST /groups/{id}/action enable_replication',
-        'POST /groups/{id}/action failover_replication',
-        'POST /groups/{id}/action list_replication_targets',
-        'POST /groups/{id}/action reset_status',
-        'POST /groups/action disable_replication',
-        'POST /groups/action enable_replication',
-        'POST /groups/action failover_replication',
-        'POST /groups/action list_replication_targets',
-        'POST /groups/action reset_status',
-        'POST /group_snapshots',
-        'DELETE /group_snapshots/{id}',
-        'POST /group_snapshots/{id}/action reset_status',
-        'POST /consistencygroups',
-        'POST /cgsnapshots',
-        'DELETE /cgsnapshots/{id}',
-        'POST /group_types',
-        'PUT /group_types/{id}',
-        'DELETE /group_types/{id}',
-        'POST /group_types/{group_type_id}/group_specs',
-        'PUT /group_types/{group_type_id}/group_specs/{id}',
-        'DELETE /group_types/{group_type_id}/group_specs/{id}',
-    ),
-    'Names of methods that Cinder lists among the actions of types': (
-        'POST /types/{id}/action update',
-        'POST /types/{id}/action delete',
-    ),
-    'QoS, quotas and messages': (
-        'POST /qos-specs',
-        'PUT /qos-specs/{id}',
-        'PUT /qos-specs/{id}/delete_keys',
-        'DELETE /qos-specs/{id}',
-        'PUT /os-quota-sets/{id}',
-        'DELETE /os-quota-sets/{id}',
-        'PUT /os-quota-class-sets/{id}',
-        'DELETE /messages/{id}',
-    ),
-    'Services': (
-        'POST /workers/cleanup',
-        'PUT /clusters/disable',
-        'PUT /clusters/enable',
-        'PUT /os-hosts',
-        'PUT /os-hosts/{id}',
-        'PUT /os-services/disable',
-        'PUT /os-services/disable-log-reason',
-        'PUT /os-services/enable',
-        'PUT /os-services/failover_host',
-        'PUT /os-services/freeze',
-        'PUT /os-services/get-log',
-        'PUT /os-services/set-log',
-        'PUT /os-services/thaw',
-    ),
-}
-
-
 #: Stands in the page of the contributor guide for what :func:`table` returns.
 PLACE = '.. The tables of cinder_rbd_ext.api.routes stand here.'
 
@@ -363,7 +291,7 @@ def _lines() -> Iterator[str]:
     yield 'These requests cannot touch any of that:'
     yield ''
     yield from _head('Requests', 'Why')
-    for why, requests in OTHERS.items():
+    for why, requests in other_routes.OTHERS.items():
         yield f'   * - | ``{requests[0]}``'
         yield from (f'       | ``{each}``' for each in requests[1:])
         yield f'     - {why}.'

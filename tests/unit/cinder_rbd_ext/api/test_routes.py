@@ -19,6 +19,7 @@ from typing import Any
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.api import attributes
+from cinder_rbd_ext.api import other_routes
 from cinder_rbd_ext.api import routes
 from testrun import tree
 from tests.unit.cinder_rbd_ext.api import base
@@ -79,7 +80,9 @@ class RoutesTest(base.ApiTestCase):
         }
         self.table = {route.request: route for route in routes.ROUTES}
         self.others = {
-            each for requests in routes.OTHERS.values() for each in requests
+            each
+            for requests in other_routes.OTHERS.values()
+            for each in requests
         }
 
     def test_each_request_is_in_one_list(self) -> None:
