@@ -14,6 +14,7 @@
 
 import dataclasses
 import enum
+import unicodedata
 
 #: Every key of ours begins with this; anything else is somebody else's.
 PREFIX = 'rbd:'
@@ -72,6 +73,50 @@ KEYS: dict[str, Key] = {
 VOLUME_KEYS: tuple[str, ...] = tuple(
     key.name for key in KEYS.values() if Scope.VOLUME in key.scopes
 )
+
+
+# Letters without a decomposition that a collation takes for a plain one:
+# utf8mb3_general_ci sharp s and dotless i, UCA collations d, b, o and l with a
+# stroke. Python's case folding would make two letters of a sharp s.
+_LIKE_PLAIN = {
+    ord(letter): plain
+    for letters, plain in (
+        ('\u00df\u1e9e', 's'),
+        ('\u0131', 'i'),
+        ('\u0110\u0111', 'd'),
+        ('\u0180\u0243', 'b'),
+        ('\u00d8\u00f8', 'o'),
+        ('\u0141\u0142', 'l'),
+    )
+    for letter in letters
+}
+
+
+def normal(name: str) -> str:
+    """Return a name as databases compare it: without case and accents.
+
+    MariaDB and MySQL find the row of a key by a collation that ignores case,
+    accents and spaces at the end; newer ones also characters that are not
+    printed. After NFKC, case folding and stripping, two names that any of
+    them takes for the same are the same here.
+    """
+    composed = unicodedata.normalize('NFKC', name).translate(_LIKE_PLAIN)
+    folded = unicodedata.normalize('NFKD', composed.casefold())
+    printed = (c for c in folded if unicodedata.category(c)[0] not in 'CM')
+    return ''.join(printed).strip()
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a name is a key of ours, however it is spelled."""
+    return normal(name).startswith(PREFIX)
+
+
+def is_misspelled(name: str) -> bool:
+    """Return whether a key is ours but not spelled as keys are.
+
+    A database may take it for the key that it resembles.
+    """
+    return is_ours(name) and normal(name) != name
 
 
 def names(scope: Scope) -> str:

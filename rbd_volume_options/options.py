@@ -69,7 +69,7 @@ def parse(
     """
     given = ours(items)
     try:
-        _check_keys(given, scope)
+        check_keys(given, scope)
         options = VolumeOptions(
             object_size=_get(
                 given, keys.OBJECT_SIZE, layout.parse_object_size
@@ -91,14 +91,32 @@ def parse(
     return options
 
 
-def _check_keys(given: Mapping[str, str], scope: keys.Scope) -> None:
+def unknown_key(
+    name: str, value: object, scope: keys.Scope
+) -> errors.OptionError:
+    """Return the error for a key of ours that doesn't exist.
+
+    It names the exact spelling where there is a key that is meant.
+    """
+    reason, meant = 'unknown key', keys.normal(name)
+    if meant in keys.KEYS:
+        reason = f'unknown key; the exact spelling is {meant}'
+    # The key is a stranger's text too, and as long as it likes.
+    return errors.OptionError(
+        errors.shown(name), value, reason, keys.names(scope)
+    )
+
+
+def check_keys(given: Mapping[str, object], scope: keys.Scope) -> None:
+    """Check that keys exist, are spelled exactly and may stand in a place.
+
+    :param given: keys of ours, however they are spelled
+    :raises OptionError: naming the first key that doesn't
+    """
     for name, value in given.items():
         key = keys.KEYS.get(name)
         if key is None:
-            # The key is a stranger's text too, and as long as it likes.
-            raise errors.OptionError(
-                errors.shown(name), value, 'unknown key', keys.names(scope)
-            )
+            raise unknown_key(name, value, scope)
         if scope not in key.scopes:
             raise errors.OptionError(
                 name,

@@ -122,6 +122,20 @@ def check_layout(
         )
 
 
+def check_object_size(
+    resolved: precedence.Resolved, limits: limits_module.Limits
+) -> None:
+    """Check a requested object size against the back end's minimum.
+
+    :raises OptionError: if it is smaller
+    """
+    object_size = resolved.object_size
+    if object_size and object_size.origin in precedence.ASKED:
+        limits_module.check_object_size(
+            object_size.value, limits, object_size.origin
+        )
+
+
 def _check_size(
     resolved: precedence.Resolved,
     base: layouts.ImageLayout,
@@ -135,11 +149,7 @@ def _check_size(
     """
     image_layout = resolved.layout_over(base)
     striping, asked = resolved.striping, resolved.layout_choice
-    object_size = resolved.object_size
-    if object_size and object_size.origin in precedence.ASKED:
-        limits_module.check_object_size(
-            object_size.value, limits, object_size.origin
-        )
+    check_object_size(resolved, limits)
     if striping and striping.origin in precedence.GIVEN:
         limits_module.check_whole_stripes(
             image_layout, size, limits, striping.origin

@@ -59,11 +59,15 @@ _BOUNDS: dict[str, Answer] = {
 
 
 def of_type(
-    volume_type: Any, offer: offers.Offer, settable: Collection[str]
+    volume_type: Any,
+    offer: offers.Offer,
+    settable: Collection[str],
+    shows_pools: bool = True,
 ) -> Answer:
     """Return what is answered for a volume type.
 
     :param settable: the keys for which the caller has the policy
+    :param shows_pools: whether the caller may see the names of pools
     """
     answer: Answer = {
         'id': volume_type['id'],
@@ -87,6 +91,8 @@ def of_type(
     )
     for key, bounds in _BOUNDS.items():
         value, origin = _default(key, defaults, offer.multiattach)
+        if key == keys.DATA_POOL and not shows_pools:
+            value, origin = None, None
         answer['options'][key] = {
             'summary': keys.KEYS[key].summary,
             'settable': key in allowed,

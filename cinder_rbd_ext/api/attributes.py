@@ -28,10 +28,11 @@ ALIAS = 'os-rbd-volume-options'
 Attributes = dict[str, Any]
 
 
-def of_volume(volume: Any) -> Attributes:
+def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
     """Return the attributes of a volume; None where nothing is recorded.
 
     :param volume: Cinder's volume object
+    :param shows_pools: whether the caller may see the names of pools
     """
     recorded = _admin_metadata(volume)
     state = record.read(recorded)
@@ -44,7 +45,7 @@ def of_volume(volume: Any) -> Attributes:
             stripe_unit=state.layout.stripe_unit,
             stripe_count=state.layout.stripe_count,
             features=sorted(state.image_features),
-            data_pool=state.data_pool,
+            data_pool=state.data_pool if shows_pools else None,
         )
     made['cache_modes'] = _cache_modes(volume)
     refusal = record.attach_refusal(recorded)

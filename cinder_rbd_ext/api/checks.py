@@ -16,7 +16,9 @@ No HTTP and no database here: the controllers look things up and turn an
 ``OptionError`` into an answer.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from oslo_utils import units
@@ -25,6 +27,7 @@ from cinder_rbd_ext import attachment
 from cinder_rbd_ext import changes
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
+from cinder_rbd_ext.api import provisioning
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -43,6 +46,8 @@ _FIXED_ALLOWED = 'no change, but of ' + ', '.join(
 def ours(items: Any) -> dict[str, str] | None:
     """Return the ``rbd:`` items of a part of a request; none for none.
 
+    However their keys are spelled: databases compare them without case.
+
     :param items: not checked yet
     :returns: None for what Cinder's own schema is going to refuse
     """
@@ -53,7 +58,7 @@ def ours(items: Any) -> dict[str, str] | None:
     found = {
         key: value
         for key, value in items.items()
-        if isinstance(key, str) and key.startswith(keys.PREFIX)
+        if isinstance(key, str) and keys.is_ours(key)
     }
     if not all(isinstance(value, str) for value in found.values()):
         return None
@@ -67,7 +72,32 @@ def check_syntax(
 
     :raises OptionError: for what no volume of any type could have
     """
+    try:
+        options.check_keys(given, scope)
+    except errors.OptionError as error:
+        raise error.at(origin) from None
     options.parse(given, scope, origin)
+
+
+def check_removable(
+    name: str,
+    there: Collection[str],
+    scope: keys.Scope,
+    origin: errors.Origin,
+) -> None:
+    """Check that the removal of a key removes nothing but this key.
+
+    The database would delete each key that it takes for the same. A
+    misspelled key from a time without this check may go where it stands
+    alone.
+
+    :param name: a key of ours
+    :param there: the keys of ours that are there
+    :raises OptionError: for another spelling of a key
+    """
+    twins = [each for each in there if keys.normal(each) == keys.normal(name)]
+    if keys.is_misspelled(name) and twins != [name]:
+        raise options.unknown_key(name, '', scope).at(origin)
 
 
 def check_created(
@@ -100,6 +130,33 @@ def check_created(
             )
         resolved = asked.resolve(*levels, backend_too=source.known)
         plan.plan_image(resolved, base, bounds.size, settings.limits)
+
+
+def check_type(offer: offers.Offer, size: int, source: origins.Source) -> None:
+    """Check that a volume without keys of its own can be had.
+
+    :param size: GiB
+    :raises OptionError: where no back end of the type can make it, by what
+        the type or the back end itself says
+    """
+    found = []
+    for each in offer.settings:
+        alone = dataclasses.replace(offer, settings=(each,))
+        try:
+            check_created(alone, {}, size, source)
+        except errors.OptionError as error:
+            found.append(error)
+    if found and len(found) == len(offer.settings):
+        raise found[0]
+
+
+def whole_number(given: Any) -> int | None:
+    """Return a size in GiB as Cinder reads it; None for what it refuses."""
+    try:
+        size = int(given)
+    except (TypeError, ValueError):
+        return None
+    return size if size > 0 else None
 
 
 def changed(before: Items, after: Items) -> frozenset[str]:
@@ -140,7 +197,7 @@ def check_attached(offer: offers.Offer, after: Items) -> None:
 
     :raises OptionError: for what it would be refused for
     """
-    given = attachment.relevant(after)
+    given = attachment.relevant(options.ours(after))
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
     relevant = offers.Offer(attachment.relevant(offer.specs), offer.settings)
     for asked, _ in relevant.requests(given):
@@ -189,8 +246,14 @@ def check_specs(offer: offers.Offer, origin: errors.Origin) -> None:
         return
     offer.check_offered(given, origin)
     for asked, settings in offer.requests({}):
-        plan.check_layout(
-            asked.resolve(),
-            layout.ImageLayout(settings.chunk_size),
+        resolved = asked.resolve()
+        base = layout.ImageLayout(settings.chunk_size)
+        plan.check_layout(resolved, base, settings.limits)
+        plan.check_object_size(resolved, settings.limits)
+        provisioning.check(
+            offer.specs,
+            resolved.layout_over(base),
+            resolved.features_over(settings.ceph_features or frozenset()),
             settings.limits,
+            origin,
         )

@@ -17,10 +17,12 @@ from typing import Any
 from cinder.api import extensions
 
 from cinder_rbd_ext.api import attributes
+from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import options
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import types
 from cinder_rbd_ext.api import volumes
 
@@ -47,13 +49,20 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
 
     def get_controller_extensions(self) -> list[Any]:
         """Return what runs before and after Cinder's own controllers."""
+        reported = self._reported
         controllers = {
-            'volumes': volumes.VolumesController,
-            'volume_metadata': metadata.MetadataController,
-            'types': types.TypesController,
-            'extra_specs': types.ExtraSpecsController,
+            'volumes': volumes.VolumesController(reported),
+            'volume_metadata': metadata.MetadataController(reported),
+            'types': types.TypesController(reported),
+            'extra_specs': types.ExtraSpecsController(reported),
+            'os-volume-manage': managing.ManageController(reported),
+            'manageable_volumes': managing.ManageController(reported),
+            'snapshots': snapshots.SnapshotsController(),
+            'os-snapshot-manage': snapshots.SnapshotsController(),
+            'manageable_snapshots': snapshots.SnapshotsController(),
+            'snapshot_metadata': snapshots.SnapshotMetadataController(),
         }
         return [
-            extensions.ControllerExtension(self, name, make(self._reported))
-            for name, make in controllers.items()
+            extensions.ControllerExtension(self, name, controller)
+            for name, controller in controllers.items()
         ]

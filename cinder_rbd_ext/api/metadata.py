@@ -25,8 +25,11 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 
+_SCOPE = keys.Scope.VOLUME
+_ORIGIN = errors.Origin.VOLUME_METADATA
 # Of an attachment that has its connection already.
 _MADE = (
     fields.VolumeAttachStatus.ATTACHING,
@@ -71,9 +74,11 @@ class Changes:
 
     def check_removed(self, context: Any, volume_id: str, key: str) -> None:
         """Check that an item may be removed."""
-        if checks.ours({key: ''}):
+        if keys.is_ours(key):
             volume = cinder_volume.API().get(context, volume_id)
             before = checks.ours(dict(volume.metadata)) or {}
+            with refusals.bad_request():
+                checks.check_removable(key, before, _SCOPE, _ORIGIN)
             after = {k: v for k, v in before.items() if k != key}
             self._check(context, volume, before, after)
 
@@ -152,8 +157,11 @@ class MetadataController(wsgi.Controller):
     def update(
         self, req: Any, volume_id: str, id: str, body: Any = None
     ) -> Generator[None, Any, None]:
-        """Check one item."""
+        """Check one item, and the key that the path names."""
         notice = None
+        if keys.is_misspelled(id):
+            with refusals.bad_request():
+                checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
         if isinstance(body, dict):
             notice = self._changes.check_added(
                 req.environ['cinder.context'], volume_id, body.get('meta')

@@ -36,9 +36,8 @@ class OptionsController(wsgi.Controller):
         """Return the options of each type that the caller sees."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
-        settable = policies.settable(context)
         return answers.of_types(
-            self._answer(each, settable) for each in _visible(context)
+            self._answer(each, context) for each in _visible(context)
         )
 
     def show(self, req: Any, id: str) -> answers.Answer:
@@ -50,19 +49,18 @@ class OptionsController(wsgi.Controller):
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == id:
-                    return {
-                        'volume_type': self._answer(
-                            each, policies.settable(context)
-                        )
-                    }
+                    return {'volume_type': self._answer(each, context)}
         raise exception.VolumeTypeNotFound(volume_type_id=id)
 
-    def _answer(
-        self, volume_type: Any, settable: frozenset[str]
-    ) -> answers.Answer:
+    def _answer(self, volume_type: Any, context: Any) -> answers.Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.Offer.of(specs, self._reported.matching(specs))
-        return answers.of_type(volume_type, offer, settable)
+        return answers.of_type(
+            volume_type,
+            offer,
+            policies.settable(context),
+            shows_pools=policies.allows(context, policies.GET_POOLS),
+        )
 
 
 def _visible(context: Any) -> list[Any]:

@@ -31,6 +31,7 @@ SET_LAYOUT = _NAME % 'set_layout'
 SET_FEATURES = _NAME % 'set_features'
 SET_CACHE_MODE = _NAME % 'set_cache_mode'
 SET_EXTRA_SPECS = _NAME % 'set_extra_specs'
+GET_POOLS = _NAME % 'get_pools'
 
 #: The policy of each key that can stand in a volume's metadata.
 POLICY_OF_KEY = {
@@ -42,7 +43,11 @@ POLICY_OF_KEY = {
     keys.CACHE_MODE: SET_CACHE_MODE,
 }
 
-_CREATE: policy.Operation = {'method': 'POST', 'path': '/volumes'}
+_CREATE: list[policy.Operation] = [
+    {'method': 'POST', 'path': '/volumes'},
+    {'method': 'POST', 'path': '/os-volume-manage'},
+    {'method': 'POST', 'path': '/manageable_volumes'},
+]
 _METADATA: list[policy.Operation] = [
     {'method': 'POST', 'path': '/volumes/{volume_id}/metadata'},
     {'method': 'PUT', 'path': '/volumes/{volume_id}/metadata'},
@@ -73,7 +78,7 @@ _RULES = [
             'Choose the layout of a volume: rbd:object_size, '
             'rbd:stripe_unit, rbd:stripe_count.'
         ),
-        operations=[_CREATE, *_METADATA],
+        operations=[*_CREATE, *_METADATA],
     ),
     policy.DocumentedRuleDefault(
         name=SET_FEATURES,
@@ -82,7 +87,7 @@ _RULES = [
             'Choose the image features of a volume: rbd:object_map, '
             'rbd:features.'
         ),
-        operations=[_CREATE, *_METADATA],
+        operations=[*_CREATE, *_METADATA],
     ),
     policy.DocumentedRuleDefault(
         name=SET_CACHE_MODE,
@@ -91,7 +96,7 @@ _RULES = [
             'Choose or change the cache mode of the attachments of a '
             'volume: rbd:cache_mode.'
         ),
-        operations=[_CREATE, *_METADATA],
+        operations=[*_CREATE, *_METADATA],
     ),
     policy.DocumentedRuleDefault(
         name=SET_EXTRA_SPECS,
@@ -101,6 +106,22 @@ _RULES = [
             {'method': 'POST', 'path': '/types'},
             {'method': 'POST', 'path': '/types/{type_id}/extra_specs'},
             {'method': 'PUT', 'path': '/types/{type_id}/extra_specs/{key}'},
+            {'method': 'DELETE', 'path': '/types/{type_id}/extra_specs/{key}'},
+        ],
+    ),
+    policy.DocumentedRuleDefault(
+        name=GET_POOLS,
+        check_str=base.RULE_ADMIN_API,
+        description=(
+            'See the names of Ceph pools: the attribute data_pool of '
+            'volumes, and the default of rbd:data_pool.'
+        ),
+        operations=[
+            {'method': 'GET', 'path': '/os-rbd-volume-options'},
+            {'method': 'GET', 'path': '/os-rbd-volume-options/{volume_type}'},
+            {'method': 'GET', 'path': '/volumes/{volume_id}'},
+            {'method': 'GET', 'path': '/volumes/detail'},
+            {'method': 'POST', 'path': '/volumes/{volume_id}/action'},
         ],
     ),
 ]

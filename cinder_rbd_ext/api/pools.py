@@ -15,6 +15,7 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import threading
 import time
 from typing import Any
 
@@ -33,6 +34,13 @@ LOG = logging.getLogger(__name__)
 #: Seconds for which an answer of the scheduler's is good. Back ends report
 #: once a minute, so that this adds little to its age.
 MAX_AGE = 10.0
+#: Seconds for which a failure to get one is.
+MAX_FAILURE_AGE = 5.0
+#: Seconds that a request waits for the scheduler. Cinder's own limit,
+#: rpc_response_timeout, would keep a worker of the API for a minute.
+TIMEOUT = 3.0
+
+_NO_ANSWER = 'Could not get the pools from the scheduler.'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,45 +63,65 @@ class Pool:
 
 
 class ReportedPools:
-    """The pools that the scheduler knows, asked for every few seconds."""
+    """The pools that the scheduler knows, asked for every few seconds.
+
+    One request asks; others of the same time go on with the last answer, or
+    wait for the first one.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._filter = capabilities_filter.CapabilitiesFilter()
         self._scheduler: Any = None
-        self._pools: tuple[Pool, ...] = ()
-        self._expires = 0.0
+        self._asking = threading.Lock()
+        #: None where the last request to the scheduler failed.
+        self._pools: tuple[Pool, ...] | None = ()
+        self._expires = float('-inf')
 
     def all(self) -> tuple[Pool, ...]:
         """Return the pools of all back ends that are up.
 
         :raises HTTPServiceUnavailable: where there is none yet, or the
-            scheduler doesn't answer
+            scheduler doesn't answer, within :data:`TIMEOUT`
         """
-        if self._clock() >= self._expires or not self._pools:
-            self._pools = self._ask()
-            self._expires = self._clock() + MAX_AGE
-        if not self._pools:
+        if self._clock() >= self._expires:
+            self._refresh()
+        found = self._pools
+        if found is None:
+            raise refusals.unavailable(_NO_ANSWER)
+        if not found:
             raise refusals.unavailable(
                 'No back end has reported its capabilities yet.'
             )
-        return self._pools
+        return found
 
-    def _ask(self) -> tuple[Pool, ...]:
-        if self._scheduler is None:
-            self._scheduler = rpcapi.SchedulerAPI()
+    def _refresh(self) -> None:
+        """Ask the scheduler, unless another request does it already."""
+        wait = 0.0 if self._pools or self._pools is None else 2 * TIMEOUT
+        if not self._asking.acquire(timeout=wait):
+            return
+        try:
+            if self._clock() >= self._expires:
+                found = self._ask()
+                # Other requests look at both without the lock.
+                self._expires = self._clock() + _good_for(found)
+                self._pools = found
+        finally:
+            self._asking.release()
+
+    def _ask(self) -> tuple[Pool, ...] | None:
+        """Return what the scheduler answers; None where it doesn't."""
         admin = cinder_context.get_admin_context()
         try:
+            if self._scheduler is None:
+                self._scheduler = _scheduler()
             found = self._scheduler.get_pools(admin, filters={})
         except (
             oslo_messaging.MessagingException,
             exception.ServiceNotFound,
         ) as error:
-            LOG.warning('The scheduler does not tell its pools: %s', error)
-            raise refusals.unavailable(
-                'The scheduler does not answer, and so it is not known what '
-                'the back ends offer.'
-            ) from error
+            LOG.warning('Could not get the pools: %s', error)
+            return None
         return tuple(
             Pool(
                 pool['name'],
@@ -131,3 +159,33 @@ class ReportedPools:
         None where it isn't known.
         """
         return tuple(pool for pool in self.all() if pool.name == host)
+
+    def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
+        """Return the pools that a request names by host or cluster.
+
+        :param host: ``host@backend#pool`` or ``host@backend``
+        :param cluster: the same of a cluster
+        """
+        return tuple(
+            pool
+            for pool in self.all()
+            if {pool.name, pool.backend} & {str(host), str(cluster)}
+        )
+
+
+def _good_for(found: tuple[Pool, ...] | None) -> float:
+    """Return the seconds for which an answer is good."""
+    if found is None:
+        return MAX_FAILURE_AGE
+    # Before the first back end has reported the answer changes soon.
+    return MAX_AGE if found else 0.0
+
+
+def _scheduler() -> Any:
+    """Return Cinder's scheduler, which has :data:`TIMEOUT` to answer.
+
+    One attempt to reach the message broker, for the same reason.
+    """
+    scheduler = rpcapi.SchedulerAPI()
+    scheduler.client = scheduler.client.prepare(timeout=TIMEOUT, retry=1)
+    return scheduler

@@ -18,17 +18,25 @@ import contextlib
 import webob.exc
 
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+_HIDDEN = 'not shown'
 
 
 @contextlib.contextmanager
-def bad_request(hint: str = '') -> Iterator[None]:
+def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
     """Turn an error of the rules into HTTP 400 with its whole text.
 
     :param hint: what else there is to know, such as what a source has
+    :param shows_pools: whether the caller may see the names of pools
     """
     try:
         yield
     except errors.OptionError as error:
+        if error.key == keys.DATA_POOL and not shows_pools:
+            error = errors.OptionError(
+                error.key, _HIDDEN, error.reason, _HIDDEN, error.origin
+            )
         text = f'{error}; {hint}' if hint else str(error)
         raise webob.exc.HTTPBadRequest(
             explanation=f'RBD volume option refused: {text}'

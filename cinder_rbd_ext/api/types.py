@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder.api.openstack import wsgi
+from cinder.policies import type_extra_specs as stock
 from cinder.volume import volume_types
 from oslo_log import log as logging
 import webob.exc
@@ -32,23 +33,31 @@ from rbd_volume_options import keys
 LOG = logging.getLogger(__name__)
 
 
+_SCOPE = keys.Scope.TYPE
+_ORIGIN = errors.Origin.VOLUME_TYPE
+
+# Extra specs of others that contradict some of ours.
+_RELATED = frozenset({'multiattach', 'replication_enabled'})
+
+
 class _SpecsController(wsgi.Controller):
     def __init__(self, reported: pools.ReportedPools) -> None:
         super().__init__()
         self._reported = reported
 
     def _check(self, specs: Mapping[str, str]) -> None:
-        """Check all specs that a type is to have."""
-        origin = errors.Origin.VOLUME_TYPE
-        with refusals.bad_request():
-            checks.check_syntax(specs, keys.Scope.TYPE, origin)
-            try:
-                matching = self._reported.matching(specs)
-            except webob.exc.HTTPServiceUnavailable:
-                # Types are often made before the first back end is there.
-                LOG.info('Extra specs are checked by themselves only')
-                return
-            checks.check_specs(offers.Offer.of(specs, matching), origin)
+        """Check all specs that a type is to have.
+
+        :raises OptionError: for specs with which no volume can be created
+        """
+        checks.check_syntax(checks.ours(specs) or {}, _SCOPE, _ORIGIN)
+        try:
+            matching = self._reported.matching(specs)
+        except webob.exc.HTTPServiceUnavailable:
+            # Types are often made before the first back end is there.
+            LOG.info('Extra specs are checked by themselves only')
+            return
+        checks.check_specs(offers.Offer.of(specs, matching), _ORIGIN)
 
 
 class TypesController(_SpecsController):
@@ -62,11 +71,11 @@ class TypesController(_SpecsController):
         )
         if isinstance(volume_type, dict):
             specs = volume_type.get('extra_specs')
-            given = checks.ours(specs)
-            if given:
+            if _names_ours(specs):
                 context = req.environ['cinder.context']
                 policies.check(context, policies.SET_EXTRA_SPECS)
-                self._check(_strings(specs))
+                with refusals.bad_request():
+                    self._check(_strings(specs))
         yield
 
 
@@ -79,26 +88,112 @@ class ExtraSpecsController(_SpecsController):
     ) -> Iterator[None]:
         """Check extra specs that are added to a type."""
         if isinstance(body, dict):
-            self._check_added(req, type_id, body.get('extra_specs'))
+            self._check_added(
+                req, type_id, body.get('extra_specs'), stock.CREATE_POLICY
+            )
         yield
 
     @wsgi.extends
     def update(
         self, req: Any, type_id: str, id: str, body: Any = None
     ) -> Iterator[None]:
-        """Check one extra spec."""
-        self._check_added(req, type_id, body)
+        """Check one extra spec, and the key that the path names."""
+        if keys.is_misspelled(id):
+            self._authorize(req, stock.UPDATE_POLICY)
+            with refusals.bad_request():
+                checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
+        self._check_added(req, type_id, body, stock.UPDATE_POLICY)
         yield
 
-    def _check_added(self, req: Any, type_id: str, items: Any) -> None:
-        given = checks.ours(items)
-        if not given:
+    @wsgi.extends
+    def delete(
+        self, req: Any, type_id: str, id: str, **kwargs: Any
+    ) -> Iterator[None]:
+        """Check that the type is as good without an extra spec."""
+        if keys.is_ours(id):
+            context = self._authorize(req, stock.DELETE_POLICY)
+            there = _there(context, type_id)
+            with refusals.bad_request():
+                checks.check_removable(
+                    id, checks.ours(there) or {}, _SCOPE, _ORIGIN
+                )
+                self._check_removed(there, id)
+        yield
+
+    def _check_removed(self, there: dict[str, str], key: str) -> None:
+        rest = {k: v for k, v in there.items() if k != key}
+        if len(rest) == len(there) or not checks.ours(rest):
             return
+        try:
+            self._check(rest)
+        except errors.OptionError:
+            try:
+                self._check(there)
+            except errors.OptionError:
+                # Nothing is lost; specs are corrected one by one.
+                return
+            raise
+
+    def _check_added(
+        self, req: Any, type_id: str, items: Any, action: str
+    ) -> None:
+        if _names_ours(items):
+            context = self._authorize(req, action)
+            there = _there(context, type_id)
+        elif isinstance(items, dict) and _RELATED & items.keys():
+            context = req.environ['cinder.context']
+            context.authorize(action)
+            there = _there(context, type_id)
+            if not checks.ours(there):
+                return
+        else:
+            return
+        with refusals.bad_request():
+            self._check({**there, **_strings(items)})
+
+    def _authorize(self, req: Any, action: str) -> Any:
+        """Check our policy and Cinder's own; return the context."""
         context = req.environ['cinder.context']
         policies.check(context, policies.SET_EXTRA_SPECS)
-        there = volume_types.get_volume_type(context, type_id)
-        specs = {**(there['extra_specs'] or {}), **_strings(items)}
-        self._check(specs)
+        context.authorize(action)
+        return context
+
+
+def _there(context: Any, type_id: str) -> dict[str, str]:
+    """Return the extra specs of a type.
+
+    :raises NotFound: for one that isn't there for the caller
+    """
+    found = volume_types.get_volume_type(context, type_id)
+    return dict(found['extra_specs'] or {})
+
+
+def _names_ours(items: Any) -> bool:
+    """Return whether extra specs that aren't checked yet name a key of ours.
+
+    False also for what Cinder's own schema is going to refuse. It lets null
+    pass, with which the key would be there without a value.
+
+    :raises HTTPBadRequest: for a key of ours that is null
+    """
+    if not isinstance(items, dict):
+        return False
+    named = {
+        key: value
+        for key, value in items.items()
+        if isinstance(key, str) and keys.is_ours(key)
+    }
+    with refusals.bad_request():
+        for key, value in named.items():
+            if value is None:
+                raise errors.OptionError(
+                    errors.shown(key) if key not in keys.KEYS else key,
+                    'null',
+                    'not a value',
+                    'text, or a DELETE of the extra spec',
+                    _ORIGIN,
+                )
+    return bool(named) and checks.ours(items) is not None
 
 
 def _strings(items: Any) -> dict[str, str]:

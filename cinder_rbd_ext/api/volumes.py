@@ -10,28 +10,34 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests about volumes: create, update, retype, show, detail."""
+"""Requests about volumes and what is done to them."""
 
 from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
 
 from cinder import exception
-from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from cinder.policies import volume_actions as action_policies
+from cinder.policies import volumes as volume_policies
 from cinder.volume import volume_types
+import webob.exc
 
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import growth
+from cinder_rbd_ext.api import image_metadata
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import visible_types
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
 
 _NEVER = 'never'
 
@@ -47,19 +53,25 @@ class VolumesController(wsgi.Controller):
         super().__init__()
         self._reported = reported
         self._metadata = metadata.Changes(reported)
+        self._growth = growth.Growth(reported)
 
     @wsgi.extends
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
         """Check what is asked for a new volume."""
         volume = _part(body, 'volume')
         given = checks.ours(volume.get('metadata'))
-        if given:
-            self._check_create(req.environ['cinder.context'], volume, given)
+        if volume and given is not None:
+            context = req.environ['cinder.context']
+            if given:
+                self._check_create(context, volume, given)
+            else:
+                self._check_type(context, volume)
         yield
 
     def _check_create(
         self, context: Any, volume: dict[str, Any], given: dict[str, str]
     ) -> None:
+        context.authorize(_policy(volume))
         policies.check_keys(context, given)
         with refusals.bad_request():
             checks.check_syntax(
@@ -68,7 +80,7 @@ class VolumesController(wsgi.Controller):
         source = origins.of_request(context, volume)
         if source is None:
             return
-        size = _size(volume.get('size'), source)
+        size = _size(volume, source)
         volume_type = _type_of(context, volume.get('volume_type'), source)
         if size is None or volume_type is None:
             return
@@ -77,6 +89,50 @@ class VolumesController(wsgi.Controller):
             checks.check_created(
                 offer, given, size, source, policies.settable(context)
             )
+
+    def _check_type(self, context: Any, volume: dict[str, Any]) -> None:
+        """Check a volume without keys of its own against its type.
+
+        Only that its layout suits its size: all else is left to Cinder.
+        """
+        if not context.authorize(_policy(volume), fatal=False):
+            return
+        wanted = volume.get('volume_type')
+        try:
+            if wanted and not self._restricts(
+                _type_of(context, wanted, origins.Source())
+            ):
+                return
+            source = origins.of_request(context, volume)
+            if source is None:
+                return
+            volume_type = _type_of(context, wanted, source)
+        except exception.NotFound:
+            return
+        size = _size(volume, source)
+        if size is None or not self._restricts(volume_type):
+            return
+        specs = volume_type['extra_specs'] or {}
+        offer = offers.Offer.of(specs, self._matching(specs))
+        with refusals.bad_request(source.hint):
+            checks.check_type(offer, size, source)
+
+    def _restricts(self, volume_type: Any) -> bool:
+        """Return whether a type or its back ends say anything of a layout."""
+        if volume_type is None:
+            return False
+        specs = volume_type['extra_specs'] or {}
+        return bool(options.ours(specs)) or any(
+            pool.settings and pool.settings.options.striping
+            for pool in self._matching(specs)
+        )
+
+    def _matching(self, specs: dict[str, str]) -> tuple[pools.Pool, ...]:
+        """Return the pools of a type; none where they aren't known."""
+        try:
+            return self._reported.matching(specs)
+        except webob.exc.HTTPServiceUnavailable:
+            return ()
 
     def _offer(self, volume_type: Any) -> offers.Offer:
         specs = volume_type['extra_specs'] or {}
@@ -115,17 +171,17 @@ class VolumesController(wsgi.Controller):
         self, context: Any, ident: str, asked: dict[str, Any]
     ) -> None:
         volume = cinder_volume.API().get(context, ident)
-        new_type = objects.VolumeType.get_by_name_or_id(
-            context, asked['new_type']
-        )
-        given = checks.ours(dict(volume.metadata)) or {}
+        context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
+        new_type = visible_types.find(context, asked['new_type'])
+        given = options.ours(dict(volume.metadata))
         specs = new_type.extra_specs or {}
-        if not given and not checks.ours(dict(specs)):
+        if not given and not options.ours(dict(specs)):
             return
         offer = self._offer(new_type)
         source = origins.of_volume(volume)
         here = {pool.name for pool in self._reported.matching(specs)}
-        with refusals.bad_request(source.hint):
+        shows_pools = policies.allows(context, policies.GET_POOLS)
+        with refusals.bad_request(source.hint, shows_pools):
             checks.check_retyped(
                 offer,
                 given,
@@ -133,6 +189,20 @@ class VolumesController(wsgi.Controller):
                 in_place=volume.host in here,
                 may_migrate=asked.get('migration_policy', _NEVER) != _NEVER,
             )
+
+    @wsgi.extends(action='os-extend')
+    def extend(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Check the size that a volume is to have."""
+        self._growth.check(req, id, _part(body, 'os-extend'))
+        yield
+
+    @wsgi.extends(action='os-set_image_metadata')
+    def set_image_metadata(
+        self, req: Any, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check the image metadata that a volume is given."""
+        image_metadata.check(_part(body, 'os-set_image_metadata'))
+        yield
 
     @wsgi.extends
     def show(self, req: Any, resp_obj: Any, id: str) -> None:
@@ -146,10 +216,12 @@ class VolumesController(wsgi.Controller):
 
     def _show(self, req: Any, shown: list[dict[str, Any]]) -> None:
         # Of volumes that the caller sees, hence one question for all.
-        if policies.allows(req.environ['cinder.context'], policies.GET):
+        context = req.environ['cinder.context']
+        if policies.allows(context, policies.GET):
+            shows_pools = policies.allows(context, policies.GET_POOLS)
             for each in shown:
                 volume = req.get_db_volume(each['id'])
-                each.update(attributes.of_volume(volume))
+                each.update(attributes.of_volume(volume, shows_pools))
 
 
 def _part(body: Any, name: str) -> dict[str, Any]:
@@ -158,15 +230,21 @@ def _part(body: Any, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _size(given: Any, source: origins.Source) -> int | None:
+def _policy(volume: dict[str, Any]) -> str:
+    """Return the policy that Cinder is going to check first."""
+    from_image = volume.get('imageRef') or volume.get('image_id')
+    return str(
+        volume_policies.CREATE_FROM_IMAGE_POLICY
+        if from_image
+        else volume_policies.CREATE_POLICY
+    )
+
+
+def _size(volume: dict[str, Any], source: origins.Source) -> int | None:
     """Return a volume's size in GiB; None for what Cinder refuses."""
-    if given is None:
+    if volume.get('size') is None:
         return source.size
-    try:
-        size = int(given)
-    except (TypeError, ValueError):
-        return None
-    return size if size > 0 else None
+    return checks.whole_number(volume['size'])
 
 
 def _type_of(context: Any, given: Any, source: origins.Source) -> Any:
@@ -180,7 +258,7 @@ def _type_of(context: Any, given: Any, source: origins.Source) -> Any:
         return _default_type(context)
     if not isinstance(wanted, str):
         return None
-    return objects.VolumeType.get_by_name_or_id(context, wanted)
+    return visible_types.find(context, wanted)
 
 
 def _default_type(context: Any) -> Any:

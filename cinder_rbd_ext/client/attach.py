@@ -21,6 +21,7 @@ import openstack.exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
+from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
@@ -125,7 +126,7 @@ class Attachment:
             raise exceptions.CommandError(
                 f'Volume {self.volume_id} was not attached within {seconds} '
                 f'seconds, and may still be; its status is '
-                f'{self.volume()["status"]}'
+                f'{printable.text(self.volume()["status"])}'
             ) from error
         raise AssertionError('iterate_timeout returned')
 
@@ -158,7 +159,8 @@ def _reason(volume: Record, refused_before: Record | None) -> str:
     """Return why a volume wasn't attached, as far as somebody says."""
     refused = volume.get(_REFUSED)
     if refused and refused != refused_before:
-        return f'Volume {volume["id"]} was not attached: {refused["reason"]}'
+        reason = printable.text(refused['reason'])
+        return f'Volume {volume["id"]} was not attached: {reason}'
     return (
         f'Volume {volume["id"]} was not attached, and Cinder has not refused '
         f'it: see "openstack server event list" and the log of nova-compute'
@@ -244,14 +246,17 @@ def attach(
         raise
     made = attachment.of_server(volume) or {}
     ident = made.get('attachment_id')
-    return (
-        attachment.server_id,
-        attachment.volume_id,
-        made.get('device'),
-        ident,
-        asked or asked_before,
-        (volume.get(_CACHE_MODES) or {}).get(ident),
+    shown: tuple[Any, ...] = printable.value(
+        (
+            attachment.server_id,
+            attachment.volume_id,
+            made.get('device'),
+            ident,
+            asked or asked_before,
+            (volume.get(_CACHE_MODES) or {}).get(ident),
+        )
     )
+    return shown
 
 
 def _put_back(
@@ -263,5 +268,5 @@ def _put_back(
     except exceptions.CommandError as error:
         raise NotAttached(
             f'{why}. {keys.CACHE_MODE} of the volume could not be put back to '
-            f'{mode}: {error}'
+            f'{printable.value(mode)}: {error}'
         ) from error

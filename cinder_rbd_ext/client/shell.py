@@ -24,6 +24,7 @@ from cliff import lister
 import openstack
 
 from cinder_rbd_ext.client import backend_types
+from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
 
 DISTRIBUTION = 'rbd-volume-options'
@@ -76,7 +77,8 @@ class EnsureTypes(lister.Lister):
             )
             for each in outcomes
         ]
-        return ('Back end', 'Volume type', 'Action', 'Extra specs'), rows
+        columns = ('Back end', 'Volume type', 'Action', 'Extra specs')
+        return columns, printable.value(rows)
 
 
 class Shell(app.App):

@@ -21,6 +21,7 @@ from urllib import parse
 from osc_lib import exceptions
 from osc_lib.command import command
 
+from cinder_rbd_ext.client import printable
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -30,8 +31,6 @@ from rbd_volume_options import sizes
 
 _ROUTE = '/os-rbd-volume-options'
 _ATTRIBUTE = 'os-rbd-volume-options:'
-# The driver's record.ERROR_KEY; that module needs Cinder, a client doesn't.
-_ERROR_KEY = 'rbd_volume_options_error'
 _MADE = (
     keys.OBJECT_SIZE,
     keys.STRIPE_UNIT,
@@ -52,7 +51,8 @@ def answer(response: Any) -> Record:
             text = fault['message']
         except (AttributeError, KeyError, TypeError, ValueError):
             text = response.text
-        raise exceptions.CommandError(f'{text} (HTTP {response.status_code})')
+        shown = printable.text(str(text))
+        raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
     found: Record = response.json()
     return found
 
@@ -105,7 +105,8 @@ class RBDOptions(command.Lister):
         else:
             told = answer(api.get(_ROUTE))['volume_types']
         columns = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
-        return columns, [row for each in told for row in rows_of_type(each)]
+        rows = [row for each in told for row in rows_of_type(each)]
+        return columns, printable.value(rows)
 
 
 class ShowRBDVolume(command.Lister):
@@ -126,7 +127,8 @@ class ShowRBDVolume(command.Lister):
         volume = answer(api.get(f'/volumes/{ident}'))['volume']
         name = parse.quote(volume['volume_type'] or '', safe='')
         told = answer(api.get(f'{_ROUTE}/{name}'))['volume_type']
-        return ('Key', 'Value', 'From'), list(rows_of_volume(volume, told))
+        rows = list(rows_of_volume(volume, told))
+        return ('Key', 'Value', 'From'), printable.value(rows)
 
 
 def rows_of_volume(
@@ -146,7 +148,8 @@ def rows_of_volume(
     attached = volume.get(f'{_ATTRIBUTE}cache_modes') or {}
     for ident, made_with in attached.items():
         yield f'attachment {ident}', made_with, 'when it was attached'
-    failed = (volume.get('volume_image_metadata') or {}).get(_ERROR_KEY)
+    # Not the image metadata, which tenants write and images pass on.
+    failed = volume.get(f'{_ATTRIBUTE}refused')
     if failed:
         yield 'creation', failed, 'refused by the driver'
     refused = volume.get(f'{_ATTRIBUTE}attach_refused')
@@ -224,7 +227,7 @@ class CreateRBDVolume(command.ShowOne):
         api = self.app.client_manager.sdk_connection.block_storage
         made = answer(api.post('/volumes', json=body))['volume']
         shown = ('id', 'name', 'status', 'size', 'volume_type', 'metadata')
-        return shown, tuple(made[each] for each in shown)
+        return shown, tuple(printable.value(made[each]) for each in shown)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,8 @@
 
 """Sphinx configuration of the documentation."""
 
+from cinder_rbd_ext.api import routes
+
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
 
@@ -56,3 +58,14 @@ policy_generator_config_file = [
         '_static/cinder_rbd_ext',
     ),
 ]
+
+
+def add_routes(app, docname, source):
+    """Put the tables of routes into their page."""
+    if docname == 'contributor/routes':
+        source[0] = source[0].replace(routes.PLACE, routes.table())
+
+
+def setup(app):
+    """Have Sphinx call what is defined here."""
+    app.connect('source-read', add_routes)

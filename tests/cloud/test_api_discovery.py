@@ -44,7 +44,7 @@ class DiscoveryTest(base.CloudTestCase):
         self.assertTrue(one['rbd:stripe_count']['settable'])
         self.assertFalse(two['rbd:stripe_count']['settable'])
         self.assertTrue(two['rbd:cache_mode']['settable'])
-        self.assertEqual('volumes-data', two['rbd:data_pool']['default'])
+        self.assertIsNone(two['rbd:data_pool']['default'])
         self.assertIn('object-map', two['rbd:features']['default'])
         self.assertEqual(
             'Ceph configuration', two['rbd:features']['default_from']

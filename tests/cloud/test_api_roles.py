@@ -75,7 +75,7 @@ class RolesTest(base.CloudTestCase):
             self.assertIs(user is not self.reader, settable['settable'])
 
     def test_each_key_at_creation(self) -> None:
-        for key, metadata in _VALUES.items():
+        for metadata in _VALUES.values():
             body = {
                 'volume': {
                     'size': 1,
@@ -83,7 +83,10 @@ class RolesTest(base.CloudTestCase):
                     'metadata': metadata,
                 }
             }
-            self.check_refused(403, key, 'POST', '/volumes', body, self.reader)
+            # By Cinder's own policy or by ours, whichever comes first.
+            self.check_refused(
+                403, 'Policy does', 'POST', '/volumes', body, self.reader
+            )
             for user in (self.tenant, self.operator, self.stranger):
                 made = self.request('POST', '/volumes', body, user)
                 ident = made['volume']['id']

@@ -35,8 +35,10 @@ class OperationsTest(base.CloudTestCase):
             size=3,
             metadata={'rbd:stripe_unit': '1M', 'rbd:stripe_count': '48'},
         )
-        self.action(volume, **{'os-extend': {'new_size': 4}})
-        self.until(lambda: self.show(volume)['status'] == 'error_extending')
+        body = {'os-extend': {'new_size': 4}}
+        path = f'/volumes/{volume}/action'
+        self.check_refused(400, 'no multiple of', 'POST', path, body)
+        self.assertEqual('available', self.show(volume)['status'])
         self.assertEqual(3 * 2**30, self.info(volume)['size'])
 
     def test_revert_to_a_snapshot(self) -> None:

@@ -72,3 +72,37 @@ class KeysTestCase(base.TestCase):
             f'{in_a_volume}, rbd:data_pool, rbd:tenant_options',
             keys.names(_TYPE),
         )
+
+    @ddt.data(
+        'RBD:stripe_count',
+        'rbd:Stripe_Count',
+        'rbd:stripe_count ',
+        ' rbd:stripe_count',
+        'rbd:stripe_count\n',
+        'rbd:stripe_count\u200b',
+        '\ufeffr\u00adbd:stripe_count',
+        '\uff52\uff42\uff44\uff1astripe_count',
+        'rbd:str\u00edpe_count',
+        'rbd:stri\u0301pe_count',
+        'rbd:str\u0131pe_count',
+        'RBD:STR\u0130PE_COUNT',
+        'rbd:\u017ftripe_count',
+        'rbd:\u00dftripe_count',
+        'rb\u0111:stripe_count',
+        'rbd:stripe_c\u00d8unt',
+        'rbd:stripe_coun\x00t',
+    )
+    def test_same_key_to_a_database(self, name: str) -> None:
+        self.assertEqual('rbd:stripe_count', keys.normal(name))
+        self.assertTrue(keys.is_ours(name))
+        self.assertTrue(keys.is_misspelled(name))
+
+    def test_exact_and_unknown_keys(self) -> None:
+        for name in (*keys.KEYS, 'rbd:', 'rbd:other'):
+            self.assertTrue(keys.is_ours(name), name)
+            self.assertFalse(keys.is_misspelled(name), name)
+
+    @ddt.data('', 'rbd', 'rb:x', 'rbd_stripe_count', 'x rbd:a', 'rbd :a')
+    def test_keys_of_others(self, name: str) -> None:
+        self.assertFalse(keys.is_ours(name))
+        self.assertFalse(keys.is_misspelled(name))

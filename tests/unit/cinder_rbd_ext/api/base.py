@@ -246,6 +246,29 @@ class ApiTestCase(test.TestCase):
             context, metadata=metadata, admin_metadata=made, **values
         )
 
+    def set_specs(self, name: str, **specs: str) -> None:
+        """Give a type extra specs, unchecked; ``rbd__x`` is ``rbd:x``."""
+        db.volume_type_extra_specs_update_or_create(
+            self.admin_context,
+            self.types[name],
+            {key.replace('__', ':'): value for key, value in specs.items()},
+        )
+
+    def private_type(self, name: str, **specs: str) -> str:
+        """Make a type that no project sees; return its id."""
+        made = db.volume_type_create(
+            self.admin_context,
+            {
+                'name': name,
+                'extra_specs': {},
+                'is_public': False,
+                'projects': [],
+            },
+        )
+        self.types[name] = made['id']
+        self.set_specs(name, **specs)
+        return str(made['id'])
+
     def volumes(self) -> int:
         """Return how many volumes are there."""
         return len(objects.VolumeList.get_all(self.admin_context))

@@ -58,11 +58,14 @@ class AttributesTest(base.ApiTestCase):
         volume = self.volume({'rbd:object_size': '1M'}, made)
         for app in (self.app, self.admin, self.reader):
             shown = self.ok('GET', f'/volumes/{volume.id}', app=app)['volume']
-            self.assertEqual(_SHOWN, self.attributes(shown))
+            # Names of pools are for administrators.
+            pool = 'ec' if app is self.admin else None
+            wanted = {**_SHOWN, 'data_pool': pool}
+            self.assertEqual(wanted, self.attributes(shown))
             # What was asked stays as it was written.
             self.assertEqual({'rbd:object_size': '1M'}, shown['metadata'])
             (shown,) = self.ok('GET', '/volumes/detail', app=app)['volumes']
-            self.assertEqual(_SHOWN, self.attributes(shown))
+            self.assertEqual(wanted, self.attributes(shown))
 
     def test_nothing_recorded(self) -> None:
         for made in (None, {'rbd:object_size': 'x'}):

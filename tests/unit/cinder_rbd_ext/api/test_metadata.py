@@ -13,6 +13,7 @@
 """Unit tests of cinder_rbd_ext.api.metadata."""
 
 from typing import Any
+from urllib import parse
 
 from cinder import objects
 
@@ -63,6 +64,45 @@ class MetadataTest(base.ApiTestCase):
         self.refused(400, 'volume metadata', 'POST', self.path, body)
         # One that stood there before may go.
         self.ok('DELETE', f'{self.path}/rbd:stripes')
+
+    def test_other_spellings(self) -> None:
+        """To MariaDB they are the same key, as an addition and a deletion."""
+        for key in ('RBD:object_size', 'rbd:Object_Size', 'rbd:object_size '):
+            words = 'the exact spelling is rbd:object_size'
+            meta = {key: '1M'}
+            path = f'{self.path}/{parse.quote(key)}'
+            for method, where, body in (
+                ('POST', self.path, {'metadata': meta}),
+                ('PUT', self.path, {'metadata': {**self.there, **meta}}),
+                ('PUT', path, {'meta': meta}),
+                ('PUT', path, {'meta': {'a': 'b'}}),
+                ('DELETE', path, None),
+                (
+                    'PUT',
+                    f'/volumes/{self.id}',
+                    {'volume': {'metadata': {**self.there, **meta}}},
+                ),
+            ):
+                self.refused(400, words, method, where, body)
+        # WSGI reads the bytes of a path as ISO 8859-1: A with a tilde, and a
+        # control character, which newer collations ignore.
+        path = f'{self.path}/rbd:object_m%C3%80p'
+        words = 'the exact spelling is rbd:object_map'
+        self.refused(400, words, 'DELETE', path)
+        self.assertEqual(self.there, self.ok('GET', self.path)['metadata'])
+
+    def test_other_spelling_that_is_there(self) -> None:
+        """It may go, unless the exact key would go with it."""
+        old = {'RBD:object_size': '1M', 'Rbd:x': '1'}
+        alone = self.volume(old, base.MADE)
+        path = f'/volumes/{alone.id}/metadata'
+        self.ok('POST', path, {'metadata': {'a': 'b'}})
+        self.ok('POST', path, {'metadata': old})
+        self.ok('DELETE', f'{path}/Rbd:x')
+        self.ok('DELETE', f'{path}/RBD:object_size')
+        both = self.volume({**self.there, **old}, base.MADE)
+        path = f'/volumes/{both.id}/metadata/RBD:object_size'
+        self.refused(400, 'the exact spelling is', 'DELETE', path)
 
     def test_cache_mode_changes(self) -> None:
         for mode in ('writeback', 'none'):

@@ -73,7 +73,11 @@ class OptionsTest(base.ApiTestCase):
         self.assertEqual(
             'backend configuration', two['rbd:cache_mode']['default_from']
         )
-        self.assertEqual('ec', two['rbd:data_pool']['default'])
+        pools = self.get('rbd2', app=self.admin)['options']['rbd:data_pool']
+        self.assertEqual('ec', pools['default'])
+        self.assertEqual('backend configuration', pools['default_from'])
+        self.assertIsNone(two['rbd:data_pool']['default'])
+        self.assertIsNone(two['rbd:data_pool']['default_from'])
         self.assertTrue(one['rbd:object_size']['settable'])
         self.assertFalse(two['rbd:object_size']['settable'])
         fake = self.get('fake')
@@ -145,7 +149,7 @@ class OptionsTest(base.ApiTestCase):
 
     def test_scheduler_is_silent(self) -> None:
         self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
-        self.refused(503, 'scheduler does not answer', 'GET', _PATH)
+        self.refused(503, 'from the scheduler', 'GET', _PATH)
 
     def test_other_methods(self) -> None:
         for method in ('POST', 'PUT', 'DELETE'):

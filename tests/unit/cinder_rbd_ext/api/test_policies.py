@@ -17,6 +17,7 @@ import pathlib
 from cinder import policy as cinder_policy
 import fixtures
 from oslo_policy import generator
+from oslo_serialization import jsonutils
 
 from cinder_rbd_ext.api import policies
 from rbd_volume_options import keys
@@ -38,17 +39,39 @@ class PoliciesTest(base.ApiTestCase):
             # What the sample is made of.
             self.assertIn(rule.name, generator._format_rule_default_yaml(rule))
 
-    def test_operator_overrides(self) -> None:
+    def _override(self, **rules: str) -> None:
+        """Have other rules than the defaults; ``a__b`` stands for ``a:b``."""
         file = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
         )
-        file.write_text(
-            f'"{policies.SET_LAYOUT}": "role:admin"\n'
-            f'"{policies.GET}": "role:auditor"\n'
-        )
+        file.write_text(jsonutils.dumps(rules).replace('__', ':'))
         self.override_config('policy_file', str(file), group='oslo_policy')
         cinder_policy.reset()
         self.addCleanup(cinder_policy.reset)
+
+    def test_ours_after_cinders_own(self) -> None:
+        body = self.create({'rbd:object_size': '1M'})
+        self._override(volume__create='')
+        words = ('set_layout', 'rbd:object_size')
+        self.refused(403, words, 'POST', '/volumes', body, app=self.reader)
+        self._override(volume__create='role:admin')
+        for metadata in ({'rbd:object_size': '1M'}, {'rbd:bad': '1'}, {}):
+            body = self.create(metadata)
+            self.refused(403, 'volume:create', 'POST', '/volumes', body)
+
+    def test_names_of_pools(self) -> None:
+        rules = {policies.GET_POOLS.replace(':', '__'): ''}
+        self._override(**rules)
+        volume = self.volume(made={**base.MADE, 'rbd:data_pool': 'ec'})
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual('ec', shown['os-rbd-volume-options:data_pool'])
+
+    def test_operator_overrides(self) -> None:
+        rules = {
+            policies.SET_LAYOUT.replace(':', '__'): 'role:admin',
+            policies.GET.replace(':', '__'): 'role:auditor',
+        }
+        self._override(**rules)
         body = self.create({'rbd:object_size': '1M'})
         self.refused(403, policies.SET_LAYOUT, 'POST', '/volumes', body)
         self.ok('POST', '/volumes', body, app=self.admin)

@@ -12,10 +12,12 @@
 
 """Unit tests of cinder_rbd_ext.api.pools."""
 
+import threading
 from typing import Any
 from unittest import mock
 
 from cinder.scheduler import rpcapi
+import oslo_messaging
 import webob.exc
 
 from cinder_rbd_ext.api import pools
@@ -30,6 +32,9 @@ class ReportedPoolsTest(base.TestCase):
         super().setUp()
         patch = mock.patch.object(rpcapi, 'SchedulerAPI', autospec=True)
         self.scheduler = patch.start().return_value
+        self.scheduler.client = mock.create_autospec(
+            oslo_messaging.rpc.client.RPCClient, instance=True
+        )
         self.addCleanup(patch.stop)
         self.scheduler.get_pools.return_value = api_base.POOLS
         self.now = 1000.0
@@ -69,3 +74,74 @@ class ReportedPoolsTest(base.TestCase):
         self.assertIsNotNone(pool.settings)
         self.assertEqual((), self.reported.holding('host@none#none'))
         self.assertEqual((), self.reported.holding(None))
+
+    def _unavailable(self) -> str:
+        error = self.assertRaises(
+            webob.exc.HTTPServiceUnavailable, self.reported.all
+        )
+        return str(error.explanation)
+
+    def test_failure_is_remembered_for_seconds(self) -> None:
+        self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
+        for seconds, asked in ((0, 1), (4.9, 1), (5, 2), (9.9, 2)):
+            self.now = 1000.0 + seconds
+            self.assertIn('from the scheduler', self._unavailable())
+            self.assertEqual(asked, self.scheduler.get_pools.call_count)
+        self.scheduler.get_pools.side_effect = None
+        self.now = 1010.0
+        self.assertEqual(3, len(self.reported.all()))
+
+    def test_message_broker_that_is_down(self) -> None:
+        self.scheduler.get_pools.side_effect = (
+            oslo_messaging.MessageDeliveryFailure
+        )
+        self._unavailable()
+
+    def _while_one_asks(self) -> threading.Event:
+        """Have another request ask, without an answer until an event."""
+        asked, go_on = threading.Event(), threading.Event()
+
+        def late(*args: Any, **kwargs: Any) -> Any:
+            asked.set()
+            go_on.wait(10)
+            return api_base.POOLS
+
+        self.scheduler.get_pools.side_effect = late
+        thread = threading.Thread(target=self.reported.all)
+        thread.start()
+        self.addCleanup(thread.join, 10)
+        self.addCleanup(go_on.set)
+        self.assertTrue(asked.wait(10))
+        return go_on
+
+    def test_others_go_on_with_the_last_answer(self) -> None:
+        self.reported.all()
+        self.now += pools.MAX_AGE
+        self._while_one_asks()
+        self.assertEqual(3, len(self.reported.all()))
+        self.assertEqual(2, self.scheduler.get_pools.call_count)
+
+    def test_others_go_on_with_the_last_failure(self) -> None:
+        self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
+        self._unavailable()
+        self.now += pools.MAX_FAILURE_AGE
+        self._while_one_asks()
+        self._unavailable()
+        self.assertEqual(2, self.scheduler.get_pools.call_count)
+
+    def test_others_wait_for_the_first_answer(self) -> None:
+        go_on = self._while_one_asks()
+        threading.Timer(0.2, go_on.set).start()
+        self.assertEqual(3, len(self.reported.all()))
+        self.assertEqual(1, self.scheduler.get_pools.call_count)
+
+
+class TimeoutTest(api_base.ApiTestCase):
+    """Cinder's own client, whose messages go nowhere."""
+
+    def test_scheduler_has_seconds_to_answer(self) -> None:
+        prepared = pools._scheduler()._get_cctxt()
+        self.assertEqual(pools.TIMEOUT, prepared.timeout)
+        self.assertEqual(1, prepared.retry)
+        self.assertEqual('3.0', prepared.target.version)
+        self.assertTrue(prepared.can_send_version('3.0'))

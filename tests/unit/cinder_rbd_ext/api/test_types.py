@@ -13,6 +13,7 @@
 """Unit tests of cinder_rbd_ext.api.types."""
 
 from typing import Any
+from urllib import parse
 
 from cinder.db import api as db
 
@@ -25,7 +26,26 @@ _GOOD = {
     'rbd:tenant_options': 'rbd:cache_mode',
     'rbd:data_pool': 'ec',
 }
-_BAD = (
+_BAD: tuple[tuple[dict[str, Any], str], ...] = (
+    ({'RBD:object_map': 'true'}, 'the exact spelling is rbd:object_map'),
+    ({'rbd:object_map': None}, 'not a value'),
+    ({'rbd:object_map': None, 'rbd:stripe_unit': '64K'}, 'not a value'),
+    (
+        {
+            'rbd:stripe_unit': '1M',
+            'rbd:stripe_count': '3',
+            'provisioning:max_vol_size': '2',
+        },
+        'a multiple of 3 GiB, and the type has 1 to 2 GiB',
+    ),
+    (
+        {
+            'rbd:object_size': '4K',
+            'rbd:object_map': 'true',
+            'provisioning:min_vol_size': '2048',
+        },
+        '256,000,000',
+    ),
     ({'rbd:stripes': '8'}, 'unknown key'),
     ({'rbd:stripe_unit': '64K'}, 'given without rbd:stripe_count'),
     ({'rbd:object_size': '3M'}, 'a power of two'),
@@ -83,6 +103,57 @@ class SpecsTest(base.ApiTestCase):
         one = f'{path}/rbd:stripe_count'
         self.ok('PUT', one, {'rbd:stripe_count': '4'}, app=self.admin)
 
+    def test_layout_that_suits_some_sizes(self) -> None:
+        self.set_specs('rbd', provisioning__max_vol_size='3')
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        specs = {'rbd:stripe_unit': '1M', 'rbd:stripe_count': '3'}
+        self.ok('POST', path, {'extra_specs': specs}, app=self.admin)
+
+    def test_deletion_of_one_of_a_pair(self) -> None:
+        path = f'/types/{self.types["striped"]}/extra_specs'
+        for key in ('rbd:stripe_unit', 'rbd:stripe_count'):
+            self.refused(
+                400, 'given without', 'DELETE', f'{path}/{key}', app=self.admin
+            )
+        # WSGI reads the bytes of a path as ISO 8859-1.
+        for key, exact in (
+            ('RBD:stripe_unit', 'rbd:stripe_unit'),
+            ('rbd:d%C3%80ta_pool', 'rbd:data_pool'),
+        ):
+            self.refused(
+                400,
+                f'the exact spelling is {exact}',
+                'DELETE',
+                f'{path}/{key}',
+                app=self.admin,
+            )
+            one = {parse.unquote(key): '4K'}
+            self.refused(
+                400, 'exact', 'PUT', f'{path}/{key}', one, app=self.admin
+            )
+        self.ok('DELETE', f'{path}/rbd:tenant_options', app=self.admin)
+        self.refused(404, '', 'DELETE', f'{path}/rbd:x', app=self.admin)
+
+    def test_deletion_that_breaks_what_is_left(self) -> None:
+        self.set_specs('striped', rbd__stripe_unit='8M', rbd__object_size='8M')
+        path = f'/types/{self.types["striped"]}/extra_specs'
+        one = f'{path}/rbd:object_size'
+        self.refused(400, 'not a factor', 'DELETE', one, app=self.admin)
+
+    def test_wrong_specs_can_be_deleted_one_by_one(self) -> None:
+        self.set_specs('rbd', rbd__stripe_unit='64K', rbd__x='1', RBD__y='1')
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        for key in ('rbd:x', 'RBD:y', 'rbd:stripe_unit'):
+            self.ok('DELETE', f'{path}/{key}', app=self.admin)
+
+    def test_multiattach_afterwards(self) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        body = {'extra_specs': {'multiattach': '<is> True'}}
+        self.set_specs('rbd', rbd__object_map='true')
+        self.refused(400, 'multi-attach', 'POST', path, body, app=self.admin)
+        path = f'/types/{self.types["fake"]}/extra_specs'
+        self.ok('POST', path, body, app=self.admin)
+
     def test_type_that_may_use_any_back_end(self) -> None:
         path = f'/types/{self.types["any"]}/extra_specs'
         body = {'extra_specs': {'rbd:object_map': 'true'}}
@@ -105,6 +176,7 @@ class SpecsTest(base.ApiTestCase):
             self.refused(
                 403, 'extra_specs', 'PUT', one, body['extra_specs'], app=app
             )
+            self.refused(403, 'set_extra_specs', 'DELETE', one, app=app)
             body = {'volume_type': {'name': 'x', **body}}
             self.refused(
                 403, 'set_extra_specs', 'POST', '/types', body, app=app

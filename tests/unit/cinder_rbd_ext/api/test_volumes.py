@@ -12,11 +12,15 @@
 
 """Unit tests of cinder_rbd_ext.api.volumes: what is refused at creation."""
 
+import dataclasses
 from typing import Any
 from unittest import mock
 
 from cinder.db import api as db
+import oslo_messaging
 
+from rbd_volume_options import layout
+from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext.api import base
 
 _VOLUMES = '/volumes'
@@ -178,19 +182,79 @@ class CreateTest(base.ApiTestCase):
             response = self.call('POST', _VOLUMES, body)
             self.assertEqual(400, response.status_int, response.text)
 
-    def test_no_question_without_keys_of_ours(self) -> None:
+    def test_without_keys_nothing_depends_on_the_scheduler(self) -> None:
+        self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
         self.ok('POST', _VOLUMES, self.create({'colour': 'blue'}))
+        self.ok('POST', _VOLUMES, self.create(volume_type='striped'))
+        self.assertEqual(1, self.get_pools.call_count)
+
+    def test_layout_of_the_type_alone(self) -> None:
+        self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
+        words = ('1 GiB is no multiple of 1 MiB x 3', 'volume type')
+        source = self.volume(None, base.MADE, volume_type='striped')
+        for values in (
+            {'volume_type': 'striped'},
+            {'volume_type': self.types['striped']},
+            {'volume_type': 'striped', 'source_volid': source.id},
+            {'volume_type': None, 'source_volid': source.id, 'size': None},
+        ):
+            for metadata in (None, {'colour': 'blue'}):
+                body = self.create(metadata, **values)
+                self.refused(400, words, 'POST', _VOLUMES, body)
+        body = self.create(volume_type='striped', size=3)
+        self.ok('POST', _VOLUMES, body)
+
+    def test_layout_of_the_back_end_alone(self) -> None:
+        striped = base.settings(
+            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+        )
+        self.get_pools.return_value = [base.pool('rbd', striped)]
+        words = '1 GiB is no multiple of 1 MiB x 3'
+        self.refused(400, words, 'POST', _VOLUMES, self.create())
+        self.refused(
+            400, words, 'POST', _VOLUMES, self.create(volume_type=None)
+        )
+
+    def test_another_back_end_of_the_type_can_make_it(self) -> None:
+        striped = base.settings(
+            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+        )
+        plain = base.pool('other', base.settings())
+        self.get_pools.return_value = [base.pool('rbd', striped), plain]
+        self.ok('POST', _VOLUMES, self.create(volume_type='both'))
+
+    def test_striping_of_cephs_configuration_is_not_restricted(self) -> None:
+        settings = dataclasses.replace(
+            base.settings(), ceph_striping=layout.Striping(base.MIB, 3)
+        )
+        self.get_pools.return_value = [base.pool('rbd', settings)]
         self.ok('POST', _VOLUMES, self.create())
-        self.get_pools.assert_not_called()
+
+    def test_private_type(self) -> None:
+        """It is answered as one that isn't there, whatever it asks for."""
+        self.private_type('secret', rbd__tenant_options='', rbd__features='x')
+        body = self.create({'rbd:object_size': '1M'}, volume_type='secret')
+        words = 'Volume type with name secret could not be found'
+        self.refused(404, words, 'POST', _VOLUMES, body)
+        body['volume']['volume_type'] = 'secre'
+        words = 'Volume type with name secre could not be found'
+        self.refused(404, words, 'POST', _VOLUMES, body)
+
+    def test_keys_in_other_spellings(self) -> None:
+        for key, words in (
+            ('RBD:object_size', 'the exact spelling is rbd:object_size'),
+            ('rbd:Object_Size', 'the exact spelling is rbd:object_size'),
+            ('rbd:object_size ', 'the exact spelling is rbd:object_size'),
+            ('Rbd:other', 'unknown key'),
+        ):
+            body = self.create({key: '1M'})
+            self.refused(400, words, 'POST', _VOLUMES, body)
 
     def test_reader(self) -> None:
+        body = self.create({'rbd:object_size': '1M'})
+        # Cinder's own policy comes first.
         self.refused(
-            403,
-            ('set_layout', 'rbd:object_size'),
-            'POST',
-            _VOLUMES,
-            self.create({'rbd:object_size': '1M'}),
-            app=self.reader,
+            403, 'volume:create', 'POST', _VOLUMES, body, app=self.reader
         )
 
 
@@ -254,6 +318,34 @@ class RetypeTest(base.ApiTestCase):
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
         path = f'/volumes/{volume.id}/action'
         self.refused(404, 'none such', 'POST', path, self._body('none such'))
+
+    def test_private_type(self) -> None:
+        """It is answered as one that isn't there, whatever it asks for."""
+        ident = self.private_type('secret', rbd__stripe_unit='1K')
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        path = f'/volumes/{volume.id}/action'
+        for name, words in (
+            ('secret', 'Volume type with name secret could not be found'),
+            (ident, f'Volume type {ident} could not be found'),
+        ):
+            self.refused(404, words, 'POST', path, self._body(name))
+
+    def test_cinders_policy_first(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        path = f'/volumes/{volume.id}/action'
+        body = self._body('fake')
+        self.refused(403, 'volume:retype', 'POST', path, body, app=self.reader)
+
+    def test_names_of_pools(self) -> None:
+        self.set_specs('striped', rbd__data_pool='secret-pool')
+        volume = self.volume(None, base.MADE, volume_type='rbd')
+        path = f'/volumes/{volume.id}/action'
+        body = self._body('striped')
+        response = self.call('POST', path, body)
+        self.assertEqual(400, response.status_int)
+        self.assertIn('rbd:data_pool', response.text)
+        self.assertNotIn('secret-pool', response.text)
+        self.refused(400, 'secret-pool', 'POST', path, body, app=self.admin)
 
     def test_another_project(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

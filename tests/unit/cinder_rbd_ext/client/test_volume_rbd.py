@@ -13,13 +13,13 @@
 """Unit tests of cinder_rbd_ext.client.volume_rbd."""
 
 import argparse
+import json
 import types
 from typing import Any
 
 from osc_lib import exceptions
 import requests
 
-from cinder_rbd_ext import record
 from cinder_rbd_ext.client import volume_rbd
 from tests.unit import base
 
@@ -135,14 +135,71 @@ class CommandTest(base.TestCase):
         self.assertIn(('last attachment', *told.values()), list(rows))
 
     def test_creation_that_was_refused(self) -> None:
-        told = {record.ERROR_KEY: 'not a power of two'}
-        rows = volume_rbd.rows_of_volume(
-            {'metadata': {}, 'volume_image_metadata': told}, {'options': {}}
+        forged = {'rbd_volume_options_error': '\x1b[2Jpay here'}
+        told = 'not a power of two'
+        for refused in (told, None):
+            volume = {
+                'metadata': {},
+                'volume_image_metadata': forged,
+                'os-rbd-volume-options:refused': refused,
+            }
+            rows = volume_rbd.rows_of_volume(volume, {'options': {}})
+            shown = [row for row in rows if row[0] == 'creation']
+            wanted = ('creation', told, 'refused by the driver')
+            self.assertEqual([wanted] if refused else [], shown)
+
+    def _commands(self, command: Any, **answers: Any) -> Any:
+        """Return a command whose cloud answers, by the end of the path."""
+
+        def get(path: str) -> requests.Response:
+            name = path.split('/')[-1].replace('-', '_')
+            return _response(200, json.dumps(answers[name]).encode())
+
+        api = types.SimpleNamespace(
+            get=get,
+            post=lambda path, **body: get(path),
+            find_volume=lambda name, **how: types.SimpleNamespace(id='v'),
         )
-        self.assertIn(
-            ('creation', 'not a power of two', 'refused by the driver'),
-            list(rows),
+        cloud = types.SimpleNamespace(block_storage=api)
+        manager = types.SimpleNamespace(sdk_connection=cloud)
+        return command(types.SimpleNamespace(client_manager=manager), None)
+
+    def test_terminal_escapes(self) -> None:
+        """Whatever a server, or a tenant through it, has to say."""
+        evil = '\x1b]0;x\x07'
+        told = {**_FAKE, 'name': evil, 'reason': evil}
+        options = self._commands(
+            volume_rbd.RBDOptions,
+            os_rbd_volume_options={'volume_types': [told]},
         )
+        volume = {
+            **dict.fromkeys(('id', 'name', 'status', 'size'), evil),
+            'volume_type': 't',
+            'metadata': {'rbd:cache_mode': evil, evil: evil},
+            'os-rbd-volume-options:refused': evil,
+            'os-rbd-volume-options:features': [evil],
+            'os-rbd-volume-options:cache_modes': {evil: evil},
+            'os-rbd-volume-options:attach_refused': {
+                'reason': evil,
+                'at': evil,
+            },
+        }
+        show = self._commands(
+            volume_rbd.ShowRBDVolume,
+            v={'volume': volume},
+            t={'volume_type': told},
+        )
+        create = self._commands(
+            volume_rbd.CreateRBDVolume, volumes={'volume': volume}
+        )
+        for command, words in (
+            (options, ()),
+            (show, ('v',)),
+            (create, ('v', '--size=1')),
+        ):
+            parsed = command.get_parser('x').parse_args(words)
+            shown = str(command.take_action(parsed)[1])
+            self.assertIn('\\\\x1b]0;x\\\\x07', shown)
 
     def test_create(self) -> None:
         self.assertEqual(
@@ -182,6 +239,7 @@ class CommandTest(base.TestCase):
         for response, text in (
             (_response(400, body), 'because (HTTP 400)'),
             (_response(502, b'<html>'), '<html> (HTTP 502)'),
+            (_response(502, b'<p>\x1b[2J</p>'), r'<p>\x1b[2J</p> (HTTP 502)'),
         ):
             error = self.assertRaises(
                 exceptions.CommandError, volume_rbd.answer, response

@@ -1,0 +1,93 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that extend a volume."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinder import volume as cinder_volume
+from cinder.api import microversions
+from cinder.policies import volume_actions as stock
+from oslo_utils import units
+
+from cinder_rbd_ext import changes
+from cinder_rbd_ext import record
+from cinder_rbd_ext import sources
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import limits
+from rbd_volume_options import precedence
+
+# Of a volume whose layout nobody requested, or whose back end is not ours.
+_UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
+
+
+class Growth:
+    """Checks the new size of a volume, before quota is reserved.
+
+    The volume service would find the same, and leave the volume in
+    ``error_extending``.
+    """
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        self._reported = reported
+
+    def check(
+        self, req: Any, volume_id: str, asked: Mapping[str, Any]
+    ) -> None:
+        """Check a request for ``os-extend``.
+
+        :raises HTTPBadRequest: for a size that layout or object map forbid
+        :raises HTTPServiceUnavailable: where the answer depends on the
+            limits of the back end, and they aren't known
+        """
+        size = checks.whole_number(asked.get('new_size'))
+        if size is None:
+            return
+        context = req.environ['cinder.context']
+        volume = cinder_volume.API().get(context, volume_id)
+        context.authorize(_policy(req, volume), target_obj=volume)
+        if size > volume.size:
+            self._check(volume, size * units.Gi)
+
+    def _check(self, volume: Any, size: int) -> None:
+        recorded = record.of_volume(volume.id)
+        state = record.read(recorded)
+        if state is None:
+            return
+        given = sources.origins_of(volume, recorded)
+        bounds = _UNBOUNDED
+        if not precedence.GIVEN.isdisjoint(given.values()):
+            bounds = self._limits(volume)
+        with refusals.bad_request():
+            changes.check_extended(state, given, size, bounds)
+
+    def _limits(self, volume: Any) -> limits.Limits:
+        """Return the limits of the back end that holds the volume."""
+        for pool in self._reported.holding(volume.host):
+            # Not ours: then its driver decides.
+            return pool.settings.limits if pool.settings else _UNBOUNDED
+        raise refusals.unavailable(
+            'The back end of the volume has not reported yet.'
+        )
+
+
+def _policy(req: Any, volume: Any) -> str:
+    """Return the policy that Cinder is going to check."""
+    in_use = volume.status == 'in-use'
+    if in_use and req.api_version_request.matches(
+        microversions.VOLUME_EXTEND_INUSE
+    ):
+        return str(stock.EXTEND_ATTACHED_POLICY)
+    return str(stock.EXTEND_POLICY)

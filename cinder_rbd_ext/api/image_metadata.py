@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Image metadata of volumes, which means nothing to our driver.
+
+It passes on to Glance images and with them to other projects: a key there
+that looks like one of ours would mislead whoever reads it.
+"""
+
+from typing import Any
+
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+# Where releases before this one told why a volume could not be created.
+_FORMER_REASON = 'rbd_volume_options_error'
+
+
+def check(asked: dict[str, Any]) -> None:
+    """Check a request for ``os-set_image_metadata``.
+
+    :raises HTTPBadRequest: for a key that could be taken for ours
+    """
+    items = asked.get('metadata')
+    if not isinstance(items, dict):
+        return
+    found = checks.ours(
+        {key: value for key, value in items.items() if isinstance(value, str)}
+    )
+    for name, value in (found or {}).items():
+        _refuse(name, value)
+    for name, value in items.items():
+        if isinstance(name, str) and keys.normal(name) == _FORMER_REASON:
+            _refuse(name, value)
+
+
+def _refuse(name: str, value: object) -> None:
+    with refusals.bad_request():
+        raise errors.OptionError(
+            name if name in keys.KEYS else errors.shown(name),
+            value,
+            'not a key of image metadata',
+            f'keys that do not begin with {keys.PREFIX}',
+        )

@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests that bring an RBD image under Cinder's management."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinder import exception
+from cinder.api.openstack import wsgi
+from cinder.policies import manageable_volumes as stock
+
+from cinder_rbd_ext import request
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import visible_types
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+
+
+class ManageController(wsgi.Controller):
+    """Checks keys before Cinder makes the volume.
+
+    Whether the image is what they say only the volume service can tell. An
+    operator manages volumes: the list of keys for tenants doesn't apply.
+    """
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._reported = reported
+
+    @wsgi.extends
+    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+        """Check what is said of the volume."""
+        volume = body.get('volume') if isinstance(body, dict) else None
+        if isinstance(volume, dict):
+            given = checks.ours(volume.get('metadata'))
+            if given is not None:
+                self._check(req.environ['cinder.context'], volume, given)
+        yield
+
+    def _check(
+        self, context: Any, volume: dict[str, Any], given: dict[str, str]
+    ) -> None:
+        context.authorize(stock.MANAGE_POLICY)
+        policies.check_keys(context, given)
+        with refusals.bad_request():
+            checks.check_syntax(
+                given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+            )
+        specs = _specs(context, volume.get('volume_type'))
+        if specs is None or not (given or options.ours(specs)):
+            return
+        found = self._reported.named(volume.get('host'), volume.get('cluster'))
+        if not found:
+            # Cinder refuses a host that isn't there.
+            return
+        offer = offers.Offer.of(specs, found)
+        with refusals.bad_request():
+            offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+            for settings in offer.settings:
+                request.read(given, specs, settings).resolve()
+
+
+def _specs(context: Any, wanted: Any) -> dict[str, str] | None:
+    """Return the extra specs of a type; None for one that Cinder refuses."""
+    if not wanted:
+        return {}
+    if not isinstance(wanted, str):
+        return None
+    try:
+        found = visible_types.find(context, wanted)
+    except exception.NotFound:
+        return None
+    return dict(found.extra_specs or {})

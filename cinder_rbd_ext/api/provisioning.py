@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The sizes that volumes of a type can have, with the type's layout."""
+
+from collections.abc import Mapping
+import math
+
+from cinder.volume import volume_types
+from oslo_utils import units
+
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+
+
+def check(
+    specs: Mapping[str, str],
+    image_layout: layout.ImageLayout,
+    image_features: features.Features,
+    bounds: limits.Limits,
+    origin: errors.Origin,
+) -> None:
+    """Check that volumes of some size can be created.
+
+    A layout that suits some sizes only is left to the check of each volume.
+
+    :param specs: the type's, which may bound the size
+    :raises OptionError: where no size within the bounds suits the layout
+    """
+    low = _bound(specs, volume_types.MIN_SIZE_KEY) or 1
+    high = _bound(specs, volume_types.MAX_SIZE_KEY)
+    step = 1
+    striping = image_layout.striping
+    if striping and bounds.require_whole_stripes:
+        step = striping.width // math.gcd(striping.width, units.Gi)
+        if high is not None and high // step * step < low:
+            raise errors.OptionError(
+                keys.STRIPE_COUNT,
+                striping.count,
+                f'volumes need a multiple of {step} GiB, and the type has '
+                f'{low} to {high} GiB',
+                'a stripe_unit x stripe_count that divides a size of the type',
+                origin,
+            )
+    smallest = math.ceil(low / step) * step
+    limits.check_object_map(
+        image_layout, smallest * units.Gi, image_features, origin
+    )
+
+
+def _bound(specs: Mapping[str, str], key: str) -> int | None:
+    """Return a bound in GiB; None for one that Cinder ignores too."""
+    try:
+        return int(specs[key])
+    except (KeyError, ValueError):
+        return None

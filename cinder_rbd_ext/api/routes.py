@@ -1,0 +1,306 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which check of ours applies to which route of Cinder's API.
+
+Each request that may change something is in one of two lists: here are those
+that can touch a volume, its metadata, its type or its attachment, with the
+check or the reason for none; the others are in ``other_routes``. A test
+compares both with Cinder's router and fails on a route of a later release.
+Requests with GET change nothing and are left out.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+
+from cinder_rbd_ext.api import other_routes
+
+_API = 'cinder_rbd_ext.api.'
+_VOLUMES = f'{_API}volumes'
+_METADATA = f'{_API}metadata'
+_TYPES = f'{_API}types'
+_SNAPSHOTS = f'{_API}snapshots'
+_MANAGING = f'{_API}managing'
+_ATTACHMENTS = f'{_API}attachments'
+_DRIVER = 'cinder_rbd_ext.driver'
+_ATTACHING = 'cinder_rbd_ext.attaching'
+_CREATION = 'cinder_rbd_ext.creation'
+
+_STATE = 'Changes the status only.'
+_REMOVES = 'Deletes; no value of ours is read.'
+_NAMES = 'Changes name and description only.'
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """A request that can touch what our rules are about.
+
+    :ivar request: method, path below the project, and action if any
+    :ivar check: the module that checks it; None where none needs to
+    :ivar what: what is checked, or why nothing is
+    :ivar since: the first major version of Cinder that has it
+    """
+
+    request: str
+    check: str | None
+    what: str
+    since: int = 0
+
+
+def _volume(action: str, check: str | None, what: str) -> Route:
+    return Route(f'POST /volumes/{{id}}/action {action}', check, what)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        'POST /volumes',
+        _VOLUMES,
+        'Keys, values, scope and policy; size and source against the type '
+        'and its back ends, without keys too.',
+    ),
+    Route(
+        'PUT /volumes/{id}',
+        _VOLUMES,
+        'Metadata that replaces all of it, as PUT of the metadata.',
+    ),
+    Route('DELETE /volumes/{id}', None, _REMOVES),
+    Route(
+        'POST /volumes/{volume_id}/metadata',
+        _METADATA,
+        'Keys, values, scope and policy; fixed keys stay as they are.',
+    ),
+    Route(
+        'PUT /volumes/{volume_id}/metadata',
+        _METADATA,
+        'The same; a fixed key that is missing would be removed.',
+    ),
+    Route(
+        'PUT /volumes/{volume_id}/metadata/{id}',
+        _METADATA,
+        'The same, for the key of the path and of the body.',
+    ),
+    Route(
+        'DELETE /volumes/{volume_id}/metadata/{id}',
+        _METADATA,
+        'Fixed keys stay; no key goes that the database takes for another.',
+    ),
+    _volume('os-extend', _VOLUMES, 'The new size against the layout made.'),
+    _volume(
+        'os-extend_volume_completion', None, 'Checked by os-extend before.'
+    ),
+    _volume(
+        'os-retype',
+        _VOLUMES,
+        'What the volume gets by the new type, which the caller must see.',
+    ),
+    _volume(
+        'os-set_image_metadata',
+        _VOLUMES,
+        'No key that could be taken for one of ours.',
+    ),
+    _volume(
+        'os-unset_image_metadata', None, 'No image metadata has a meaning.'
+    ),
+    _volume('os-show_image_metadata', None, 'Reads only.'),
+    _volume(
+        'os-initialize_connection',
+        _ATTACHING,
+        'The cache mode against what the compute host accepts.',
+    ),
+    _volume(
+        'os-migrate_volume',
+        _CREATION,
+        'What the volume has against the back end that it moves to.',
+    ),
+    _volume(
+        'os-migrate_volume_completion',
+        _DRIVER,
+        'The record of the image that was made moves with the volume.',
+    ),
+    _volume(
+        'os-reimage', _DRIVER, 'The image keeps layout, features and pool.'
+    ),
+    _volume('revert', None, 'The RBD image stays; its data changes.'),
+    _volume(
+        'os-volume_upload_image',
+        None,
+        'Copies data; Glance makes an image of its own layout.',
+    ),
+    _volume('os-unmanage', None, 'The RBD image stays as it is.'),
+    _volume('os-force_delete', None, _REMOVES),
+    _volume('os-attach', None, _STATE),
+    _volume('os-detach', None, _STATE),
+    _volume('os-begin_detaching', None, _STATE),
+    _volume('os-roll_detaching', None, _STATE),
+    _volume('os-reserve', None, _STATE),
+    _volume('os-unreserve', None, _STATE),
+    _volume('os-reset_status', None, _STATE),
+    _volume('os-force_detach', None, 'Ends an attachment.'),
+    _volume('os-terminate_connection', None, 'Ends an attachment.'),
+    _volume('os-set_bootable', None, 'Changes a flag of the volume.'),
+    _volume('os-update_readonly_flag', None, 'Changes a flag of the volume.'),
+    Route(
+        'POST /attachments',
+        _ATTACHMENTS,
+        'The connector, where the request has one, as PUT.',
+    ),
+    Route(
+        'PUT /attachments/{id}',
+        _ATTACHMENTS,
+        'The cache mode against what the compute host accepts.',
+    ),
+    Route('DELETE /attachments/{id}', None, 'Ends an attachment.'),
+    Route('POST /attachments/{id}/action os-complete', None, _STATE),
+    Route(
+        'POST /os-volume-manage',
+        _MANAGING,
+        'Keys, values, scope and policy; the list for tenants does not '
+        'apply. The driver compares the RBD image.',
+    ),
+    Route('POST /manageable_volumes', _MANAGING, 'The same.'),
+    Route(
+        'POST /types',
+        _TYPES,
+        'Keys, values and policy; the layout against the back ends.',
+    ),
+    Route(
+        'POST /types/{id}/action create',
+        _TYPES,
+        'The same code; Cinder itself refuses it.',
+    ),
+    Route(
+        'POST /types/{type_id}/extra_specs',
+        _TYPES,
+        'As POST of the type, for all extra specs that it is to have.',
+    ),
+    Route('PUT /types/{type_id}/extra_specs/{id}', _TYPES, 'The same.'),
+    Route(
+        'DELETE /types/{type_id}/extra_specs/{id}',
+        _TYPES,
+        'What is left must be valid, if it was before.',
+    ),
+    Route('PUT /types/{id}', None, _NAMES),
+    Route('DELETE /types/{id}', None, 'Cinder refuses it for a type in use.'),
+    Route(
+        'POST /types/{id}/action addProjectAccess',
+        None,
+        'Changes who sees the type.',
+    ),
+    Route(
+        'POST /types/{id}/action removeProjectAccess',
+        None,
+        'Changes who sees the type.',
+    ),
+    Route(
+        'POST /types/{type_id}/encryption',
+        None,
+        'Encrypted volumes have the same layouts.',
+    ),
+    Route('PUT /types/{type_id}/encryption/{id}', None, 'The same.'),
+    Route('DELETE /types/{type_id}/encryption/{id}', None, 'The same.'),
+    Route(
+        'PUT /default-types/{id}',
+        None,
+        'Chooses a type; volumes are checked when they are created.',
+    ),
+    Route('DELETE /default-types/{id}', None, 'The same.'),
+    Route(
+        'POST /snapshots',
+        _SNAPSHOTS,
+        'No key of ours: it would have no meaning.',
+    ),
+    Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.'),
+    Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.'),
+    Route(
+        'POST /snapshots/{snapshot_id}/metadata',
+        _SNAPSHOTS,
+        'No key of ours is added or changed.',
+    ),
+    Route('PUT /snapshots/{snapshot_id}/metadata', _SNAPSHOTS, 'The same.'),
+    Route(
+        'PUT /snapshots/{snapshot_id}/metadata/{id}', _SNAPSHOTS, 'The same.'
+    ),
+    Route(
+        'POST /backups',
+        None,
+        'Copies data and metadata, which count at a restore.',
+    ),
+    Route(
+        'POST /backups/import_record',
+        None,
+        'What a record says counts at a restore.',
+    ),
+    Route(
+        'POST /backups/{id}/restore',
+        _DRIVER,
+        'The volume keeps its keys; the backup is from another one.',
+    ),
+    Route(
+        'POST /groups/{id}/action create-from-src',
+        _CREATION,
+        'Each volume against its type, as the request names no keys.',
+    ),
+    Route('POST /groups/action create-from-src', _CREATION, 'The same.'),
+    Route('POST /consistencygroups/create_from_src', _CREATION, 'The same.'),
+    Route('POST /groups/{id}/action delete', None, _REMOVES),
+    Route('POST /groups/action delete', None, _REMOVES),
+    Route('DELETE /groups/{id}', None, _REMOVES),
+    Route('POST /consistencygroups/{id}/delete', None, _REMOVES),
+    Route('DELETE /consistencygroups/{id}', None, _REMOVES),
+    Route('PUT /groups/{id}', None, 'Changes which volumes are members.'),
+    Route('PUT /consistencygroups/{id}', None, 'The same.'),
+    Route('PUT /consistencygroups/{id}/update', None, 'The same.'),
+    Route('POST /volume-transfers', None, _STATE),
+    Route('POST /os-volume-transfer', None, _STATE),
+    Route(
+        'POST /volume-transfers/{id}/accept',
+        None,
+        'Changes the owner; what was made stays.',
+    ),
+    Route('POST /os-volume-transfer/{id}/accept', None, 'The same.'),
+    Route('DELETE /volume-transfers/{id}', None, _STATE),
+    Route('DELETE /os-volume-transfer/{id}', None, _STATE),
+)
+
+#: Stands in the page of the contributor guide for what :func:`table` returns.
+PLACE = '.. The tables of cinder_rbd_ext.api.routes stand here.'
+
+
+def table() -> str:
+    """Return the routes as tables for the documentation."""
+    return '\n'.join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield from _head('Request', 'Check', 'What is checked, or why nothing is')
+    for route in ROUTES:
+        yield f'   * - ``{route.request}``'
+        yield f'     - {f"``{route.check}``" if route.check else "none"}'
+        since = f' Since Cinder {route.since}.' if route.since else ''
+        yield f'     - {route.what}{since}'
+    yield ''
+    yield 'These requests cannot touch any of that:'
+    yield ''
+    yield from _head('Requests', 'Why')
+    for why, requests in other_routes.OTHERS.items():
+        yield f'   * - | ``{requests[0]}``'
+        yield from (f'       | ``{each}``' for each in requests[1:])
+        yield f'     - {why}.'
+    yield ''
+
+
+def _head(*titles: str) -> Iterator[str]:
+    yield '.. list-table::'
+    yield '   :header-rows: 1'
+    yield ''
+    for number, title in enumerate(titles):
+        yield f'   {"* " if not number else "  "}- {title}'

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Requests about the metadata of snapshots, in which no key has a meaning.
+
+A volume that is made from a snapshot gets its options from its own request.
+Keys that snapshots have from a time without this check stay and may go.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinder import volume as cinder_volume
+from cinder.api.openstack import wsgi
+
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+
+def _check(items: Any, there: dict[str, str] | None = None) -> None:
+    """Check items that snapshot metadata is to have.
+
+    :param items: not checked yet
+    :param there: what is there already
+    :raises HTTPBadRequest: for a key of ours that is new or changed
+    """
+    for name, value in sorted((checks.ours(items) or {}).items()):
+        if (there or {}).get(name) != value:
+            with refusals.bad_request():
+                raise errors.OptionError(
+                    name if name in keys.KEYS else errors.shown(name),
+                    value,
+                    'not a key of snapshot metadata',
+                    f'keys that do not begin with {keys.PREFIX}',
+                )
+
+
+def _part(body: Any, name: str) -> Any:
+    return body.get(name) if isinstance(body, dict) else None
+
+
+class SnapshotsController(wsgi.Controller):
+    """Snapshots that are created or managed."""
+
+    @wsgi.extends
+    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+        """Check the metadata of a new snapshot."""
+        _check(_part(_part(body, 'snapshot'), 'metadata'))
+        yield
+
+
+class SnapshotMetadataController(wsgi.Controller):
+    """The metadata of a snapshot that is there."""
+
+    @wsgi.extends
+    def create(
+        self, req: Any, snapshot_id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check items that are added."""
+        _check_change(req, snapshot_id, _part(body, 'metadata'))
+        yield
+
+    @wsgi.extends
+    def update(
+        self, req: Any, snapshot_id: str, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check one item."""
+        _check_change(req, snapshot_id, _part(body, 'meta'))
+        yield
+
+    @wsgi.extends
+    def update_all(
+        self, req: Any, snapshot_id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check items that take the place of all."""
+        _check_change(req, snapshot_id, _part(body, 'metadata'))
+        yield
+
+
+def _check_change(req: Any, snapshot_id: str, items: Any) -> None:
+    if checks.ours(items):
+        context = req.environ['cinder.context']
+        snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
+        _check(items, dict(snapshot.metadata or {}))

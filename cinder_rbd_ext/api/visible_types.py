@@ -1,0 +1,45 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volume types as the caller of a request sees them."""
+
+from typing import Any
+
+from cinder import exception
+from cinder import objects
+from cinder.volume import volume_types
+from oslo_utils import uuidutils
+
+
+def find(context: Any, identity: str) -> Any:
+    """Return the volume type that a request names, by its id or name.
+
+    Cinder looks a name up among all projects' types. A private type of
+    others is answered as one that doesn't exist: what it asks for would
+    stand in the messages.
+
+    :raises VolumeTypeNotFound: for one that isn't there for the caller
+    :raises VolumeTypeNotFoundByName: the same
+    """
+    found = objects.VolumeType.get_by_name_or_id(context, identity)
+    try:
+        # By its id Cinder finds only what the caller sees.
+        volume_types.get_volume_type(context, found.id)
+    except exception.VolumeTypeNotFound:
+        if uuidutils.is_uuid_like(identity):
+            raise exception.VolumeTypeNotFound(
+                volume_type_id=identity
+            ) from None
+        raise exception.VolumeTypeNotFoundByName(
+            volume_type_name=identity
+        ) from None
+    return found

@@ -1,0 +1,43 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Text of servers and strangers, made fit for a terminal.
+
+Names, metadata and messages may hold escape sequences, which would change
+what the terminal shows, and characters that reorder the line.
+"""
+
+from typing import Any
+import unicodedata
+
+# Control, format (bidirectional overrides among them), surrogate and private
+# characters, and separators of lines and paragraphs.
+_ESCAPED = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
+
+
+def text(given: str) -> str:
+    """Return a text with each character escaped that isn't printed as such."""
+    return ''.join(
+        ascii(c)[1:-1] if unicodedata.category(c) in _ESCAPED else c
+        for c in given
+    )
+
+
+def value(given: Any) -> Any:
+    """Return what is shown of a value; other things than text stay."""
+    if isinstance(given, str):
+        return text(given)
+    if isinstance(given, dict):
+        return {value(k): value(v) for k, v in given.items()}
+    if isinstance(given, list | tuple):
+        return type(given)(value(each) for each in given)
+    return given

@@ -1,0 +1,242 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a volume's later life could bypass, on a real Cinder and MariaDB.
+
+Each request is answered at once; nothing is left in an error status.
+"""
+
+from typing import Any
+
+from tests.cloud import base
+
+_PAIR = {'rbd:stripe_unit': '1M', 'rbd:stripe_count': '3'}
+_EXACT = 'the exact spelling is rbd:stripe_count'
+
+
+class SpellingTest(base.CloudTestCase):
+    """MariaDB compares names without case; so do we."""
+
+    def test_metadata(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        path = f'/volumes/{volume}/metadata'
+        for key in ('RBD:stripe_count', 'rbd:Stripe_Count'):
+            meta = {key: '8'}
+            for method, where, body in (
+                ('POST', path, {'metadata': meta}),
+                ('PUT', path, {'metadata': {**base.ASKED, **meta}}),
+                ('PUT', f'{path}/{key}', {'meta': meta}),
+                ('DELETE', f'{path}/{key}', None),
+                (
+                    'PUT',
+                    f'/volumes/{volume}',
+                    {'volume': {'metadata': {**base.ASKED, **meta}}},
+                ),
+            ):
+                self.check_refused(400, _EXACT, method, where, body)
+        self.assertEqual(base.ASKED, self.metadata(volume))
+
+    def test_creation(self) -> None:
+        metadata = {'rbd:stripe_unit': '64K', 'RBD:stripe_count': '8'}
+        body = {
+            'volume': {'size': 1, 'volume_type': 'rbd', 'metadata': metadata}
+        }
+        self.check_refused(400, _EXACT, 'POST', '/volumes', body)
+
+    def test_snapshots_and_image_metadata(self) -> None:
+        volume = self.created()
+        snapshot = self.snapshot(volume)
+        for key in ('RBD:stripe_count', 'rbd:stripe_count'):
+            body: Any = {
+                'snapshot': {'volume_id': volume, 'metadata': {key: '8'}}
+            }
+            words = 'not a key of snapshot metadata'
+            self.check_refused(400, words, 'POST', '/snapshots', body)
+            body = {'metadata': {key: '8'}}
+            path = f'/snapshots/{snapshot}/metadata'
+            self.check_refused(400, words, 'POST', path, body)
+        for key in ('RBD:x', 'rbd_volume_options_error'):
+            body = {'os-set_image_metadata': {'metadata': {key: '\x1b[2J'}}}
+            path = f'/volumes/{volume}/action'
+            words = 'not a key of image metadata'
+            self.check_refused(400, words, 'POST', path, body)
+
+
+class TypesTest(base.CloudTestCase):
+    """Volume types: what they may say, and who may know."""
+
+    def _id(self, name: str) -> str:
+        path = '/types?is_public=None'
+        found = self.request('GET', path, cloud=self.operator)
+        (ident,) = (
+            each['id']
+            for each in found['volume_types']
+            if each['name'] == name
+        )
+        return str(ident)
+
+    def _specs(self, ident: str) -> base.Record:
+        path = f'/types/{ident}/extra_specs'
+        found: base.Record = self.request('GET', path, cloud=self.operator)
+        return found
+
+    def test_deletion_of_one_of_a_pair(self) -> None:
+        ident = self._id(
+            self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
+        )
+        before = self._specs(ident)
+        for key, words in (
+            ('rbd:stripe_unit', 'given without rbd:stripe_unit'),
+            ('rbd:stripe_count', 'given without rbd:stripe_count'),
+            ('RBD:stripe_count', _EXACT),
+        ):
+            path = f'/types/{ident}/extra_specs/{key}'
+            self.check_refused(400, words, 'DELETE', path, None, self.operator)
+        self.assertEqual(before, self._specs(ident))
+
+    def test_null(self) -> None:
+        ident = self._id(self.make_type())
+        path = f'/types/{ident}/extra_specs'
+        body = {'extra_specs': {'rbd:stripe_count': None}}
+        self.check_refused(400, 'null', 'POST', path, body, self.operator)
+
+    def test_layout_that_does_not_suit_a_size(self) -> None:
+        name = self.make_type(rbd_stripe_unit='1M', rbd_stripe_count='3')
+        body: Any = {'volume': {'size': 1, 'volume_type': name}}
+        words = '1 GiB is no multiple of 1 MiB x 3'
+        self.check_refused(400, words, 'POST', '/volumes', body)
+        volume = self.created(size=3, volume_type=name)
+        self._check_extend(volume)
+
+    def _check_extend(self, volume: str) -> None:
+        path, body = (
+            f'/volumes/{volume}/action',
+            {'os-extend': {'new_size': 4}},
+        )
+        words = '4 GiB is no multiple of 1 MiB x 3'
+        before = self.show(volume)['status']
+        self.check_refused(400, words, 'POST', path, body)
+        shown = self.show(volume)
+        self.assertEqual((before, 3), (shown['status'], shown['size']))
+
+    def test_extend(self) -> None:
+        volume = self.created(size=3, metadata=_PAIR)
+        self._check_extend(volume)
+        self._attach(volume)
+        self._check_extend(volume)
+
+    def _attach(self, volume: str) -> None:
+        """Attach a volume to no server, of which Cinder would ask Nova."""
+        body = {
+            'attachment': {
+                'volume_uuid': volume,
+                'connector': {'host': 'h', 'ip': '::1'},
+            }
+        }
+        made = self.request('POST', '/attachments', body, self.operator)
+        path = f'/attachments/{made["attachment"]["id"]}'
+        self.addCleanup(self.request, 'DELETE', path, None, self.operator)
+        self.request(
+            'POST', f'{path}/action', {'os-complete': {}}, self.operator
+        )
+        self.wait_for(volume, 'in-use')
+
+    def test_private_type(self) -> None:
+        specs = {
+            'volume_backend_name': 'rbd',
+            'rbd:object_size': '32M',
+            'rbd:tenant_options': '',
+        }
+        body: Any = {
+            'volume_type': {
+                'name': 'test-private',
+                'extra_specs': specs,
+                'os-volume-type-access:is_public': False,
+            }
+        }
+        made = self.request('POST', '/types', body, self.operator)
+        ident = made['volume_type']['id']
+        self.addCleanup(self.operator.block_storage.delete, f'/types/{ident}')
+        volume = self.created(metadata=base.ASKED)
+        for name, words in (
+            ('test-private', 'Volume type with name test-private'),
+            (ident, f'Volume type {ident}'),
+        ):
+            words += ' could not be found'
+            body = {
+                'volume': {
+                    'size': 1,
+                    'volume_type': name,
+                    'metadata': {'rbd:object_size': '1M'},
+                }
+            }
+            self.check_refused(404, words, 'POST', '/volumes', body)
+            body = {'os-retype': {'new_type': name}}
+            path = f'/volumes/{volume}/action'
+            self.check_refused(404, words, 'POST', path, body)
+
+
+class ManageTest(base.CloudTestCase):
+    """An operator brings an image under Cinder's management."""
+
+    def test_keys(self) -> None:
+        volume = self.created(volume_type='rbd2')
+        shown = self.show(volume)
+        self.action(volume, self.operator, **{'os-unmanage': {}})
+        self.until(lambda: self._gone(volume))
+        size = shown['os-rbd-volume-options:object_size']
+        asked = {
+            'host': shown['os-vol-host-attr:host'],
+            'ref': {'source-name': f'volume-{volume}'},
+            'volume_type': 'rbd2',
+        }
+        for metadata, words in (
+            ({'rbd:stripes': '1'}, 'unknown key'),
+            ({'rbd:stripe_unit': '64K'}, 'given without'),
+        ):
+            body = {'volume': {**asked, 'metadata': metadata}}
+            for path in ('/os-volume-manage', '/manageable_volumes'):
+                self.check_refused(
+                    400, words, 'POST', path, body, self.operator
+                )
+        # Tenants may not set it on volumes of this type.
+        body = {
+            'volume': {**asked, 'metadata': {'rbd:object_size': str(size)}}
+        }
+        made = self.request('POST', '/os-volume-manage', body, self.operator)
+        ident = made['volume']['id']
+        self.addCleanup(self.remove, ident)
+        self.wait_for(ident)
+
+    def _gone(self, volume: str) -> bool:
+        path = f'/volumes/{volume}'
+        return bool(
+            self.respond('GET', path, cloud=self.operator).status_code == 404
+        )
+
+
+class PoolsTest(base.CloudTestCase):
+    """Names of Ceph pools are for administrators."""
+
+    def test_names(self) -> None:
+        volume = self.created(volume_type='rbd2')
+        key = 'os-rbd-volume-options:data_pool'
+        self.assertEqual('volumes-data', self.show(volume)[key])
+        shown = self.request('GET', f'/volumes/{volume}')['volume']
+        self.assertIsNone(shown[key])
+        for cloud, name in (
+            (self.operator, 'volumes-data'),
+            (self.tenant, None),
+        ):
+            path = '/os-rbd-volume-options/rbd2'
+            told = self.request('GET', path, cloud=cloud)['volume_type']
+            self.assertEqual(name, told['options']['rbd:data_pool']['default'])

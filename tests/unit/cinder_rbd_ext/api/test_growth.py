@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.growth."""
+
+from typing import Any
+from unittest import mock
+
+import oslo_messaging
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_EXTEND = 'cinder.volume.api.API.%s'
+_KEYS = {'rbd:stripe_unit': '1M', 'rbd:stripe_count': '3'}
+_MADE = {
+    'rbd:object_size': '1048576',
+    'rbd:stripe_unit': '1048576',
+    'rbd:stripe_count': '3',
+    'rbd:features': 'exclusive-lock,layering,striping',
+}
+_SMALL = {
+    'rbd:object_size': '4096',
+    'rbd:stripe_unit': '4096',
+    'rbd:stripe_count': '1',
+    'rbd:features': 'exclusive-lock,fast-diff,layering,object-map',
+}
+
+
+class ExtendTest(base.ApiTestCase):
+    """POST volumes/{id}/action with os-extend."""
+
+    def _path(self, volume: Any) -> str:
+        return f'/volumes/{volume.id}/action'
+
+    def _refused(self, volume: Any, size: Any, words: Any, **how: Any) -> None:
+        body = {'os-extend': {'new_size': size}}
+        with mock.patch(_EXTEND % '_extend', autospec=True) as extend:
+            self.refused(400, words, 'POST', self._path(volume), body, **how)
+        extend.assert_not_called()
+
+    def _accepted(self, volume: Any, size: Any, **how: Any) -> None:
+        """Check that Cinder's own method is reached."""
+        body = {'os-extend': {'new_size': size}}
+        with mock.patch(_EXTEND % '_extend', autospec=True) as extend:
+            self.ok('POST', self._path(volume), body, **how)
+        extend.assert_called_once()
+
+    def test_whole_stripes(self) -> None:
+        for volume in (
+            self.volume(_KEYS, _MADE, size=3),
+            self.volume(_KEYS, _MADE, size=3, status='in-use'),
+        ):
+            for size in (4, '4', 5):
+                self._refused(volume, size, 'GiB is no multiple of 1 MiB x 3')
+            self._accepted(volume, 6)
+
+    def test_layout_of_the_type(self) -> None:
+        host = 'host@rbd#rbd'
+        volume = self.volume(
+            None, _MADE, volume_type='striped', size=3, host=host
+        )
+        self._refused(volume, 4, 'no multiple')
+
+    def test_microversion_without_attached_volumes(self) -> None:
+        volume = self.volume(_KEYS, _MADE, size=3)
+        self._refused(volume, 4, 'no multiple', version='3.0')
+
+    def test_too_many_objects_for_an_object_map(self) -> None:
+        # Librbd would refuse it, whoever chose the layout.
+        volume = self.volume(None, _SMALL)
+        self._refused(volume, 2048, '256,000,000')
+        self._accepted(volume, 512)
+
+    def test_striping_that_nobody_requested(self) -> None:
+        self._accepted(self.volume(None, _MADE, size=3), 4)
+        self._accepted(self.volume({'a': 'b'}, _MADE, size=3), 4)
+
+    def test_nothing_recorded(self) -> None:
+        self._accepted(self.volume(_KEYS, None, size=3), 4)
+
+    def test_back_end_that_does_not_require_it(self) -> None:
+        loose = base.pool('rbd', base.settings(require_whole_stripes=False))
+        self.get_pools.return_value = [loose, *base.POOLS[1:]]
+        self._accepted(self.volume(_KEYS, _MADE, size=3), 4)
+
+    def test_another_driver(self) -> None:
+        volume = self.volume(_KEYS, _MADE, volume_type='fake', size=3)
+        self._accepted(volume, 4)
+
+    def test_limits_that_are_not_known(self) -> None:
+        volume = self.volume(_KEYS, _MADE, size=3, host='host@none#none')
+        body = {'os-extend': {'new_size': 4}}
+        self.refused(503, 'not reported', 'POST', self._path(volume), body)
+        self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
+        # A size that every back end allows needs no answer.
+        self._accepted(self.volume(_KEYS, _MADE, size=3), 6)
+
+    def test_what_cinder_refuses_is_left_to_it(self) -> None:
+        volume = self.volume(_KEYS, _MADE, size=3)
+        bodies: Any = (
+            {'os-extend': None},
+            {'os-extend': {}},
+            {'os-extend': {'new_size': 'x'}},
+            {'os-extend': {'new_size': -1}},
+            {'os-extend': {'new_size': 2}},
+        )
+        for body in bodies:
+            response = self.call('POST', self._path(volume), body)
+            self.assertEqual(400, response.status_int, response.text)
+            self.assertNotIn('multiple', response.text)
+
+    def test_others(self) -> None:
+        volume = self.volume(_KEYS, _MADE, size=3)
+        path, body = self._path(volume), {'os-extend': {'new_size': 4}}
+        self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
+        # Cinder's own policy comes first.
+        self.refused(403, 'volume:extend', 'POST', path, body, app=self.reader)

@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.managing."""
+
+from typing import Any
+from unittest import mock
+
+from tests.unit.cinder_rbd_ext.api import base
+
+_PATHS = ('/os-volume-manage', '/manageable_volumes')
+
+
+class ManageTest(base.ApiTestCase):
+    """POST os-volume-manage and manageable_volumes."""
+
+    def _body(
+        self, metadata: Any, name: str = 'rbd', **values: Any
+    ) -> base.Answer:
+        volume = {
+            'host': f'host@{name}#{name}',
+            'ref': {'source-name': 'image'},
+            'volume_type': name,
+            'metadata': metadata,
+            **values,
+        }
+        return {'volume': {k: v for k, v in volume.items() if v is not None}}
+
+    def _refused(self, words: Any, body: Any) -> None:
+        for path in _PATHS:
+            self.refused(400, words, 'POST', path, body, app=self.admin)
+
+    def _accepted(self, body: Any) -> None:
+        """Check that Cinder's own method is reached."""
+        manage = 'cinder.volume.api.API.manage_existing'
+        for path in _PATHS:
+            with mock.patch(
+                manage, autospec=True, return_value=self.volume()
+            ) as method:
+                self.ok('POST', path, body, app=self.admin)
+            method.assert_called_once()
+
+    def test_refused(self) -> None:
+        for metadata, name, words in (
+            ({'rbd:stripes': '8'}, 'rbd', 'unknown key'),
+            ({'RBD:object_size': '1M'}, 'rbd', 'the exact spelling is'),
+            ({'rbd:data_pool': 'ec'}, 'rbd', 'not a key of volume metadata'),
+            ({'rbd:object_size': '3M'}, 'rbd', 'a power of two'),
+            ({'rbd:stripe_unit': '64K'}, 'rbd', 'given without'),
+            ({'rbd:cache_mode': 'unsafe'}, 'rbd', 'not allowed by this'),
+            ({'rbd:cache_mode': 'none'}, 'fake', 'no back end of the volume'),
+        ):
+            self._refused(words, self._body(metadata, name))
+
+    def test_type(self) -> None:
+        self.set_specs('striped', rbd__stripe_unit='3K')
+        body = self._body({}, 'rbd', volume_type='striped')
+        self._refused('not a power of two', body)
+        metadata = {'rbd:object_map': 'true'}
+        body = self._body(metadata, 'rbd', volume_type='shared')
+        self._refused('multi-attach', body)
+
+    def test_list_for_tenants_does_not_apply(self) -> None:
+        metadata = {'rbd:object_size': '8M', 'rbd:object_map': 'true'}
+        self._accepted(self._body(metadata, 'rbd2'))
+        host = {'host': 'host@rbd2', 'volume_type': None}
+        self._accepted(self._body(metadata, 'rbd2', **host))
+
+    def test_without_keys(self) -> None:
+        self._accepted(self._body(None, 'fake'))
+        self._accepted(self._body({'colour': 'blue'}, 'rbd'))
+        self.get_pools.assert_not_called()
+
+    def test_policies(self) -> None:
+        body = self._body({'rbd:bad': 'x'})
+        for path in _PATHS:
+            self.refused(403, 'volume_manage', 'POST', path, body)
+
+    def test_what_cinder_refuses_is_left_to_it(self) -> None:
+        metadata = {'rbd:object_size': '1M'}
+        bodies: Any = (
+            {},
+            {'volume': None},
+            {'volume': {'metadata': metadata}},
+            self._body(metadata, volume_type='none such'),
+            self._body(metadata, volume_type=5),
+            self._body({'rbd:object_size': 5}),
+        )
+        for body in bodies:
+            for path in _PATHS:
+                response = self.call('POST', path, body, app=self.admin)
+                self.assertEqual(400, response.status_int, response.text)
+                self.assertNotIn('RBD volume option', response.text)

@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.api.provisioning."""
+
+import itertools
+
+from cinder_rbd_ext.api import provisioning
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from tests.unit import base
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+
+
+class CheckTest(base.TestCase):
+    """Against all sizes that the type has."""
+
+    def _passes(
+        self,
+        low: str | None,
+        high: str | None,
+        image_layout: layout.ImageLayout,
+        names: frozenset[str] = frozenset(),
+    ) -> bool:
+        specs = {
+            'provisioning:min_vol_size': low,
+            'provisioning:max_vol_size': high,
+        }
+        try:
+            provisioning.check(
+                {k: v for k, v in specs.items() if v is not None},
+                image_layout,
+                names,
+                limits.Limits(),
+                errors.Origin.VOLUME_TYPE,
+            )
+        except errors.OptionError:
+            return False
+        return True
+
+    def test_bounds(self) -> None:
+        for count, low, high in itertools.product(
+            (1, 3, 5, 8), (1, 2, 4), (1, 4, 5, 7)
+        ):
+            some = any(
+                not size * _GIB % (_MIB * count)
+                for size in range(low, high + 1)
+            )
+            image_layout = layout.ImageLayout.of(4 * _MIB, _MIB, count)
+            self.assertIs(
+                some,
+                self._passes(str(low), str(high), image_layout),
+                f'{count} {low} {high}',
+            )
+
+    def test_no_bounds(self) -> None:
+        striped = layout.ImageLayout.of(4 * _MIB, _MIB, 61)
+        for low, high in ((None, None), ('1', None), ('x', 'y')):
+            self.assertTrue(self._passes(low, high, striped))
+
+    def test_object_map(self) -> None:
+        tiny = layout.ImageLayout(4096)
+        names = frozenset({features.OBJECT_MAP})
+        self.assertTrue(self._passes('512', None, tiny, names))
+        self.assertFalse(self._passes('2048', None, tiny, names))
+        self.assertTrue(self._passes('2048', None, tiny))
