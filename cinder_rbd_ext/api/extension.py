@@ -16,6 +16,7 @@ from typing import Any
 
 from cinder.api import extensions
 
+from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import options
@@ -52,8 +53,15 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
             'volume_metadata': metadata.MetadataController,
             'types': types.TypesController,
             'extra_specs': types.ExtraSpecsController,
+            'attachments': attachments.AttachmentsController,
         }
         return [
             extensions.ControllerExtension(self, name, make(self._reported))
             for name, make in controllers.items()
+        ] + [
+            extensions.ControllerExtension(
+                self,
+                'volumes',
+                attachments.ConnectionsController(self._reported),
+            )
         ]

@@ -112,6 +112,7 @@ class ReadTest(base.TestCase):
                 rbd_tenant_options='rbd:stripe_unit,rbd:stripe_count',
                 rbd_max_stripe_count=16,
                 rbd_require_whole_stripes=False,
+                rbd_cache_mode_enforcement='lenient',
                 rbd_volume_data_pool='data',
                 rbd_store_chunk_size=8,
             )
@@ -183,6 +184,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_tenant_options': [],
                 'rbd_max_stripe_count': 64,
                 'rbd_require_whole_stripes': True,
+                'rbd_cache_mode_enforcement': 'strict',
                 'rbd_volume_object_size': 4 * _MIB,
                 'rbd_volume_stripe_unit': None,
                 'rbd_volume_stripe_count': None,
@@ -210,6 +212,7 @@ class CapabilitiesTest(base.TestCase):
                 rbd_tenant_options='rbd:stripe_unit,rbd:object_size',
                 rbd_max_stripe_count=16,
                 rbd_require_whole_stripes=False,
+                rbd_cache_mode_enforcement='lenient',
                 rbd_volume_data_pool='data',
             )
         )
@@ -220,6 +223,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_tenant_options': ['rbd:object_size', 'rbd:stripe_unit'],
                 'rbd_max_stripe_count': 16,
                 'rbd_require_whole_stripes': False,
+                'rbd_cache_mode_enforcement': 'lenient',
                 'rbd_volume_object_size': _MIB,
                 'rbd_volume_stripe_unit': 64 << 10,
                 'rbd_volume_stripe_count': 8,
