@@ -70,9 +70,7 @@ def of_server(
     return None
 
 
-def of_waiting(
-    volume: Any, statuses: tuple[str, ...]
-) -> Earlier | None:
+def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
     """Return the attachment that is replaced by one which waits.
 
     :param volume: the volume, as the database has it
@@ -84,9 +82,7 @@ def of_waiting(
 def _of_waiting(volume: Any, statuses: tuple[str, ...]) -> Iterator[Earlier]:
     for each in volume.volume_attachment:
         if each.instance_uuid and each.attach_status in statuses:
-            earlier = of_server(
-                volume.id, each.instance_uuid, each.created_at
-            )
+            earlier = of_server(volume.id, each.instance_uuid, each.created_at)
             if earlier:
                 yield earlier
 

@@ -17,6 +17,7 @@ counts only where a service says it.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import datetime
 import functools
 from typing import Any
 
@@ -83,7 +84,7 @@ class AttachmentsController(wsgi.Controller):
                 volume,
                 connector,
                 server is not None,
-                functools.partial(reattachment.of_server, volume.id, server),
+                _earlier(volume.id, server),
             )
 
     @wsgi.extends
@@ -110,12 +111,7 @@ class AttachmentsController(wsgi.Controller):
             volume,
             connector,
             server is not None,
-            functools.partial(
-                reattachment.of_server,
-                volume.id,
-                server,
-                attachment.created_at,
-            ),
+            _earlier(volume.id, server, attachment.created_at),
         )
 
 
@@ -154,9 +150,7 @@ class _Door:
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
-    def connector(
-        self, context: Any, asked: dict[str, Any]
-    ) -> dict[str, Any]:
+    def connector(self, context: Any, asked: dict[str, Any]) -> dict[str, Any]:
         """Return the connector of a request, of which a service's is true.
 
         Anyone else's offer is taken out of the request's body, which is the
@@ -223,6 +217,22 @@ class _Door:
             )
             return None
         return next((pool.settings for pool in pools_found), None)
+
+
+def _earlier(
+    volume_id: str, server: str | None, since: datetime.datetime | None = None
+) -> Earlier:
+    """Return what looks for the attachment that a server's new one replaces.
+
+    :param since: when the new one was reserved; None for one that is not yet
+    """
+
+    def look() -> reattachment.Earlier | None:
+        if server is None:
+            return None
+        return reattachment.of_server(volume_id, server, since)
+
+    return look
 
 
 def _asks(volume: Any) -> bool:

@@ -46,9 +46,7 @@ class ConnectorTestCase(base.CloudTestCase):
         ident: str = answer['attachment']['id']
         return ident
 
-    def connect(
-        self, attachment: str, cloud: Any = None, **offer: Any
-    ) -> Any:
+    def connect(self, attachment: str, cloud: Any = None, **offer: Any) -> Any:
         """Return the answer to a host's connector; an operator's counts."""
         return self.respond(
             'PUT',

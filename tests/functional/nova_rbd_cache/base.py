@@ -85,7 +85,7 @@ class Told:
             cache = self.ever.get(disk.findtext('serial'))
             if cache:
                 disk.find('driver').set('cache', cache)
-        return etree.tostring(tree, encoding='unicode')
+        return str(etree.tostring(tree, encoding='unicode'))
 
     def take(self) -> dict[str, str]:
         """Return the modes, and forget them."""

@@ -159,7 +159,6 @@ class ServerTest(AttachingTestCase):
         volume.save()
         self.check_refused(volume, _PLAIN, 'offers no cache modes')
 
-
     def test_tenants_may_not_set_it_by_now(self) -> None:
         """The key was taken off the list: no reason to keep it away."""
         self.driver = self.make_driver(rbd_tenant_options='')

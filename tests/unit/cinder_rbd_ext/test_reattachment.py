@@ -58,7 +58,7 @@ class OfServerTest(test.TestCase):
         """
         since = None
         if minutes is not None:
-            now = datetime.datetime.now(datetime.UTC)
+            now = datetime.datetime.now(datetime.timezone.utc)
             since = now + datetime.timedelta(minutes=minutes)
         found = reattachment.of_server(self.volume.id, _SERVER, since)
         return found.mode if found else 'nothing'

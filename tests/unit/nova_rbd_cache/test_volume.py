@@ -217,9 +217,7 @@ class LackingTest(VolumeTestCase):
     def test_guest_is_made_again(self, running: bool) -> None:
         """Started or rebooted hard: not stranded."""
         before = base.guest_xml(driver={'cache': 'writeback'})
-        found = self.config_of(
-            base.FakeHost(), base.FakeHost(before, running)
-        )
+        found = self.config_of(base.FakeHost(), base.FakeHost(before, running))
         self.check_kept(found)
 
     @ddt.data('none', 'unsafe', None)

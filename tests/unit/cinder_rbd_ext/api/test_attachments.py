@@ -35,6 +35,8 @@ from tests.unit.cinder_rbd_ext.api import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
 _HOST = 'compute-7'
+#: Method, path and body.
+Request = tuple[str, str, base.Answer]
 _MODE = {'rbd:cache_mode': 'writeback'}
 
 
@@ -91,21 +93,21 @@ class AttachmentsTestCase(base.ApiTestCase):
         volume.save()
         return found
 
-    def put(self, attachment: Any, *offer: str) -> tuple[Any, ...]:
+    def put(self, attachment: Any, *offer: str) -> Request:
         """Return a request that connects an attachment."""
         body = {'attachment': {'connector': _connector(*offer)}}
         return 'PUT', f'/attachments/{attachment.id}', body
 
     def post(
         self, volume: Any, *offer: str, server: str | None = _SERVER
-    ) -> tuple[Any, ...]:
+    ) -> Request:
         """Return a request that makes and connects an attachment."""
         asked = {'volume_uuid': volume.id, 'connector': _connector(*offer)}
         if server:
             asked['instance_uuid'] = server
         return 'POST', '/attachments', {'attachment': asked}
 
-    def action(self, volume: Any, *offer: str) -> tuple[Any, ...]:
+    def action(self, volume: Any, *offer: str) -> Request:
         """Return a request that connects without an attachment."""
         body = {'os-initialize_connection': {'connector': _connector(*offer)}}
         return 'POST', f'/volumes/{volume.id}/action', body
@@ -142,7 +144,7 @@ class AttachmentsTestCase(base.ApiTestCase):
 class OfferTest(AttachmentsTestCase):
     """Whose offer counts."""
 
-    def requests(self) -> list[tuple[Any, ...]]:
+    def requests(self) -> list[Request]:
         """Return one of each kind, for volumes that ask for no mode."""
         return [
             self.put(self.reserved(self.volume()), 'unsafe'),
@@ -339,7 +341,5 @@ class LeftTest(AttachmentsTestCase):
         volume = self.volume(_MODE)
         self.reserved(volume, status='attached')
         other = '22222222-2222-4333-8444-555555555555'
-        self.refused(
-            400, 'status must be', *self.post(volume, server=other)
-        )
+        self.refused(400, 'status must be', *self.post(volume, server=other))
         self.assertEqual('', self.refusal(volume))
