@@ -56,8 +56,8 @@ class Told:
 
     def __init__(self) -> None:
         self.modes: dict[str, str] = {}
-        #: The same, of which nothing is forgotten.
-        self.ever: dict[str, str] = {}
+        #: Serial number and mode by target; of these nothing is forgotten.
+        self.targets: dict[str, tuple[str, str]] = {}
         #: Attributes of the ``driver`` element.
         self.drivers: dict[str, dict[str, str]] = {}
         #: A whole server's XML, as libvirt was told it.
@@ -75,16 +75,20 @@ class Told:
             # Without one it is libvirt's own XML that Nova gives back: the
             # fake keeps no cache modes.
             if serial and cache:
-                self.modes[serial] = self.ever[serial] = cache
+                self.modes[serial] = cache
+                target = disk.find('target').get('dev')
+                self.targets[target] = serial, cache
                 self.drivers[serial] = driver
 
     def completed(self, xml: str) -> str:
-        """Return a guest's XML with the cache modes that libvirt keeps."""
+        """Return a guest's XML with what the fake leaves out of its disks."""
         tree = etree.fromstring(xml)
         for disk in tree.iter('disk'):
-            cache = self.ever.get(disk.findtext('serial'))
-            if cache:
+            found = self.targets.get(disk.find('target').get('dev'))
+            if found:
+                serial, cache = found
                 disk.find('driver').set('cache', cache)
+                etree.SubElement(disk, 'serial').text = serial
         return str(etree.tostring(tree, encoding='unicode'))
 
     def take(self) -> dict[str, str]:
@@ -145,9 +149,9 @@ class NovaTestCase(base.ServersTestBase):
         self.patch(self.cinder, '_find_connection_info', named)
 
     def _keep_modes(self) -> None:
-        """Have libvirt tell the cache modes of disks, as the real one does.
+        """Have our driver see what the real libvirt tells of disks.
 
-        Not before our driver asks: Nova would give the XML back.
+        Only ours: Nova would give the XML back.
         """
         stock = guests._parse
 

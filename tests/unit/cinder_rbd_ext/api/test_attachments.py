@@ -126,7 +126,7 @@ class AttachmentsTestCase(base.ApiTestCase):
         return found.reason if found else ''
 
     def check_refused(
-        self, volume: Any, words: str, request: Any, app: Any = None
+        self, volume: Any, words: str, request: Request, app: Any = None
     ) -> None:
         """Check a refusal: 400, recorded, before the volume service."""
         response = self.call(*request, app=app)
