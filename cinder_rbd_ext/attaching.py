@@ -13,14 +13,16 @@
 """The stock driver, agreeing with compute hosts on cache modes."""
 
 import functools
+import sys
 from typing import Any
 
 from cinder import exception
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_rbd_ext import attachment
+from cinder_rbd_ext import agreement
 from cinder_rbd_ext import consumers
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import handshake
 from cinder_rbd_ext import image_making
 from cinder_rbd_ext import images
@@ -34,7 +36,7 @@ LOG = logging.getLogger(__name__)
 class AttachingDriver(image_making.ImageMakingDriver):
     """Hands a cache mode to hosts that offer it, and to no others.
 
-    Whom it judges is told in :mod:`cinder_rbd_ext.consumers`.
+    See :mod:`cinder_rbd_ext.consumers` for the connections that are checked.
     """
 
     def initialize_connection(self, volume: Any, connector: Any) -> Any:
@@ -43,7 +45,8 @@ class AttachingDriver(image_making.ImageMakingDriver):
         Nobody but a server's QEMU has a use for a mode, and nobody else is
         refused for one.
 
-        :raises InvalidInput: for a mode that can't be had there
+        :raises AttachmentRefused: for a mode that is not allowed or offered;
+            :meth:`remove_export` makes HTTP 400 of it
         """
         mode = None
         if connector and not isinstance(connector, consumers.OwnConnector):
@@ -61,12 +64,30 @@ class AttachingDriver(image_making.ImageMakingDriver):
             properties = consumers.OwnConnector(properties)
         return super()._attach_volume(context, volume, properties, remote)
 
+    def remove_export(self, context: Any, volume: Any) -> Any:
+        """Undo ``create_export``, of which RBD has none.
+
+        Cinder's manager wraps every exception of ``initialize_connection`` in
+        a ``VolumeBackendAPIException``, which is HTTP 500 and which Nova
+        sends again four times. Before that, in its ``except`` clause, it
+        calls this method, and what this one raises passes on unwrapped: the
+        refusal that is being handled becomes HTTP 400.
+
+        :raises InvalidVolume: the only class with which both requests, to
+            create and to update an attachment, are answered with 400; of
+            Cinder's own module, since RPC carries no other
+        """
+        handled = sys.exc_info()[1]
+        if isinstance(handled, exceptions.AttachmentRefused):
+            raise exception.InvalidVolume(reason=handled.reason) from handled
+        return super().remove_export(context, volume)
+
     def _agreed(
         self, volume: Any, connector: Any
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
-        :raises InvalidInput: for a mode that can't be had
+        :raises AttachmentRefused: for a mode that is not allowed or offered
         """
         current = consumers.current(volume)
         consumer = consumers.of_connection(current, connector)
@@ -75,29 +96,25 @@ class AttachingDriver(image_making.ImageMakingDriver):
         judge = functools.partial(
             self._judge, volume.id, handshake.host_of(connector)
         )
-        certain = consumer is consumers.Consumer.SERVER
-        strict = certain and self.settings.strict_cache_mode
-        mode = None
-        try:
-            asked = attachment.asked(volume, self.settings)
-        except errors.OptionError as error:
-            judge(error, refuse=certain)
-            return None
+        found = agreement.agree(
+            volume,
+            connector,
+            self.settings,
+            consumer is consumers.Consumer.SERVER,
+            functools.partial(consumers.replaced, current),
+        )
+        if found.error:
+            judge(found.error, refuse=found.refused)
+        asked = found.asked
         if asked:
-            try:
-                handshake.check(asked, handshake.offer_of(connector))
-                mode = asked.mode
-            except errors.OptionError as error:
-                judge(error, refuse=strict)
-        if asked and mode:
             try:
                 handshake.check_override(asked, self._cache_override(volume))
             except errors.OptionError as error:
                 # Shared volumes were always attached: nobody asks for a mode.
-                judge(error, refuse=strict and not asked.shared)
+                judge(error, refuse=found.strict and not asked.shared)
         if record.attach_refusal(current.admin_metadata):
             record.attach_agreed(volume.id)
-        return mode
+        return asked.mode if asked else None
 
     def _judge(
         self,
@@ -108,8 +125,9 @@ class AttachingDriver(image_making.ImageMakingDriver):
     ) -> None:
         """Refuse an attachment, or tell what its mode comes to.
 
-        :raises InvalidInput: to refuse; a class of Cinder's, which travels to
-            the API by RPC
+        The host is named in the log alone: tenants read the exception's text.
+
+        :raises AttachmentRefused: to refuse
         """
         about = {'id': volume_id, 'host': host, 'error': error}
         if not refuse:
@@ -123,9 +141,7 @@ class AttachingDriver(image_making.ImageMakingDriver):
             'Volume %(id)s is not attached to host %(host)s: %(error)s', about
         )
         record.attach_refused(volume_id, str(error))
-        raise exception.InvalidInput(
-            reason=f'not attached to host {host}: {error}'
-        ) from error
+        raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
     def _cache_override(self, volume: Any) -> bool | None:
         """Return the image's own ``rbd_cache``; None where it can't be read.

@@ -49,17 +49,25 @@ class Asked:
     shared: bool = False
 
 
+def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
+    """Return the mode of an attachment that another one replaces."""
+    return Asked(mode, None) if mode else None
+
+
 def asked(volume: Any, settings: backend.BackendSettings) -> Asked | None:
     """Return the mode to attach a volume with; None to leave it to the host.
 
     A multi-attach volume is always attached with ``none``: the caches of two
-    hosts know nothing of each other.
+    hosts are not coherent.
 
-    :raises OptionError: for a mode that is none, or not allowed
+    Which keys tenants may set is not judged here. It was judged when the key
+    was set; a key that was taken off the list later must not keep a volume
+    from its server.
+
+    :raises OptionError: for an unknown mode, or one that is not allowed
     """
     metadata = relevant(request.metadata_of(volume))
     specs = relevant(request.specs_of(volume.volume_type))
-    request.check_tenant(metadata, specs, settings)
     choice = request.read(metadata, specs, settings).resolve().cache_mode
     if volume.multiattach:
         return Asked(cache_modes.CacheMode.NONE, None, shared=True)

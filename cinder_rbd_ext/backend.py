@@ -42,6 +42,7 @@ OPTION_OF_KEY = {
     keys.TENANT_OPTIONS: 'rbd_tenant_options',
 }
 
+_STRICT = 'strict'
 _LENIENT = 'lenient'
 
 # What capabilities() tells as it would stand in a volume's metadata.
@@ -190,6 +191,9 @@ def capabilities(
         'rbd_require_whole_stripes': bounds.require_whole_stripes,
         'rbd_min_object_size': bounds.min_object_size,
         'rbd_max_objects': bounds.max_objects,
+        'rbd_cache_mode_enforcement': (
+            _STRICT if settings.strict_cache_mode else _LENIENT
+        ),
         'rbd_volume_object_size': given.object_size or settings.chunk_size,
         'rbd_volume_stripe_unit': striping.unit if striping else None,
         'rbd_volume_stripe_count': striping.count if striping else None,
@@ -258,6 +262,8 @@ def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
         ),
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
+        # A driver of an earlier release reports nothing, and decides itself.
+        strict_cache_mode=report.get('rbd_cache_mode_enforcement') == _STRICT,
         ceph_features=_known(report.get('rbd_default_features')),
         ceph_striping=_striping(report),
     )

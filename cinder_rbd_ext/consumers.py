@@ -72,6 +72,7 @@ from cinder import objects
 from cinder.objects import fields
 
 from cinder_rbd_ext import handshake
+from cinder_rbd_ext import reattachment
 
 # Of an attachment that was made and isn't connected yet.
 _WAITING = (
@@ -128,3 +129,11 @@ def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
     if volume.status in _FREE and volume.migration_status not in _MOVING:
         return Consumer.SERVER
     return Consumer.UNKNOWN
+
+
+def replaced(volume: Any) -> reattachment.Earlier | None:
+    """Return the attachment that the one which waits replaces.
+
+    :param volume: the volume, from :func:`current`
+    """
+    return reattachment.of_waiting(volume, _WAITING)

@@ -32,3 +32,14 @@ class InvalidBackendOptions(exception.InvalidConfigurationValue):
     """A backend's section of cinder.conf can't be used."""
 
     message = _('Backend %(backend)s: %(reason)s')
+
+
+class AttachmentRefused(exception.InvalidVolume):
+    """An attachment can't have the cache mode that is asked for.
+
+    :ivar reason: why, as tenants may read it
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason=reason)
+        self.reason = reason

@@ -79,6 +79,9 @@ def _volume_driver() -> str | None:
     return _differs(
         net.LibvirtNetVolumeDriver.get_config,
         ['self', 'connection_info', 'disk_info'],
+    ) or _differs(
+        net.LibvirtNetVolumeDriver.disconnect_volume,
+        ['self', 'connection_info', 'instance', 'force'],
     )
 
 

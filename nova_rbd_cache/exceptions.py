@@ -17,11 +17,14 @@ from nova.i18n import _
 
 
 class CacheModeRefused(exception.Invalid):
-    """A volume asks for a cache mode that can't be had on this host."""
+    """A volume asks for a cache mode that this host does not allow.
+
+    Tenants read the text as their server's fault: it does not name the host.
+    """
 
     msg_fmt = _(
-        'Volume %(volume_id)s asks for cache mode %(mode)s, which host '
-        '%(host)s does not allow; allowed: %(allowed)s ([rbd_cache] '
+        'Volume %(volume_id)s asks for cache mode %(mode)s, which the compute '
+        'host does not allow; allowed: %(allowed)s ([rbd_cache] '
         'allowed_modes of its nova.conf)'
     )
 

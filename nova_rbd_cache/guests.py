@@ -51,8 +51,14 @@ def find(host: libvirt_host.Host, connection_info: Any) -> Guest | None:
     :raises InternalError: where libvirt can't be asked
     """
     server = connection_info.get(SERVER)
-    if not server:
-        return None
+    return of_server(host, server) if server else None
+
+
+def of_server(host: libvirt_host.Host, server: str) -> Guest | None:
+    """Return the guest of a server; nothing where libvirt has none.
+
+    :raises InternalError: where libvirt can't be asked
+    """
     try:
         # All that is read of the server is its id.
         found = host.get_guest(objects.Instance(uuid=server))

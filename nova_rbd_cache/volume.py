@@ -25,6 +25,7 @@ from oslo_log import log as logging
 from nova_rbd_cache import disk
 from nova_rbd_cache import exceptions
 from nova_rbd_cache import guests
+from nova_rbd_cache import previous
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
@@ -48,6 +49,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def __init__(self, host: Any) -> None:
         super().__init__(host)
         self.settings = settings.read(nova.conf.CONF)
+        self._previous = previous.PreviousDisks()
 
     # Nova's tests compare signatures with those of the stock class, which has
     # no annotations.
@@ -56,8 +58,8 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     ):
         """Return the disk, as libvirt is to be told of it.
 
-        :raises CacheModeRefused: for a mode that is none, or that a volume
-            which is attached now can't have on this host
+        :raises CacheModeRefused: for an unknown mode, or one that this host
+            does not allow and that the guest's disk has not had so far
         """
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
@@ -70,6 +72,18 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             # hosts know nothing of each other.
             return made
         return disk.PinnedDisk.of(made, mode)
+
+    def disconnect_volume(  # type: ignore[no-untyped-def]
+        self, connection_info, instance, force=False
+    ):
+        """Disconnect a volume, whose guest may be about to be made again."""
+        asked = connection_info['data'].get(CACHE_MODE)
+        if asked is not None and asked not in self.settings.mode_names:
+            # Otherwise the mode is allowed, whatever the disk had.
+            self._previous.note(
+                self.host, instance.uuid, connection_info.get('serial')
+            )
+        super().disconnect_volume(connection_info, instance, force=force)
 
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
         """Return the disk with what works on its requests."""
@@ -97,7 +111,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
                     names,
                 )
         elif mode not in self.settings.allowed_modes:
-            if self._is_new(stock, connection_info):
+            if not self._has_had(mode, stock, connection_info):
                 raise self._refused(asked, connection_info)
             LOG.warning(
                 'Volume %(id)s keeps cache mode %(mode)s, which it was '
@@ -107,23 +121,40 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             )
         return mode
 
-    def _is_new(self, stock: Any, connection_info: Any) -> bool:
-        """Return whether a guest that is there gets the volume just now.
+    def _has_had(
+        self, mode: cache_modes.CacheMode, stock: Any, connection_info: Any
+    ) -> bool:
+        """Return whether the guest's disk has a mode already, or had it.
 
-        Nothing is lost then by a refusal. Otherwise the guest is made anew
-        or goes to another host, and Cinder has asked the host that the
-        attachment is for whether it allows the mode.
+        Then the server keeps it. A disk that the guest gets now, or a guest
+        that comes to this host, has to be content with what is allowed,
+        whatever stands in ``connection_info``.
         """
         guest = guests.find(self.host, connection_info)
-        return guest is not None and stock.serial not in guest.disks
+        if guest is None:
+            server = connection_info.get(guests.SERVER)
+            return self._previous.mode(server, stock.serial) == mode.value
+        if stock.serial not in guest.disks:
+            return False
+        # A guest that runs is migrated live, away from here: the mode is one
+        # that the other host has offered.
+        had = guest.disks[stock.serial].get('cache')
+        return guest.running or had == mode.value
 
     def _refused(
         self, asked: str, connection_info: Any
     ) -> exceptions.CacheModeRefused:
+        LOG.error(
+            'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s',
+            {
+                'id': _volume_id(connection_info),
+                'host': nova.conf.CONF.host,
+                'mode': errors.shown(asked),
+            },
+        )
         return exceptions.CacheModeRefused(
             volume_id=_volume_id(connection_info),
             mode=errors.shown(asked),
-            host=nova.conf.CONF.host,
             allowed=cache_modes.joined(self.settings.allowed_modes),
         )
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from cinder.api import extensions
 
+from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
@@ -50,19 +51,21 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
     def get_controller_extensions(self) -> list[Any]:
         """Return what runs before and after Cinder's own controllers."""
         reported = self._reported
-        controllers = {
-            'volumes': volumes.VolumesController(reported),
-            'volume_metadata': metadata.MetadataController(reported),
-            'types': types.TypesController(reported),
-            'extra_specs': types.ExtraSpecsController(reported),
-            'os-volume-manage': managing.ManageController(reported),
-            'manageable_volumes': managing.ManageController(reported),
-            'snapshots': snapshots.SnapshotsController(),
-            'os-snapshot-manage': snapshots.SnapshotsController(),
-            'manageable_snapshots': snapshots.SnapshotsController(),
-            'snapshot_metadata': snapshots.SnapshotMetadataController(),
-        }
+        controllers = (
+            ('volumes', volumes.VolumesController(reported)),
+            ('volumes', attachments.ConnectionsController(reported)),
+            ('attachments', attachments.AttachmentsController(reported)),
+            ('volume_metadata', metadata.MetadataController(reported)),
+            ('types', types.TypesController(reported)),
+            ('extra_specs', types.ExtraSpecsController(reported)),
+            ('os-volume-manage', managing.ManageController(reported)),
+            ('manageable_volumes', managing.ManageController(reported)),
+            ('snapshots', snapshots.SnapshotsController()),
+            ('os-snapshot-manage', snapshots.SnapshotsController()),
+            ('manageable_snapshots', snapshots.SnapshotsController()),
+            ('snapshot_metadata', snapshots.SnapshotMetadataController()),
+        )
         return [
             extensions.ControllerExtension(self, name, controller)
-            for name, controller in controllers.items()
+            for name, controller in controllers
         ]

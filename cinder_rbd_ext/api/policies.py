@@ -32,6 +32,7 @@ SET_FEATURES = _NAME % 'set_features'
 SET_CACHE_MODE = _NAME % 'set_cache_mode'
 SET_EXTRA_SPECS = _NAME % 'set_extra_specs'
 GET_POOLS = _NAME % 'get_pools'
+OFFER_CACHE_MODES = _NAME % 'offer_cache_modes'
 
 #: The policy of each key that can stand in a volume's metadata.
 POLICY_OF_KEY = {
@@ -122,6 +123,25 @@ _RULES = [
             {'method': 'GET', 'path': '/volumes/{volume_id}'},
             {'method': 'GET', 'path': '/volumes/detail'},
             {'method': 'POST', 'path': '/volumes/{volume_id}/action'},
+        ],
+    ),
+    policy.DocumentedRuleDefault(
+        name=OFFER_CACHE_MODES,
+        check_str=f'{base.RULE_ADMIN_API} or role:service',
+        description=(
+            'Say in a connector which cache modes a compute host accepts '
+            '(rbd_cache_modes). Requests with a service token that has one '
+            'of [keystone_authtoken] service_token_roles may always; the '
+            'offer of any other caller is ignored.'
+        ),
+        operations=[
+            {'method': 'POST', 'path': '/attachments'},
+            {'method': 'PUT', 'path': '/attachments/{attachment_id}'},
+            {
+                'method': 'POST',
+                'path': '/volumes/{volume_id}/action '
+                '(os-initialize_connection)',
+            },
         ],
     ),
 ]

@@ -18,6 +18,7 @@ import subprocess
 
 import ddt
 
+from onecloud import state
 from tests.cloud import librbd_sockets
 from tests.cloud import servers
 
@@ -187,6 +188,22 @@ class RefusedTest(CacheModeTestCase):
         )
         self._check_refused(server, volume, 'conf_rbd_cache = false')
 
+    def test_mode_that_the_host_does_not_allow_at_boot(self) -> None:
+        """What the tenant reads names no host."""
+        volume = self.volume('writeback', imageRef=self.image())
+        with self.configured('[rbd_cache]\nallowed_modes = none,directsync\n'):
+            server = self.boot(volume, wait=False)
+            told = self.until(lambda: self._fault(server))
+        self.assertNotIn('sandbox', told)
+        requests = self._requests(volume)
+        self.assertEqual(1, len(requests), str(requests))
+
+    def _fault(self, server: str) -> str:
+        """Return what a server's tenant reads of its failure."""
+        path = f'/servers/{server}'
+        found = self.compute('GET', path)['server'].get('fault', {})
+        return str(found.get('message', ''))
+
     def _check_refused(self, server: str, volume: str, words: str) -> None:
         body = {'volumeAttachment': {'volumeId': volume}}
         path = f'/servers/{server}/os-volume_attachments'
@@ -198,3 +215,15 @@ class RefusedTest(CacheModeTestCase):
         self.assertEqual('ACTIVE', self.wait_for_server(server)['status'])
         # Nova forgets the volume after Cinder does.
         self.until(lambda: not self.compute('GET', path)['volumeAttachments'])
+        requests = self._requests(volume)
+        self.assertEqual(1, len(requests), str(requests))
+
+    def _requests(self, volume: str) -> list[str]:
+        """Return what Cinder's API logged of refusals of a volume."""
+        place = state.State(state.default_root())
+        return [
+            line
+            for log in place.log.glob('cinder-*.log')
+            for line in log.read_text(errors='replace').splitlines()
+            if f'Volume {volume} is not attached' in line
+        ]

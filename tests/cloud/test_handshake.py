@@ -18,6 +18,7 @@ of attachments is used as Nova uses it.
 
 import subprocess
 from typing import Any
+from typing import ClassVar
 import uuid
 
 from tests.cloud import base
@@ -27,10 +28,11 @@ _CONNECTOR = {'host': 'compute-7', 'ip': '127.0.0.1', 'platform': 'x86_64'}
 _REFUSED = 'os-rbd-volume-options:attach_refused'
 
 
-class RefusalTest(base.CloudTestCase):
-    """What is left of an attachment that a host can't have."""
+class ConnectorTestCase(base.CloudTestCase):
+    """Attachments of a made-up server, as Nova makes them."""
 
-    def _reserve(self, volume: str) -> str:
+    def reserve(self, volume: str) -> str:
+        """Return the id of an attachment that waits."""
         answer = self.request(
             'POST',
             '/attachments',
@@ -44,37 +46,55 @@ class RefusalTest(base.CloudTestCase):
         ident: str = answer['attachment']['id']
         return ident
 
-    def _connect(self, attachment: str, **offer: Any) -> str:
-        """Return what a host is told that can't have the mode."""
-        response = self.respond(
+    def connect(self, attachment: str, cloud: Any = None, **offer: Any) -> Any:
+        """Return the answer to a host's connector; an operator's counts."""
+        return self.respond(
             'PUT',
             f'/attachments/{attachment}',
             {'attachment': {'connector': {**_CONNECTOR, **offer}}},
+            cloud or self.operator,
         )
-        self.assertEqual(500, response.status_code, response.text)
-        message: str = response.json()['computeFault']['message']
-        return message
 
-    def _check_told(self, volume: str, message: str, *words: str) -> None:
-        shown = self.request('GET', f'/volumes/{volume}')['volume']
+    def check_refused_with(
+        self, volume: str, response: Any, *words: str
+    ) -> None:
+        """Check a refusal: 400 with its text, which names no host."""
+        self.assertEqual(400, response.status_code, response.text)
+        message = response.json()['badRequest']['message']
+        recorded = self.request('GET', f'/volumes/{volume}')['volume']
+        told = recorded[_REFUSED]['reason']
         for word in ("rbd:cache_mode = 'writeback'", *words):
             self.assertIn(word, message)
-            self.assertIn(word, shown[_REFUSED]['reason'])
-        self.assertIn("not attached to host 'compute-7'", message)
-        self.assertNotIn('compute-7', shown[_REFUSED]['reason'])
+            self.assertIn(word, told)
+        for text in (message, told):
+            self.assertNotIn('compute-7', text)
+
+    def check_free(self, volume: str, attachment: str = '') -> None:
+        """Check that a volume is as it was, once its attachment is gone."""
+        if attachment:
+            self.assertEqual('reserved', self.show(volume)['status'])
+            self.request(
+                'DELETE', f'/attachments/{attachment}', cloud=self.operator
+            )
+        self.wait_for(volume)
+        shown = self.show(volume)
+        self.assertEqual([], shown['attachments'])
+        self.assertEqual({}, shown['os-rbd-volume-options:cache_modes'])
+
+
+class RefusalTest(ConnectorTestCase):
+    """What is left of an attachment that a host can't have."""
 
     def test_attachment_that_waits(self) -> None:
         """A boot, an attach, a resize, an unshelve: reserved before."""
         volume = self.created(metadata=_ASKED)
-        attachment = self._reserve(volume)
-        message = self._connect(attachment)
-        self._check_told(volume, message, 'offers no cache modes')
-        message = self._connect(attachment, rbd_cache_modes='none,directsync')
-        self._check_told(
-            volume, message, 'does not offer it; allowed: none, directsync'
-        )
-        self.request('DELETE', f'/attachments/{attachment}')
-        self._check_free(volume)
+        attachment = self.reserve(volume)
+        answer = self.connect(attachment)
+        self.check_refused_with(volume, answer, 'offers no cache modes')
+        answer = self.connect(attachment, rbd_cache_modes='none,directsync')
+        words = 'does not offer it; allowed: none, directsync'
+        self.check_refused_with(volume, answer, words)
+        self.check_free(volume, attachment)
 
     def test_attachment_at_once(self) -> None:
         """A live migration: reserved and connected by one request."""
@@ -84,36 +104,69 @@ class RefusalTest(base.CloudTestCase):
             'instance_uuid': str(uuid.uuid4()),
             'connector': _CONNECTOR,
         }
-        response = self.respond('POST', '/attachments', {'attachment': body})
-        self.assertEqual(500, response.status_code, response.text)
-        self._check_told(
-            volume,
-            response.json()['computeFault']['message'],
-            'offers no cache modes',
-        )
-        listed = f'/attachments?volume_id={volume}'
-        for left in self.request('GET', listed)['attachments']:
-            self.request('DELETE', f'/attachments/{left["id"]}')
-        self._check_free(volume)
+        answer = self.respond('POST', '/attachments', {'attachment': body})
+        self.check_refused_with(volume, answer, 'offers no cache modes')
+        self.check_free(volume)
 
-    def _check_free(self, volume: str) -> None:
-        self.wait_for(volume)
-        shown = self.show(volume)
-        self.assertEqual([], shown['attachments'])
-        self.assertEqual({}, shown['os-rbd-volume-options:cache_modes'])
-
-    def test_setting_of_the_image(self) -> None:
+    def test_what_only_the_driver_sees(self) -> None:
+        """It is the second line, with an answer as good."""
         volume = self.created(metadata=_ASKED)
         spec = f'volumes/volume-{volume}'
         subprocess.run(
             ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],
             check=True,
         )
-        attachment = self._reserve(volume)
-        message = self._connect(attachment, rbd_cache_modes=['writeback'])
-        self._check_told(volume, message, 'conf_rbd_cache = false')
-        self.request('DELETE', f'/attachments/{attachment}')
-        self._check_free(volume)
+        attachment = self.reserve(volume)
+        answer = self.connect(attachment, rbd_cache_modes=['writeback'])
+        self.check_refused_with(volume, answer, 'conf_rbd_cache = false')
+        self.check_free(volume, attachment)
+        body = {
+            'volume_uuid': volume,
+            'instance_uuid': str(uuid.uuid4()),
+            'connector': {**_CONNECTOR, 'rbd_cache_modes': ['writeback']},
+        }
+        answer = self.respond(
+            'POST', '/attachments', {'attachment': body}, self.operator
+        )
+        self.check_refused_with(volume, answer, 'conf_rbd_cache = false')
+
+
+class SpoofedTest(ConnectorTestCase):
+    """A tenant's own connector, which offers what it likes."""
+
+    _OFFER: ClassVar[dict[str, Any]] = {
+        'rbd_cache_modes': ['writeback', 'unsafe']
+    }
+
+    def test_server_that_waits(self) -> None:
+        volume = self.created(metadata=_ASKED)
+        attachment = self.reserve(volume)
+        answer = self.connect(attachment, self.tenant, **self._OFFER)
+        self.check_refused_with(volume, answer, 'offers no cache modes')
+        self.check_free(volume, attachment)
+
+    def test_record_of_an_attachment(self) -> None:
+        volume = self.created(metadata=_ASKED)
+        attachment = self.reserve(volume)
+        self.connect(attachment, rbd_cache_modes=['writeback'])
+        path = f'/attachments/{attachment}'
+        self.request(
+            'POST', f'{path}/action', {'os-complete': None}, self.operator
+        )
+        before = self.request('GET', path, cloud=self.operator)
+        answer = self.connect(attachment, self.tenant, **self._OFFER)
+        self.check_refused_with(volume, answer, 'offers no cache modes')
+        after = self.request('GET', path, cloud=self.operator)
+        self.assertEqual(before, after)
+        self.request('DELETE', path, cloud=self.operator)
+
+    def test_nobody_waits(self) -> None:
+        volume = self.created(metadata=_ASKED)
+        connector = {**_CONNECTOR, **self._OFFER}
+        answer = self.action(
+            volume, **{'os-initialize_connection': {'connector': connector}}
+        )
+        self.assertNotIn('cache_mode', answer['connection_info']['data'])
 
 
 class OwnTest(base.CloudTestCase):

@@ -15,9 +15,9 @@
 import time
 from typing import Any
 
-from cinder import exception
 from cinder import objects
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
@@ -57,7 +57,7 @@ class AttachmentTestCase(base.DriverTestCase):
     ) -> None:
         """Check that an attachment is refused, and its tenant told why."""
         error = self.assertRaises(
-            exception.InvalidInput, self.mode, volume, None, connector
+            exceptions.AttachmentRefused, self.mode, volume, None, connector
         )
         found = record.attach_refusal(self.recorded(volume))
         told = found.reason if found else ''

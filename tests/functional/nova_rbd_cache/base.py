@@ -27,6 +27,7 @@ from os_brick.initiator import connector
 from oslo_utils.fixture import uuidsentinel as uuids
 from sqlalchemy import exc as sqlalchemy_exc
 
+from nova_rbd_cache import guests
 from nova_rbd_cache import registration
 from nova_rbd_cache import settings
 from tests.unit.nova_rbd_cache import base as unit_base
@@ -55,6 +56,8 @@ class Told:
 
     def __init__(self) -> None:
         self.modes: dict[str, str] = {}
+        #: Serial number and mode by target; of these nothing is forgotten.
+        self.targets: dict[str, tuple[str, str]] = {}
         #: Attributes of the ``driver`` element.
         self.drivers: dict[str, dict[str, str]] = {}
         #: A whole server's XML, as libvirt was told it.
@@ -73,7 +76,20 @@ class Told:
             # fake keeps no cache modes.
             if serial and cache:
                 self.modes[serial] = cache
+                target = disk.find('target').get('dev')
+                self.targets[target] = serial, cache
                 self.drivers[serial] = driver
+
+    def completed(self, xml: str) -> str:
+        """Return a guest's XML with what the fake leaves out of its disks."""
+        tree = etree.fromstring(xml)
+        for disk in tree.iter('disk'):
+            found = self.targets.get(disk.find('target').get('dev'))
+            if found:
+                serial, cache = found
+                disk.find('driver').set('cache', cache)
+                etree.SubElement(disk, 'serial').text = serial
+        return str(etree.tostring(tree, encoding='unicode'))
 
     def take(self) -> dict[str, str]:
         """Return the modes, and forget them."""
@@ -101,6 +117,7 @@ class NovaTestCase(base.ServersTestBase):
         self._listen(_DOMAIN, 'blockCopy', 1)
         self.set_modes(ASKED)
         self._name_servers()
+        self._keep_modes()
         # Servers have no local disks here, which it would move.
         self.patch(
             driver.LibvirtDriver,
@@ -130,6 +147,18 @@ class NovaTestCase(base.ServersTestBase):
             return {**stock(volume, attachment), 'instance': server}
 
         self.patch(self.cinder, '_find_connection_info', named)
+
+    def _keep_modes(self) -> None:
+        """Have our driver see what the real libvirt tells of disks.
+
+        Only ours: Nova would give the XML back.
+        """
+        stock = guests._parse
+
+        def parsed(xml: str, running: bool) -> Any:
+            return stock(self.told.completed(xml), running)
+
+        self.patch(guests, '_parse', parsed)
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})

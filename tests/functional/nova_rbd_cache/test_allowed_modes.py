@@ -46,6 +46,22 @@ class TakenOffTest(base.NovaTestCase):
         self._start_server(self.server)
         self.check_kept()
 
+    def test_mode_that_the_guest_never_had(self) -> None:
+        """The record of the attachment was changed meanwhile."""
+        self.told.targets = {
+            target: (serial, 'none')
+            for target, (serial, _) in self.told.targets.items()
+        }
+        # Nova answers before that, outside of its tests.
+        error = self.assertRaises(
+            client.OpenStackApiException,
+            self._reboot_server,
+            self.server,
+            hard=True,
+        )
+        self.assertIn('CacheModeRefused', str(error))
+        self.assertEqual({}, self.told.take())
+
     def test_new_attachment_is_refused(self) -> None:
         # Nova answers before that, outside of its tests.
         error = self.assertRaises(

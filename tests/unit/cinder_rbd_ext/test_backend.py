@@ -114,6 +114,7 @@ class ReadTest(base.TestCase):
                 rbd_require_whole_stripes=False,
                 rbd_min_object_size='16K',
                 rbd_max_objects=1 << 20,
+                rbd_cache_mode_enforcement='lenient',
                 rbd_volume_data_pool='data',
                 rbd_store_chunk_size=8,
             )
@@ -189,6 +190,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_require_whole_stripes': True,
                 'rbd_min_object_size': 64 << 10,
                 'rbd_max_objects': 1 << 24,
+                'rbd_cache_mode_enforcement': 'strict',
                 'rbd_volume_object_size': 4 * _MIB,
                 'rbd_volume_stripe_unit': None,
                 'rbd_volume_stripe_count': None,
@@ -218,6 +220,7 @@ class CapabilitiesTest(base.TestCase):
                 rbd_require_whole_stripes=False,
                 rbd_min_object_size='16K',
                 rbd_max_objects=1 << 20,
+                rbd_cache_mode_enforcement='lenient',
                 rbd_volume_data_pool='data',
             )
         )
@@ -230,6 +233,7 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_require_whole_stripes': False,
                 'rbd_min_object_size': 16 << 10,
                 'rbd_max_objects': 1 << 20,
+                'rbd_cache_mode_enforcement': 'lenient',
                 'rbd_volume_object_size': _MIB,
                 'rbd_volume_stripe_unit': 64 << 10,
                 'rbd_volume_stripe_count': 8,

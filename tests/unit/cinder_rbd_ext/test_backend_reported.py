@@ -61,6 +61,18 @@ class FromCapabilitiesTest(base.TestCase):
         self.assertEqual(_FULL.options, found.options)
         self.assertEqual(_FULL.limits, found.limits)
 
+    def test_enforcement(self) -> None:
+        for strict in (True, False):
+            settings = dataclasses.replace(_FULL, strict_cache_mode=strict)
+            self.assertIs(strict, _there_and_back(settings).strict_cache_mode)
+
+    def test_enforcement_of_an_earlier_release(self) -> None:
+        """It does not report it: its driver decides."""
+        report = backend.capabilities(_FULL)
+        del report['rbd_cache_mode_enforcement']
+        found = backend.from_capabilities(report)
+        self.assertIs(False, found.strict_cache_mode if found else None)
+
     def test_features_of_cephs_configuration(self) -> None:
         # One that later releases of Ceph may have is left out.
         given = frozenset({'layering', 'object-map', 'striping'})

@@ -88,6 +88,7 @@ METHODS = {
         _ATTACHING,
     ),
     '_get_rbd_handle': (('volume',), ('initialize_connection',), _ATTACHING),
+    'remove_export': (('context', 'volume'), (), _ATTACHING),
     'delete_volume': (('volume',), (), _DRIVER),
     'extend_volume': (('volume', 'new_size'), (), _DRIVER),
     'retype': (('context', 'volume', 'new_type', 'diff', 'host'), (), _DRIVER),

@@ -19,11 +19,11 @@ from tests.unit.nova_rbd_cache import base
 class ExceptionsTest(base.NovaTestCase):
     def test_refused_names_all_there_is_to_know(self) -> None:
         error = exceptions.CacheModeRefused(
-            volume_id='v', mode="'unsafe'", host='compute-1', allowed='none'
+            volume_id='v', mode="'unsafe'", allowed='none'
         )
         self.assertEqual(
-            "Volume v asks for cache mode 'unsafe', which host compute-1 does "
-            'not allow; allowed: none ([rbd_cache] allowed_modes of its '
+            "Volume v asks for cache mode 'unsafe', which the compute host "
+            'does not allow; allowed: none ([rbd_cache] allowed_modes of its '
             'nova.conf)',
             str(error),
         )

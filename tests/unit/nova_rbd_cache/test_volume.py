@@ -17,6 +17,7 @@ import types
 from typing import Any
 
 import ddt
+from nova import exception
 from nova import objects
 from nova.virt import fake
 from nova.virt.libvirt import driver
@@ -164,17 +165,42 @@ class TuningTest(VolumeTestCase):
         self.assertEqual('4', written['queues'])
 
 
+def _fail(instance: Any) -> None:
+    raise exception.InternalError('no answer')
+
+
 @ddt.ddt
 class LackingTest(VolumeTestCase):
     """A mode was taken off the list after volumes were attached with it."""
 
-    def config_of(self, host: base.FakeHost, **more: Any) -> Any:
-        """Return the disk of a volume with a mode that is not allowed."""
+    def config_of(
+        self, host: base.FakeHost, before: base.FakeHost | None = None
+    ) -> Any:
+        """Return the disk of a volume with a mode that is not allowed.
+
+        :param before: libvirt when Nova disconnects the volume, to make the
+            guest again
+        """
         self.set_options(allowed_modes='none')
         nova = self.make_driver('network=none')
-        ours = nova._get_volume_driver(base.connection_info())
+        info = base.connection_info('writeback')
+        ours = nova._get_volume_driver(info)
+        server = types.SimpleNamespace(uuid=base.SERVER_ID)
+        # Nova may disconnect twice: a retry finds no guest.
+        for seen in (before, host) if before else ():
+            self.patch(ours, 'host', seen)
+            ours.disconnect_volume(info, server)
         self.patch(ours, 'host', host)
-        return self.config(nova, base.connection_info('writeback', **more))
+        return self.config(nova, info)
+
+    def check_refused(self, *hosts: Any) -> None:
+        """Check that the disk is refused, and the host named in the log."""
+        error = self.assertRaises(
+            exceptions.CacheModeRefused, self.config_of, *hosts
+        )
+        self.assertNotIn('compute-1', str(error))
+        self.assertIn('compute-1', self.log.output)
+        self.assertNotIn('keeps', self.log.output)
 
     def check_kept(self, found: Any) -> None:
         """Check that the disk has the mode, and that the log tells of it."""
@@ -187,9 +213,35 @@ class LackingTest(VolumeTestCase):
         for word in ('WARNING', base.VOLUME_ID, 'writeback', 'allowed_modes'):
             self.assertIn(word, line)
 
-    def test_guest_is_made_anew(self) -> None:
-        """Started, rebooted hard, or come here: not stranded."""
-        self.check_kept(self.config_of(base.FakeHost()))
+    @ddt.data(True, False)
+    def test_guest_is_made_again(self, running: bool) -> None:
+        """Started or rebooted hard: not stranded."""
+        before = base.guest_xml(driver={'cache': 'writeback'})
+        found = self.config_of(base.FakeHost(), base.FakeHost(before, running))
+        self.check_kept(found)
+
+    @ddt.data('none', 'unsafe', None)
+    def test_guest_is_made_again_with_another_mode(
+        self, cache: str | None
+    ) -> None:
+        """Cinder's record of the attachment was changed meanwhile."""
+        had = {'cache': cache} if cache else {'name': 'qemu'}
+        before = base.guest_xml(driver=had)
+        self.check_refused(base.FakeHost(), base.FakeHost(before))
+        stopped = base.FakeHost(before, running=False)
+        self.check_refused(stopped)
+
+    def test_guest_that_was_never_here(self) -> None:
+        """Booted, or come from another host."""
+        self.check_refused(base.FakeHost())
+        self.check_refused(base.FakeHost(), base.FakeHost(base.guest_xml()))
+
+    def test_libvirt_can_not_be_asked(self) -> None:
+        """The volume is disconnected all the same."""
+        broken = base.FakeHost()
+        self.patch(broken, 'get_guest', _fail)
+        self.check_refused(base.FakeHost(), broken)
+        self.assertIn('Could not ask libvirt', self.log.output)
 
     @ddt.data(True, False)
     def test_guest_that_has_the_disk(self, running: bool) -> None:
@@ -197,18 +249,9 @@ class LackingTest(VolumeTestCase):
         xml = base.guest_xml(driver={'cache': 'writeback'})
         self.check_kept(self.config_of(base.FakeHost(xml, running)))
 
-    def test_attachment_that_names_no_server(self) -> None:
-        host = base.FakeHost(base.guest_xml())
-        self.check_kept(self.config_of(host, instance=None))
-
     @ddt.data(True, False)
     def test_attached_now(self, running: bool) -> None:
-        self.assertRaises(
-            exceptions.CacheModeRefused,
-            self.config_of,
-            base.FakeHost(base.guest_xml(), running),
-        )
-        self.assertNotIn('keeps', self.log.output)
+        self.check_refused(base.FakeHost(base.guest_xml(), running))
 
 
 @ddt.ddt
@@ -244,11 +287,11 @@ class RefusedTest(VolumeTestCase):
         for word in (
             base.VOLUME_ID,
             repr(mode),
-            'compute-1',
             (allowed or ','.join(_MODES)).replace(',', ', '),
             '[rbd_cache] allowed_modes',
         ):
             self.assertIn(word, str(error))
+        self.assertNotIn('compute-1', str(error))
 
     def test_word_that_is_none_for_a_shared_disk(self) -> None:
         nova = self.make_driver()

@@ -1,0 +1,260 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Requests that carry a connector: attachments, and os-initialize_connection.
+
+A connector is what a caller says of a host. Which cache modes the host offers
+counts only where a service says it.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import datetime
+import functools
+from typing import Any
+
+from cinder import objects
+from cinder.api.openstack import wsgi
+from cinder.policies import attachments as attachment_policies
+from cinder.policies import volume_actions as action_policies
+from cinder.volume import api as volume_api
+from oslo_log import log as logging
+import webob.exc
+
+from cinder_rbd_ext import agreement
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import consumers
+from cinder_rbd_ext import handshake
+from cinder_rbd_ext import reattachment
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import keys
+
+LOG = logging.getLogger(__name__)
+
+# Of a volume of which Cinder's API makes a first attachment.
+_FREE = ('available', 'downloading')
+
+Earlier = Callable[[], reattachment.Earlier | None]
+
+
+class AttachmentsController(wsgi.Controller):
+    """Runs before Cinder's own controller of attachments.
+
+    A request that Cinder is going to refuse anyway is left to it.
+    """
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._door = _Door(reported)
+
+    @wsgi.extends
+    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+        """Check the connector that a new attachment may come with."""
+        context = req.environ['cinder.context']
+        asked = _part(body, 'attachment')
+        connector = self._door.connector(context, asked)
+        if connector and isinstance(asked.get('volume_uuid'), str):
+            self._check_create(context, asked, connector)
+        yield
+
+    def _check_create(
+        self, context: Any, asked: dict[str, Any], connector: dict[str, Any]
+    ) -> None:
+        volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
+        server = asked.get('instance_uuid')
+        same = any(
+            each.instance_uuid == server for each in volume.volume_attachment
+        )
+        if volume.status not in _FREE and not (server and same):
+            return
+        if _may(context, attachment_policies.CREATE_POLICY, volume):
+            self._door.check(
+                volume,
+                connector,
+                server is not None,
+                _earlier(volume.id, server),
+            )
+
+    @wsgi.extends
+    def update(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Check the connector that an attachment gets."""
+        context = req.environ['cinder.context']
+        asked = _part(body, 'attachment')
+        connector = self._door.connector(context, asked)
+        if connector:
+            self._check_update(context, id, connector)
+        yield
+
+    def _check_update(
+        self, context: Any, ident: str, connector: dict[str, Any]
+    ) -> None:
+        attachment = objects.VolumeAttachment.get_by_id(context, ident)
+        if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
+            return
+        volume = objects.Volume.get_by_id(context, attachment.volume_id)
+        if 'error' in volume.status:
+            return
+        server = attachment.instance_uuid
+        self._door.check(
+            volume,
+            connector,
+            server is not None,
+            _earlier(volume.id, server, attachment.created_at),
+        )
+
+
+class ConnectionsController(wsgi.Controller):
+    """Runs before Cinder's own controller of volume actions."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._door = _Door(reported)
+
+    @wsgi.extends(action='os-initialize_connection')
+    def initialize_connection(
+        self, req: Any, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check the connector of a connection without an attachment."""
+        context = req.environ['cinder.context']
+        asked = _part(body, 'os-initialize_connection')
+        connector = self._door.connector(context, asked)
+        if connector:
+            volume = objects.Volume.get_by_id(context, id)
+            if _may(context, action_policies.INITIALIZE_POLICY, volume):
+                current = consumers.current(volume)
+                self._door.check(
+                    volume,
+                    connector,
+                    consumers.of_connection(current, connector)
+                    is consumers.Consumer.SERVER,
+                    functools.partial(consumers.replaced, current),
+                )
+        yield
+
+
+class _Door:
+    """What is done to every connector that comes to the API."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        self._reported = reported
+
+    def connector(self, context: Any, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the connector of a request, of which a service's is true.
+
+        Anyone else's offer is taken out of the request's body, which is the
+        object that Cinder's controller gets.
+        """
+        connector = _part(asked, 'connector')
+        if handshake.OFFER in connector and not _is_service(context):
+            LOG.debug(
+                'Ignored %(key)s in a connector: neither a service token nor '
+                'the policy %(policy)s',
+                {
+                    'key': handshake.OFFER,
+                    'policy': policies.OFFER_CACHE_MODES,
+                },
+            )
+            del connector[handshake.OFFER]
+        return connector
+
+    def check(
+        self,
+        volume: Any,
+        connector: dict[str, Any],
+        for_server: bool,
+        earlier: Earlier,
+    ) -> None:
+        """Check that a volume can be attached with the mode it asks for.
+
+        What only the driver knows is left to it: the RBD image, and the mode
+        that the back end itself may ask for, which is the same for all its
+        volumes. So is everything while the scheduler can't tell what the
+        back end allows: an attachment must not depend on the scheduler.
+
+        :raises HTTPBadRequest: where it can't; recorded with the volume
+        """
+        certain = for_server or handshake.offer_of(connector) is not None
+        if not certain or not _asks(volume):
+            return
+        settings = self._settings(volume)
+        if settings is None:
+            return
+        found = agreement.agree(volume, connector, settings, certain, earlier)
+        if found.error is None or not found.refused:
+            return
+        LOG.error(
+            'Volume %(id)s is not attached to host %(host)s: %(error)s',
+            {
+                'id': volume.id,
+                'host': handshake.host_of(connector),
+                'error': found.error,
+            },
+        )
+        record.attach_refused(volume.id, str(found.error))
+        with refusals.bad_request():
+            raise found.error
+
+    def _settings(self, volume: Any) -> backend.BackendSettings | None:
+        try:
+            pools_found = self._reported.holding(volume.host)
+        except webob.exc.HTTPServiceUnavailable as error:
+            LOG.warning(
+                'The cache mode of volume %(id)s is left to the driver: '
+                '%(error)s',
+                {'id': volume.id, 'error': error.explanation},
+            )
+            return None
+        return next((pool.settings for pool in pools_found), None)
+
+
+def _earlier(
+    volume_id: str, server: str | None, since: datetime.datetime | None = None
+) -> Earlier:
+    """Return what looks for the attachment that a server's new one replaces.
+
+    :param since: when the new one was reserved; None for one that is not yet
+    """
+
+    def look() -> reattachment.Earlier | None:
+        if server is None:
+            return None
+        return reattachment.of_server(volume_id, server, since)
+
+    return look
+
+
+def _asks(volume: Any) -> bool:
+    """Whether a volume or its type asks for a mode."""
+    return keys.CACHE_MODE in {
+        **request.metadata_of(volume),
+        **request.specs_of(volume.volume_type),
+    }
+
+
+def _is_service(context: Any) -> bool:
+    """Whether a caller speaks for a service, as Nova does."""
+    return volume_api.API.is_service_request(context) or policies.allows(
+        context, policies.OFFER_CACHE_MODES
+    )
+
+
+def _may(context: Any, action: str, target: Any) -> bool:
+    return bool(context.authorize(action, target_obj=target, fatal=False))
+
+
+def _part(body: Any, name: str) -> dict[str, Any]:
+    """Return a part of a request's body; empty for what isn't one."""
+    part = body.get(name) if isinstance(body, dict) else None
+    return part if isinstance(part, dict) else {}

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""The mode of a server's earlier attachment, while Nova replaces that one.
+
+When a server goes to another host Nova makes a new attachment. It deletes the
+old one afterwards (live migration), or before the new one is connected: cold
+migration, resize, shelve, rebuild and evacuation reserve the new one, delete
+the old one and connect the new one last. In each case the server has had the
+volume without a gap: the old attachment still existed when the new one was
+reserved. A volume that a user detaches and attaches again has such a gap.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import datetime
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder.objects import fields
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+
+# Of an attachment that has been connected.
+_CONNECTED = (
+    fields.VolumeAttachStatus.ATTACHED,
+    fields.VolumeAttachStatus.DELETED,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Earlier:
+    """The attachment that a new one replaces.
+
+    :ivar mode: its cache mode; None where the compute host chose
+    """
+
+    mode: cache_modes.CacheMode | None
+
+
+def of_server(
+    volume_id: str, server: str, since: datetime.datetime | None = None
+) -> Earlier | None:
+    """Return the attachment of a volume that a server's new one replaces.
+
+    :param since: when the new attachment was reserved; None for one that is
+        not reserved yet
+    """
+    everything = context.get_admin_context(read_deleted='yes')
+    # Sorted: the newest first.
+    found = objects.VolumeAttachmentList.get_all(
+        everything,
+        search_opts={'volume_id': volume_id, 'instance_uuid': server},
+    )
+    for each in found:
+        if each.attach_status not in _CONNECTED or not each.connection_info:
+            continue
+        if not each.deleted or (since and each.deleted_at >= since):
+            return Earlier(_mode_of(each.connection_info))
+    return None
+
+
+def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
+    """Return the attachment that is replaced by one which waits.
+
+    :param volume: the volume, as the database has it
+    :param statuses: of attachments that wait for their connection
+    """
+    return next(_of_waiting(volume, statuses), None)
+
+
+def _of_waiting(volume: Any, statuses: tuple[str, ...]) -> Iterator[Earlier]:
+    for each in volume.volume_attachment:
+        if each.instance_uuid and each.attach_status in statuses:
+            earlier = of_server(volume.id, each.instance_uuid, each.created_at)
+            if earlier:
+                yield earlier
+
+
+def _mode_of(connection_info: Any) -> cache_modes.CacheMode | None:
+    word = connection_info.get('cache_mode')
+    try:
+        return cache_modes.parse_cache_mode(word) if word else None
+    except errors.OptionError:
+        return None

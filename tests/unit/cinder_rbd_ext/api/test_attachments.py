@@ -1,0 +1,345 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Unit tests of cinder_rbd_ext.api.attachments.
+
+The volume service is Cinder's RPC interface, replaced: what it is asked with
+is what Cinder records.
+"""
+
+import pathlib
+from typing import Any
+
+from cinder import context as cinder_context
+from cinder import objects
+from cinder import policy as cinder_policy
+from cinder.tests.unit import fake_constants as fake
+from cinder.tests.unit.api import fakes
+from cinder.volume import rpcapi
+import ddt
+import fixtures
+import oslo_messaging
+
+from cinder_rbd_ext import consumers
+from cinder_rbd_ext import record
+from cinder_rbd_ext.api import policies
+from tests.unit.cinder_rbd_ext.api import base
+
+_SERVER = '11111111-2222-4333-8444-555555555555'
+_HOST = 'compute-7'
+#: Method, path and body.
+Request = tuple[str, str, base.Answer]
+_MODE = {'rbd:cache_mode': 'writeback'}
+
+
+def _connector(*offer: str) -> base.Answer:
+    found: base.Answer = {'host': _HOST, 'ip': '192.0.2.1'}
+    if offer:
+        found['rbd_cache_modes'] = list(offer)
+    return found
+
+
+class AttachmentsTestCase(base.ApiTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.asked_driver = [
+            self.mock_object(
+                rpcapi.VolumeAPI,
+                name,
+                autospec=True,
+                return_value={'driver_volume_type': 'rbd', 'data': {}},
+            )
+            for name in ('attachment_update', 'initialize_connection')
+        ]
+        self.nova = self._with_token('service')
+
+    def _with_token(self, *roles: str) -> Any:
+        """Return the API as a member sees it through a service."""
+        context = cinder_context.RequestContext(
+            fake.USER_ID,
+            fake.PROJECT_ID,
+            is_admin=False,
+            auth_token=True,
+            roles=['member', 'reader'],
+            service_roles=list(roles),
+        )
+        app = fakes.wsgi_app(
+            fake_auth_context=context, inner_app_v3=self.router
+        )
+        app.project = fake.PROJECT_ID
+        return app
+
+    def reserved(
+        self, volume: Any, server: str | None = _SERVER, status: str = ''
+    ) -> Any:
+        """Return an attachment that waits."""
+        found = objects.VolumeAttachment(
+            self.admin_context,
+            volume_id=volume.id,
+            attach_status=status or 'reserved',
+            instance_uuid=server,
+        )
+        found.create()
+        volume.status = 'reserved'
+        volume.save()
+        return found
+
+    def put(self, attachment: Any, *offer: str) -> Request:
+        """Return a request that connects an attachment."""
+        body = {'attachment': {'connector': _connector(*offer)}}
+        return 'PUT', f'/attachments/{attachment.id}', body
+
+    def post(
+        self, volume: Any, *offer: str, server: str | None = _SERVER
+    ) -> Request:
+        """Return a request that makes and connects an attachment."""
+        asked = {'volume_uuid': volume.id, 'connector': _connector(*offer)}
+        if server:
+            asked['instance_uuid'] = server
+        return 'POST', '/attachments', {'attachment': asked}
+
+    def action(self, volume: Any, *offer: str) -> Request:
+        """Return a request that connects without an attachment."""
+        body = {'os-initialize_connection': {'connector': _connector(*offer)}}
+        return 'POST', f'/volumes/{volume.id}/action', body
+
+    def seen(self) -> list[base.Answer]:
+        """Return the connectors that came to the volume service."""
+        return [
+            next(each for each in call.args if isinstance(each, dict))
+            for asked in self.asked_driver
+            for call in asked.call_args_list
+        ]
+
+    def refusal(self, volume: Any) -> str:
+        """Return what is recorded with a volume."""
+        found = record.attach_refusal(consumers.current(volume).admin_metadata)
+        return found.reason if found else ''
+
+    def check_refused(
+        self, volume: Any, words: str, request: Request, app: Any = None
+    ) -> None:
+        """Check a refusal: 400, recorded, before the volume service."""
+        response = self.call(*request, app=app)
+        self.assertEqual(400, response.status_int, response.text)
+        (fault,) = response.json.values()
+        for word in (words, "rbd:cache_mode = '"):
+            self.assertIn(word, fault['message'])
+            self.assertIn(word, self.refusal(volume))
+        self.assertNotIn(_HOST, response.text)
+        self.assertNotIn(_HOST, self.refusal(volume))
+        self.assertEqual([], self.seen())
+
+
+@ddt.ddt
+class OfferTest(AttachmentsTestCase):
+    """Whose offer counts."""
+
+    def requests(self) -> list[Request]:
+        """Return one of each kind, for volumes that ask for no mode."""
+        return [
+            self.put(self.reserved(self.volume()), 'unsafe'),
+            self.post(self.volume(), 'unsafe'),
+            self.action(self.volume(), 'unsafe'),
+        ]
+
+    def test_of_a_tenant_is_taken_out(self) -> None:
+        for request in self.requests():
+            self.ok(*request)
+        self.assertEqual([_connector()] * 3, self.seen())
+
+    def test_of_a_service_stays(self) -> None:
+        for request in self.requests():
+            self.ok(*request, app=self.nova)
+        self.assertEqual([_connector('unsafe')] * 3, self.seen())
+
+    def test_by_the_role_of_the_user(self) -> None:
+        for roles in (('service', 'member'), ('admin', 'member')):
+            attachment = self.reserved(self.volume())
+            self.ok(*self.put(attachment, 'none'), app=self.make_app(*roles))
+        self.assertEqual([_connector('none')] * 2, self.seen())
+
+    def test_token_of_another_role(self) -> None:
+        attachment = self.reserved(self.volume())
+        token = self._with_token('member')
+        self.ok(*self.put(attachment, 'none'), app=token)
+        self.assertEqual([_connector()], self.seen())
+
+    def test_operator_overrides(self) -> None:
+        file = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
+        )
+        file.write_text(f'"{policies.OFFER_CACHE_MODES}": "role:member"\n')
+        self.override_config('policy_file', str(file), group='oslo_policy')
+        cinder_policy.reset()
+        self.addCleanup(cinder_policy.reset)
+        self.ok(*self.put(self.reserved(self.volume()), 'none'))
+        self.assertEqual([_connector('none')], self.seen())
+
+    @ddt.data(None, 'text', [], {'connector': None}, {'connector': 'text'})
+    def test_malformed(self, part: Any) -> None:
+        """Left to Cinder's schemas."""
+        attachment = self.reserved(self.volume(_MODE))
+        body = {'attachment': part}
+        path = f'/attachments/{attachment.id}'
+        self.assertEqual(400, self.call('PUT', path, body).status_int)
+        response = self.call('POST', '/attachments', body)
+        self.assertEqual(400, response.status_int)
+
+
+@ddt.ddt
+class RefusalTest(AttachmentsTestCase):
+    """A mode that the host does not offer, or the back end does not allow."""
+
+    def test_tenant_that_offers_what_it_asks_for(self) -> None:
+        volume = self.volume({'rbd:cache_mode': 'writeback'})
+        attachment = self.reserved(volume)
+        self.check_refused(
+            volume, 'offers no cache modes', self.put(attachment, 'writeback')
+        )
+        again = self.reserved(volume, status='attached')
+        self.check_refused(
+            volume, 'offers no cache modes', self.put(again, 'writeback')
+        )
+
+    def test_update(self) -> None:
+        volume = self.volume(_MODE)
+        attachment = self.reserved(volume)
+        for offer, words in (
+            ((), 'offers no cache modes'),
+            (('none',), 'does not offer it; allowed: none'),
+        ):
+            request = self.put(attachment, *offer)
+            self.check_refused(volume, words, request, self.nova)
+        self.assertIn(_HOST, self.log.output)
+        self.ok(*self.put(attachment, 'writeback'), app=self.nova)
+        self.assertEqual([_connector('writeback')], self.seen())
+
+    def test_create(self) -> None:
+        volume = self.volume(_MODE)
+        request = self.post(volume, 'none')
+        self.check_refused(volume, 'does not offer it', request, self.nova)
+        current = consumers.current(volume)
+        self.assertEqual('available', current.status)
+        self.assertEqual(0, len(current.volume_attachment))
+        self.ok(*self.post(volume, 'writeback'), app=self.nova)
+
+    def test_action(self) -> None:
+        volume = self.volume(_MODE)
+        self.ok(*self.action(volume))
+        self.asked_driver[1].reset_mock()
+        request = self.action(volume, 'none')
+        self.check_refused(volume, 'does not offer it', request, self.nova)
+        self.reserved(volume)
+        request = self.action(volume, 'writeback')
+        self.check_refused(volume, 'offers no cache modes', request)
+
+    def test_mode_of_the_type(self) -> None:
+        kind = self.types['rbd']
+        self.ok(
+            'POST',
+            f'/types/{kind}/extra_specs',
+            {'extra_specs': {'rbd:cache_mode': 'directsync'}},
+            app=self.admin,
+        )
+        volume = self.volume()
+        request = self.put(self.reserved(volume), 'writeback')
+        self.check_refused(volume, "'directsync' (volume type)", request)
+
+    def test_not_allowed_by_the_back_end(self) -> None:
+        volume = self.volume(
+            {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
+        )
+        request = self.put(self.reserved(volume), 'directsync')
+        words = 'not allowed by this backend; allowed: none, writeback'
+        self.check_refused(volume, words, request, self.nova)
+
+    def test_what_tenants_may_set_by_now(self) -> None:
+        """It was judged when the key was set."""
+        self.get_pools.return_value = [
+            base.pool('rbd', base.settings(tenant_options=frozenset()))
+        ]
+        request = self.put(self.reserved(self.volume(_MODE)), 'writeback')
+        self.ok(*request, app=self.nova)
+
+    @ddt.data(True, False)
+    def test_server_keeps_the_mode_that_it_has(self, live: bool) -> None:
+        """Live migration, and evacuation, where the old one goes first."""
+        volume = self.volume(
+            {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
+        )
+        before = self.reserved(volume, status='attached')
+        before.connection_info = {'cache_mode': 'directsync'}
+        before.save()
+        if live:
+            request = self.post(volume, 'directsync')
+        else:
+            request = self.put(self.reserved(volume), 'directsync')
+            before.destroy()
+        self.ok(*request, app=self.nova)
+        self.assertEqual([_connector('directsync')], self.seen())
+
+
+class LeftTest(AttachmentsTestCase):
+    """What is left to Cinder, and to the driver."""
+
+    def test_no_server(self) -> None:
+        """Glance, for one."""
+        volume = self.volume(_MODE)
+        self.ok(*self.put(self.reserved(volume, None)))
+        self.ok(*self.post(self.volume(_MODE), server=None))
+        self.assertEqual('', self.refusal(volume))
+
+    def test_lenient(self) -> None:
+        pool = base.pool('rbd', base.settings())
+        pool['capabilities']['rbd_cache_mode_enforcement'] = 'lenient'
+        self.get_pools.return_value = [pool]
+        self.ok(*self.put(self.reserved(self.volume(_MODE)), 'none'))
+
+    def test_back_end_that_is_not_ours(self) -> None:
+        volume = self.volume(_MODE, volume_type='fake')
+        self.ok(*self.put(self.reserved(volume)))
+
+    def test_scheduler_that_does_not_answer(self) -> None:
+        self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
+        self.ok(*self.put(self.reserved(self.volume(_MODE))))
+        self.assertIn('is left to the driver', self.log.output)
+
+    def test_scheduler_is_not_asked_in_vain(self) -> None:
+        self.ok(*self.put(self.reserved(self.volume())))
+        self.get_pools.assert_not_called()
+
+    def test_of_another_project(self) -> None:
+        volume = self.volume(_MODE)
+        for request in (
+            self.put(self.reserved(volume)),
+            self.post(volume),
+            self.action(volume),
+        ):
+            response = self.call(*request, app=self.stranger)
+            self.assertIn(response.status_int, (403, 404), response.text)
+        self.assertEqual('', self.refusal(volume))
+
+    def test_reader(self) -> None:
+        volume = self.volume(_MODE)
+        request = self.put(self.reserved(volume))
+        stock = self.call(*request, app=self.reader)
+        self.assertEqual(403, stock.status_int, stock.text)
+        self.assertEqual('', self.refusal(volume))
+
+    def test_volume_that_is_in_use(self) -> None:
+        """Cinder's own refusal, and no other reason with the volume."""
+        volume = self.volume(_MODE)
+        self.reserved(volume, status='attached')
+        other = '22222222-2222-4333-8444-555555555555'
+        self.refused(400, 'status must be', *self.post(volume, server=other))
+        self.assertEqual('', self.refusal(volume))

@@ -1,0 +1,48 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from nova_rbd_cache import previous
+from tests.unit.nova_rbd_cache import base
+
+_KEY = (base.SERVER_ID, base.VOLUME_ID)
+
+
+class PreviousDisksTest(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.use_libvirt()
+        self.disks = previous.PreviousDisks()
+
+    def note(self, xml: str, server: str = base.SERVER_ID) -> str | None:
+        """Note the volume's disk; return the mode that it had."""
+        self.disks.note(base.FakeHost(xml), server, base.VOLUME_ID)
+        return self.disks.mode(*_KEY)
+
+    def test_nothing_is_known(self) -> None:
+        self.assertIsNone(self.disks.mode(*_KEY))
+
+    def test_disk(self) -> None:
+        for mode in ('none', 'unsafe'):
+            xml = base.guest_xml(driver={'cache': mode})
+            self.assertEqual(mode, self.note(xml))
+        self.assertIsNone(self.disks.mode('another', base.VOLUME_ID))
+        self.assertIsNone(self.disks.mode(base.SERVER_ID, 'another'))
+
+    def test_no_guest_any_more(self) -> None:
+        """A retry, after the guest was undefined."""
+        self.note(base.guest_xml(driver={'cache': 'unsafe'}))
+        self.assertEqual('unsafe', self.note(''))
+
+    def test_detached(self) -> None:
+        """The guest is there, and has let go of the disk."""
+        self.note(base.guest_xml(driver={'cache': 'unsafe'}))
+        self.assertIsNone(self.note(base.guest_xml()))
