@@ -47,6 +47,7 @@ def of_volume(volume: Any) -> Attributes:
             data_pool=state.data_pool,
         )
     made['cache_modes'] = _cache_modes(volume)
+    made['refused'] = record.refusal(recorded)
     refusal = record.attach_refusal(recorded)
     made['attach_refused'] = dataclasses.asdict(refusal) if refusal else None
     return {f'{ALIAS}:{name}': value for name, value in made.items()}

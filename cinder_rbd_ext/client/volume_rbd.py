@@ -30,8 +30,6 @@ from rbd_volume_options import sizes
 
 _ROUTE = '/os-rbd-volume-options'
 _ATTRIBUTE = 'os-rbd-volume-options:'
-# The driver's record.ERROR_KEY; that module needs Cinder, a client doesn't.
-_ERROR_KEY = 'rbd_volume_options_error'
 _MADE = (
     keys.OBJECT_SIZE,
     keys.STRIPE_UNIT,
@@ -146,7 +144,7 @@ def rows_of_volume(
     attached = volume.get(f'{_ATTRIBUTE}cache_modes') or {}
     for ident, made_with in attached.items():
         yield f'attachment {ident}', made_with, 'when it was attached'
-    failed = (volume.get('volume_image_metadata') or {}).get(_ERROR_KEY)
+    failed = volume.get(f'{_ATTRIBUTE}refused')
     if failed:
         yield 'creation', failed, 'refused by the driver'
     refused = volume.get(f'{_ATTRIBUTE}attach_refused')

@@ -13,6 +13,7 @@
 import json
 from typing import Any
 
+from cinder import context
 from cinder.db import api as db
 import ddt
 
@@ -106,10 +107,8 @@ class EveryWayTest(base.DriverTestCase):
         self.assertEqual(commands, len(self.commands.ran))
 
     def _reason(self, volume: Any) -> str | None:
-        for row in db.volume_glance_metadata_get(self.context, volume.id):
-            if row['key'] == record.ERROR_KEY:
-                return str(row['value'])
-        return None
+        admin = context.get_admin_context()
+        return record.refusal(db.volume_admin_metadata_get(admin, volume.id))
 
     @ddt.data(
         (paths.CloneVolume, 'Image.create_snap'),

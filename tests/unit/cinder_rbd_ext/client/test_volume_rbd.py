@@ -135,14 +135,22 @@ class CommandTest(base.TestCase):
         self.assertIn(('last attachment', *told.values()), list(rows))
 
     def test_creation_that_was_refused(self) -> None:
-        told = {record.ERROR_KEY: 'not a power of two'}
+        told = {'os-rbd-volume-options:refused': 'not a power of two'}
         rows = volume_rbd.rows_of_volume(
-            {'metadata': {}, 'volume_image_metadata': told}, {'options': {}}
+            {'metadata': {}, **told}, {'options': {}}
         )
         self.assertIn(
             ('creation', 'not a power of two', 'refused by the driver'),
             list(rows),
         )
+
+    def test_refusal_that_a_tenant_wrote(self) -> None:
+        """Tenants can write the image metadata, where it once was."""
+        forged = {'rbd_volume_options_error': 'call me'}
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, 'volume_image_metadata': forged}, {'options': {}}
+        )
+        self.assertNotIn('creation', [key for key, _, _ in rows])
 
     def test_create(self) -> None:
         self.assertEqual(
