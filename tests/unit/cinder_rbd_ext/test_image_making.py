@@ -183,7 +183,7 @@ class ImportTest(base.DriverTestCase):
         fault = fake_images.OSError('made to fail')
         self.cluster.fail('rbd import', fake_images.OSError('once'))
         self.cluster.fail('Image.resize', fault)
-        self.assertIs(fault, self.raised(path.make))
+        self.assertIs(fault, self.cause(path.make))
         self.assertEqual([], self.cluster.names())
 
     def test_second_try_finds_no_part_of_the_first(self) -> None:
@@ -205,7 +205,7 @@ class ImportTest(base.DriverTestCase):
             return self.commands(*command, **kwargs)
 
         self.driver._run = run
-        self.assertIs(missing, self.raised(path.make))
+        self.assertIs(missing, self.cause(path.make))
 
     def test_other_commands_pass_as_they_are(self) -> None:
         self.driver._execute('rbd', 'export', 'volume-1', '/tmp/x')

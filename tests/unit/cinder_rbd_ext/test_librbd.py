@@ -158,7 +158,8 @@ class CreateTest(librbd_case.LibrbdTestCase):
                 7,
             )
         self.assertIs(self.fault, self.creation.failure)
-        self.assertFalse(self.creation.made)
+        # librbd may have made it, in whole or in part.
+        self.assertTrue(self.creation.made)
 
 
 class CloneTest(librbd_case.LibrbdTestCase):
@@ -190,7 +191,8 @@ class CloneTest(librbd_case.LibrbdTestCase):
         with self.creations.hold(self.creation):
             self.assertRaises(fake_images.OSError, self.clone)
         self.assertIs(self.fault, self.creation.failure)
-        self.assertFalse(self.creation.made)
+        # librbd may have made it, in whole or in part.
+        self.assertTrue(self.creation.made)
 
 
 class CopyTest(librbd_case.LibrbdTestCase):
