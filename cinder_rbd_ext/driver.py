@@ -63,7 +63,8 @@ class RBDExtDriver(deleting.DeletingDriver):
                 self._check_pool(data_pool, errors.Origin.BACKEND)
             except errors.OptionError as error:
                 raise exceptions.InvalidBackendOptions(
-                    backend=self._backend_name, reason=str(error)
+                    backend=self._backend_name,
+                    reason=str(error.renamed(backend.OPTION_OF_KEY)),
                 ) from error
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:

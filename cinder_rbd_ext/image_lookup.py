@@ -12,13 +12,14 @@
 
 """What the driver looks up in its pool, and takes out of it again."""
 
+import functools
 from typing import Any
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import pool_probe
 from cinder_rbd_ext import releases
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import plan
 
 
@@ -44,17 +45,12 @@ class ImageLookupDriver(rbd.RBDDriver):
         with rbd.RADOSClient(self) as client:
             return str(client.cluster.pool_reverse_lookup(pool_id))
 
+    @functools.cached_property
+    def _pool_probe(self) -> pool_probe.PoolProbe:
+        return pool_probe.PoolProbe(self)
+
     def _check_pool(self, name: str, origin: errors.Origin) -> None:
-        with rbd.RADOSClient(self) as client:
-            if client.cluster.pool_exists(name):
-                return
-        raise errors.OptionError(
-            keys.DATA_POOL,
-            name,
-            'no such pool',
-            'a pool of the Ceph cluster',
-            origin,
-        )
+        self._pool_probe.check(name, origin)
 
     def _undo_image(self, name: str) -> None:
         with rbd.RADOSClient(self) as client:
