@@ -25,8 +25,8 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from cinder_rbd_ext import attaching
 from cinder_rbd_ext import clone_sources
+from cinder_rbd_ext import restoring
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
-class DeletingDriver(attaching.AttachingDriver):
+class DeletingDriver(restoring.RestoringDriver):
     """Removes a clone's snapshot from its source, and a source kept for it.
 
     Stock does so only where the clone itself can't be removed at once. A
