@@ -116,7 +116,9 @@ class PoolProbe:
                 'the back end cannot write to the pool '
                 f'(errno {number}, {name})'
             )
-            allowed = f"a pool with the OSD capability 'profile rbd pool={pool}'"
+            allowed = (
+                f"a pool with the OSD capability 'profile rbd pool={pool}'"
+            )
             LOG.error(
                 'client.%(user)s cannot write to data pool %(pool)s; it needs '
                 "the OSD capability 'profile rbd pool=%(pool)s'",

@@ -92,7 +92,7 @@ def repair(volume_id: str, check: Check) -> None:
                 {
                     'id': volume_id,
                     'keys': ', '.join(
-                        f'{ascii(key)} = {errors.shown(found[key])}'
+                        f'{key!a} = {errors.shown(found[key])}'
                         for key in dropped
                     ),
                 },

@@ -157,7 +157,6 @@ class RadosModule:
         """Return a handle that is not connected yet."""
         return Rados(self._cluster)
 
-
     def WriteOpCtx(self) -> 'WriteOp':
         """Return an operation to fill and execute."""
         return WriteOp()

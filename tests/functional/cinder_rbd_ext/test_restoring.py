@@ -33,7 +33,9 @@ _CONNECTOR = {'host': 'backup', 'initiator': None}
 class RestoreTest(base.DriverTestCase):
     """A restore, but for the data."""
 
-    def restore(self, volume: Any, came: dict[str, str], **options: Any) -> Any:
+    def restore(
+        self, volume: Any, came: dict[str, str], **options: Any
+    ) -> Any:
         """Restore a backup with metadata; return the volume's afterwards."""
         driver = options.get('driver', self.driver)
         other = self.new_volume(came)

@@ -255,8 +255,10 @@ class DriverTestCase(test.TestCase):
             error,
             (exception.CinderException, processutils.ProcessExecutionError),
         )
-        if isinstance(error, exceptions.ImageNotMade):
-            assert error.__cause__ is not None
-            self.assertIn(str(error.__cause__), str(error))
-            return error.__cause__
-        return error
+        if not isinstance(error, exceptions.ImageNotMade):
+            return error
+        cause: BaseException | None = error.__cause__
+        if cause is None:
+            raise AssertionError('there is no cause')
+        self.assertIn(str(cause), str(error))
+        return cause

@@ -240,7 +240,7 @@ class MigrationTest(FailureTestCase):
             },
         }
 
-    def _migrated(self) -> Exception:
+    def _migrated(self) -> BaseException:
         return self.cause(
             self.driver.migrate_volume, self.context, self.volume, self.host
         )

@@ -57,7 +57,12 @@ class PoolProbeTest(base.DriverTestCase):
     def test_refused(self, operation: str) -> None:
         self.cluster.fail(operation, fake_rados.OSError(errno.EPERM))
         text = self._refused()
-        for part in (keys.DATA_POOL, "'data'", 'volume type', 'errno 1, EPERM'):
+        for part in (
+            keys.DATA_POOL,
+            "'data'",
+            'volume type',
+            'errno 1, EPERM',
+        ):
             self.assertIn(part, text)
         self.assertIn("'profile rbd pool=data'", text)
         self.assertIn('client.', self.log.output)

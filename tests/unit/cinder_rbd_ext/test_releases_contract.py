@@ -25,6 +25,8 @@ _DRIVER = 'cinder_rbd_ext/driver.py'
 _LOOKUP = 'cinder_rbd_ext/image_lookup.py'
 _ATTACHING = 'cinder_rbd_ext/attaching.py'
 _RECORD = 'cinder_rbd_ext/record.py'
+_DELETING = 'cinder_rbd_ext/deleting.py'
+_RESTORING = 'cinder_rbd_ext/restoring.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
@@ -88,7 +90,20 @@ METHODS = {
         _ATTACHING,
     ),
     '_get_rbd_handle': (('volume',), ('initialize_connection',), _ATTACHING),
-    'delete_volume': (('volume',), (), _DRIVER),
+    'terminate_connection': (('volume', 'connector'), (), _RESTORING),
+    'delete_volume': (('volume',), ('_delete_volume',), _DELETING),
+    '_delete_volume': (
+        ('volume', 'client'),
+        ('_delete_clone_parent_refs', 'remove'),
+        _DELETING,
+    ),
+    '_delete_clone_parent_refs': (
+        ('client', 'parent_name', 'parent_snap'),
+        (),
+        _DELETING,
+    ),
+    '_trash_purge': ((), ('trash_remove',), _DELETING),
+    '_try_remove_volume': (('client', 'volume_name'), (), _DELETING),
     'extend_volume': (('volume', 'new_size'), (), _DRIVER),
     'retype': (('context', 'volume', 'new_type', 'diff', 'host'), (), _DRIVER),
     'manage_existing': (('volume', 'existing_ref'), ('rename',), _DRIVER),

@@ -19,7 +19,6 @@ from typing import Any
 from osc_lib import exceptions
 import requests
 
-from cinder_rbd_ext import record
 from cinder_rbd_ext.client import volume_rbd
 from tests.unit import base
 
