@@ -59,9 +59,7 @@ class DeleteTest(base.DriverTestCase):
         self.cluster.fail('Image.remove_snap', fake_images.OSError('broken'))
         self.driver.delete_volume(self.clone)
         self.assertIn('Could not clean up after', self.log.output)
-        self.assertEqual(
-            [self.snapshot], self.snapshots_of(self.source.name)
-        )
+        self.assertEqual([self.snapshot], self.snapshots_of(self.source.name))
 
 
 class NameTest(base.DriverTestCase):

@@ -207,9 +207,7 @@ class LateFailureTest(librbd_case.LibrbdTestCase):
             real(*args, **kwargs)
             raise self.fault
 
-        self.useFixture(
-            fixtures.MockPatchObject(fake_librbd.RBD, name, call)
-        )
+        self.useFixture(fixtures.MockPatchObject(fake_librbd.RBD, name, call))
 
     def test_undone(self) -> None:
         self._late('create')

@@ -94,7 +94,7 @@ METHODS = {
     'delete_volume': (('volume',), ('_delete_volume',), _DELETING),
     '_delete_volume': (
         ('volume', 'client'),
-        ('_delete_clone_parent_refs', 'remove'),
+        ('rename', 'remove', '_delete_clone_parent_refs'),
         _DELETING,
     ),
     '_delete_clone_parent_refs': (
@@ -147,6 +147,21 @@ CLAUSES = (
         'volume_admin_metadata_delete',
         _RECORD,
         ('context', 'volume_id', 'key'),
+    ),
+    # Metadata are put in between: ours takes part before and after.
+    contract.Clause(
+        'cinder.backup.manager',
+        'BackupManager._run_restore',
+        _RESTORING,
+        ('context', 'backup', 'volume'),
+        ('_attach_device', 'restore', '_detach_device'),
+    ),
+    contract.Clause(
+        'cinder.backup.manager',
+        'BackupManager._detach_device',
+        _RESTORING,
+        (),
+        ('terminate_connection',),
     ),
     contract.Clause(
         'cinder.scheduler.rpcapi',

@@ -58,6 +58,8 @@ class SettledTest(base.TestCase):
             restored_keys.settled({}, {**_PAIR, 'x': 'y'}, _nothing),
         )
 
-    @ddt.data('RBD:object_size', ' rbd:object_size', 'rbd：object_size', 'rbd:x')
+    @ddt.data(
+        'RBD:object_size', ' rbd:object_size', 'rbd\uff1aobject_size', 'rbd:x'
+    )
     def test_what_only_looks_like_ours(self, key: str) -> None:
         self.assertEqual({}, restored_keys.settled({}, {key: '1'}, _anything))
