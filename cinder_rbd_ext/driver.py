@@ -24,13 +24,12 @@ from typing import Any
 from cinder import exception
 from cinder import interface
 from cinder.volume.drivers import rbd
-from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import attaching
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import changes
+from cinder_rbd_ext import deleting
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import images
 from cinder_rbd_ext import opts
@@ -41,14 +40,13 @@ from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
 
-CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(attaching.AttachingDriver):
+class RBDExtDriver(deleting.DeletingDriver):
     """RBD driver whose volumes choose layout, features and cache mode."""
 
     @classmethod
@@ -65,24 +63,9 @@ class RBDExtDriver(attaching.AttachingDriver):
                 self._check_pool(data_pool, errors.Origin.BACKEND)
             except errors.OptionError as error:
                 raise exceptions.InvalidBackendOptions(
-                    backend=self._backend_name, reason=str(error)
+                    backend=self._backend_name,
+                    reason=str(error.renamed(backend.OPTION_OF_KEY)),
                 ) from error
-
-    def delete_volume(self, volume: Any) -> None:
-        """Delete a volume, and what a clone that was cut short has left.
-
-        Where Cinder was killed between the snapshot of the source and the
-        clone there is no image yet, and stock leaves the snapshot, for which
-        it would keep the source for ever.
-        """
-        cut_short = volume.source_volid and not self._exists(volume.name)
-        super().delete_volume(volume)
-        if cut_short:
-            source = CONF.volume_name_template % volume.source_volid
-            try:
-                self._undo_clone_snapshot(source, volume.name)
-            except self.rbd.ImageNotFound:
-                LOG.debug('%s is gone, with its snapshots', source)
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume, unless its layout or object map forbids it."""

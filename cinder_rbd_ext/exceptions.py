@@ -28,6 +28,12 @@ class VolumeOptionRefused(exception.MetadataUpdateFailure):
     message = _('RBD volume option refused: %(reason)s')
 
 
+class ImageNotMade(exception.VolumeBackendAPIException):
+    """An RBD image could not be made, as librbd or librados said."""
+
+    message = _('RBD image %(name)s could not be made: %(reason)s')
+
+
 class InvalidBackendOptions(exception.InvalidConfigurationValue):
     """A backend's section of cinder.conf can't be used."""
 

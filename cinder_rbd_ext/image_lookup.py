@@ -19,13 +19,13 @@ from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import pool_probe
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
-from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -81,17 +81,12 @@ class ImageLookupDriver(rbd.RBDDriver):
         with rbd.RADOSClient(self) as client:
             return str(client.cluster.pool_reverse_lookup(pool_id))
 
+    @functools.cached_property
+    def _pool_probe(self) -> pool_probe.PoolProbe:
+        return pool_probe.PoolProbe(self)
+
     def _check_pool(self, name: str, origin: errors.Origin) -> None:
-        with rbd.RADOSClient(self) as client:
-            if client.cluster.pool_exists(name):
-                return
-        raise errors.OptionError(
-            keys.DATA_POOL,
-            name,
-            'no such pool',
-            'a pool of the Ceph cluster',
-            origin,
-        )
+        self._pool_probe.check(name, origin)
 
     def _undo_image(self, name: str) -> None:
         with rbd.RADOSClient(self) as client:

@@ -24,6 +24,7 @@ from oslo_utils import units
 
 from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import failures
 from cinder_rbd_ext import image_lookup
 from cinder_rbd_ext import images
 from cinder_rbd_ext import librbd
@@ -144,7 +145,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         """
         planner = functools.partial(sources.plan_migrated, volume, host)
         creation = creation_module.Creation(volume.name, planner)
-        with self._creations.hold(creation), _naming_failure(creation):
+        with self._creations.hold(creation), failures.naming(creation):
             moved = super().migrate_volume(context, volume, host)
         if creation.state:
             record.moved(volume.id, creation.state)
@@ -202,7 +203,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
     def _held(
         self, volume: Any, creation: creation_module.Creation
     ) -> Iterator[creation_module.Creation]:
-        with self._creations.hold(creation), _naming_failure(creation):
+        with self._creations.hold(creation), failures.naming(creation):
             try:
                 yield creation
                 if creation.made:
@@ -322,14 +323,3 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
             layout.ImageLayout(object_size, striping),
             features.from_mask(mask),
         )
-
-
-@contextlib.contextmanager
-def _naming_failure(creation: creation_module.Creation) -> Iterator[None]:
-    """Raise what went wrong first, not what stock makes of it."""
-    try:
-        yield
-    except Exception as error:
-        if creation.failure is not None and creation.failure is not error:
-            raise creation.failure from error
-        raise

@@ -19,6 +19,7 @@ that they are made for. Everything else passes through.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 from typing import Any
@@ -129,6 +130,35 @@ class Librbd(_Delegate):
         count = found.get('rbd_default_stripe_count', 0)
         return layout.Striping(unit, count) if unit and count else None
 
+    def is_there(self, ioctx: Any, name: str) -> bool:
+        """Return whether there is an image of a name."""
+        try:
+            self._wrapped.Image(ioctx, name, read_only=True).close()
+        except self._wrapped.ImageNotFound:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def making(
+        self, creation: creation_module.Creation, ioctx: Any
+    ) -> Iterator[None]:
+        """Tell a creation that its image is there, whole or in part.
+
+        A call that fails may have made it: one that timed out, or that could
+        not undo its own first steps. An image that was there before is not
+        the creation's.
+        """
+        there_before = self.is_there(ioctx, creation.name)
+        try:
+            yield
+        except self._wrapped.ImageExists:
+            raise
+        except Exception:
+            if not there_before:
+                creation.was_made()
+            raise
+        creation.was_made()
+
     def discard(self, ioctx: Any, name: str) -> None:
         """Remove an image, or what there is of it, without complaint."""
         try:
@@ -197,10 +227,10 @@ class RBD(_Delegate):
                 feature_rules.from_mask(features or 0),
             )
             given.update(arguments(creation.plan(base)))
-            self._wrapped.create(
-                ioctx, name, size, old_format=old_format, **given
-            )
-        creation.was_made()
+            with self._librbd.making(creation, ioctx):
+                self._wrapped.create(
+                    ioctx, name, size, old_format=old_format, **given
+                )
 
     def clone(
         self,
@@ -227,10 +257,10 @@ class RBD(_Delegate):
                 parent, image_features=feature_rules.from_mask(features or 0)
             )
             given.update(arguments(creation.plan(base, parent)))
-            self._wrapped.clone(
-                p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
-            )
-        creation.was_made()
+            with self._librbd.making(creation, c_ioctx):
+                self._wrapped.clone(
+                    p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+                )
 
     def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove an image, unless the making of it has just failed.
@@ -270,6 +300,7 @@ class Image(_Delegate):
             state = self._librbd.state_of(self._wrapped)
             how = creation.plan(state, state)
             given = {**kwargs, **arguments(how)}
+            there_before = self._librbd.is_there(dest_ioctx, dest_name)
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
@@ -278,8 +309,9 @@ class Image(_Delegate):
             except self._librbd.ImageExists:
                 raise
             except Exception:
-                # librbd leaves the part that it has copied.
-                self._librbd.discard(dest_ioctx, dest_name)
+                if not there_before:
+                    # librbd leaves the part that it has copied.
+                    self._librbd.discard(dest_ioctx, dest_name)
                 raise
         creation.was_made()
 

@@ -17,8 +17,10 @@ which Cinder's object layer doesn't save in a tenant's context, hence the
 database API with a context of its own.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from cinder import context
 from cinder import exception
@@ -35,13 +37,11 @@ from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
 
-#: Where a tenant reads why its volume is in ``error``: an entry of the
-#: volume's image metadata, which ``openstack volume rbd show`` prints. User
-#: messages of Cinder's are a fixed list of texts without room for a value.
-ERROR_KEY = 'rbd_volume_options_error'
-
-# The column holds 64 KiB; no message of ours comes near this.
-_MAX_TEXT = 1024
+# Why a volume was refused; longer texts are continued in further entries.
+# Not in the image metadata, which tenants can write and which Cinder clears
+# when a creation from an image fails. User messages of Cinder's are a fixed
+# list of texts without room for a value.
+_REFUSED = ('rbd:refused', 'rbd:refused_2', 'rbd:refused_3', 'rbd:refused_4')
 
 # Why the last attachment was refused, and when, as long as none was made
 # since. Not in the image metadata: the volume is as good as it was, and that
@@ -145,10 +145,17 @@ def made(
     if given is not None:
         entry[_ORIGINS] = _origins_as_text(given)
     db.volume_admin_metadata_update(admin, volume_id, entry, False)
+    stale = set(_REFUSED)
     if not state.data_pool:
-        recorded = db.volume_admin_metadata_get(admin, volume_id)
-        if keys.DATA_POOL in recorded:
-            db.volume_admin_metadata_delete(admin, volume_id, keys.DATA_POOL)
+        stale.add(keys.DATA_POOL)
+    _forget(admin, volume_id, stale)
+
+
+def _forget(admin: Any, volume_id: str, names: Iterable[str]) -> None:
+    """Remove entries of the admin metadata that are there."""
+    recorded = db.volume_admin_metadata_get(admin, volume_id)
+    for name in sorted(set(names) & set(recorded)):
+        db.volume_admin_metadata_delete(admin, volume_id, name)
 
 
 def moved(volume_id: str, state: plan.ImageState) -> None:
@@ -168,14 +175,34 @@ def refused(volume_id: str, text: str) -> None:
 
     A failure to do so is logged: it must not hide the refusal.
     """
+    text = _shortened(text, _MAX_VALUE * len(_REFUSED))
+    parts = range(0, len(text), _MAX_VALUE)
+    entry = {
+        name: text[start : start + _MAX_VALUE]
+        for name, start in zip(_REFUSED, parts, strict=False)
+    }
+    admin = context.get_admin_context()
     try:
-        db.volume_glance_metadata_create(
-            context.get_admin_context(), volume_id, ERROR_KEY, text[:_MAX_TEXT]
-        )
-    except exception.GlanceMetadataExists:
-        LOG.debug('Volume %s was refused before', volume_id)
+        db.volume_admin_metadata_update(admin, volume_id, entry, False)
+        _forget(admin, volume_id, set(_REFUSED) - set(entry))
     except Exception:
         LOG.exception('Could not record why volume %s failed', volume_id)
+
+
+def refusal(admin_metadata: Mapping[str, str]) -> str | None:
+    """Return why a volume could not be made; None where it could."""
+    parts = []
+    for name in _REFUSED:
+        part = admin_metadata.get(name)
+        if not part:
+            break
+        parts.append(part)
+    return ''.join(parts) or None
+
+
+def _shortened(text: str, length: int) -> str:
+    """Return a text of at most a length, marked where it was cut."""
+    return text if len(text) <= length else f'{text[: length - 3]}...'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,10 +221,8 @@ def attach_refused(volume_id: str, text: str) -> None:
 
     A failure to do so is logged: it must not hide the refusal.
     """
-    if len(text) > _MAX_VALUE:
-        text = f'{text[: _MAX_VALUE - 3]}...'
     entry = {
-        _ATTACH_REFUSED: text,
+        _ATTACH_REFUSED: _shortened(text, _MAX_VALUE),
         _ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
     }
     try:

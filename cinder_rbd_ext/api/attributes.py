@@ -48,6 +48,7 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
             data_pool=state.data_pool if shows_pools else None,
         )
     made['cache_modes'] = _cache_modes(volume)
+    made['refused'] = record.refusal(recorded)
     refusal = record.attach_refusal(recorded)
     made['attach_refused'] = dataclasses.asdict(refusal) if refusal else None
     return {f'{ALIAS}:{name}': value for name, value in made.items()}

@@ -40,6 +40,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
         'type': 'object',
         'additionalProperties': {'type': ['string', 'null']},
     },
+    f'{ALIAS}:refused': {'type': ['string', 'null']},
     f'{ALIAS}:attach_refused': {'type': ['object', 'null']},
 }
 

@@ -113,6 +113,7 @@ class AttributesTest(base.CloudTestCase):
             }
             self.assertEqual({}, made.pop('cache_modes'))
             self.assertIsNone(made.pop('data_pool'))
+            self.assertIsNone(made.pop('refused'))
             self.assertIsNone(made.pop('attach_refused'))
             self.assertEqual(
                 sorted(info['features']), sorted(made.pop('features'))

@@ -133,6 +133,17 @@ class Image:
             if image.parent and image.parent[1] is stored
         ]
 
+    def list_children2(self) -> Iterator[dict[str, Any]]:
+        """Return the clones of the snapshot that is looked at, or of all."""
+        stored = self._read('Image.list_children2')
+        for pool in self._cluster.pools.values():
+            for image in pool.images.values():
+                parent = image.parent
+                if parent is None or parent[1] is not stored:
+                    continue
+                if self._at in (None, parent[2]):
+                    yield {'pool': pool.name, 'image': image.name}
+
     # Metadata
 
     def config_list(self) -> Iterator[dict[str, Any]]:

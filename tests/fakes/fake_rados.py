@@ -37,6 +37,14 @@ class ObjectNotFound(Error):
     errno = 2
 
 
+class OSError(Error):
+    """An operation was answered with an error number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f'[errno {number}] made to fail')
+        self.errno = number
+
+
 class StateError(Error):
     """Something is used before it is open, or after it was closed."""
 
@@ -61,6 +69,7 @@ class Pool:
     quota: int = 0
     stored: int = 0
     max_avail: int = 0
+    objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
 
 class Cluster:
@@ -139,6 +148,7 @@ class RadosModule:
 
     Error = Error
     ObjectNotFound = ObjectNotFound
+    OSError = OSError
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -146,6 +156,36 @@ class RadosModule:
     def Rados(self, **kwargs: Any) -> 'Rados':
         """Return a handle that is not connected yet."""
         return Rados(self._cluster)
+
+    def WriteOpCtx(self) -> 'WriteOp':
+        """Return an operation to fill and execute."""
+        return WriteOp()
+
+
+class WriteOp:
+    """``rados.WriteOp``: one write."""
+
+    def __init__(self) -> None:
+        self.data = b''
+        self.what = 'write'
+
+    def __enter__(self) -> 'WriteOp':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def write_full(self, data: bytes) -> None:
+        """Replace the object."""
+        self.data = data
+
+    def write(self, data: bytes, offset: int = 0) -> None:
+        """Overwrite a part of the object."""
+        self.data, self.what = data, 'write part'
+
+    def remove(self) -> None:
+        """Remove the object."""
+        self.what = 'remove'
 
 
 class Rados:
@@ -256,6 +296,16 @@ class Ioctx:
     def get_pool_id(self) -> int:
         """Return the pool's number."""
         return self.pool.number
+
+    def operate_write_op(
+        self, operation: WriteOp, name: str, mtime: int = 0, flags: int = 0
+    ) -> None:
+        """Write an object."""
+        self.client.cluster.reach(f'Ioctx.{operation.what}')
+        if operation.what != 'remove':
+            self.pool.objects[name] = operation.data
+        elif self.pool.objects.pop(name, None) is None:
+            raise ObjectNotFound(name)
 
     def images(self, operation: str) -> dict[str, Any]:
         """Return the pool's images, for librbd's use."""

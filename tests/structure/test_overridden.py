@@ -18,8 +18,10 @@ import re
 from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext import attaching
+from cinder_rbd_ext import deleting
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import image_making
+from cinder_rbd_ext import restoring
 from tests.unit import base
 
 _PAGE = (
@@ -29,6 +31,8 @@ _PAGE = (
 _OURS = (
     image_making.ImageMakingDriver,
     attaching.AttachingDriver,
+    restoring.RestoringDriver,
+    deleting.DeletingDriver,
     driver.RBDExtDriver,
 )
 

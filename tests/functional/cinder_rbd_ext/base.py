@@ -34,6 +34,7 @@ from oslo_utils import units
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.functional import ceph
 
@@ -215,10 +216,7 @@ class DriverTestCase(test.TestCase):
 
     def reason(self, volume: Any) -> str | None:
         """Return what the tenant can read about a refusal."""
-        for row in db.volume_glance_metadata_get(self.admin, volume.id):
-            if row['key'] == 'rbd_volume_options_error':
-                return str(row['value'])
-        return None
+        return record.refusal(self.recorded(volume))
 
     def rbd(self, *args: str) -> str:
         """Run ``rbd`` as an operator would."""

@@ -16,8 +16,8 @@ import gc
 
 from cinder import objects
 import fixtures
-import rbd
 
+from cinder_rbd_ext import exceptions
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -33,7 +33,7 @@ class LeftOpenTest(base.DriverTestCase):
             image.create_snap('only one')
             image.set_snap_limit(1)
         error = self.assertRaises(
-            rbd.DiskQuotaExceeded,
+            exceptions.ImageNotMade,
             self.driver.create_cloned_volume,
             self.new_volume(),
             source,

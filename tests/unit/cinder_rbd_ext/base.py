@@ -17,6 +17,7 @@ import pathlib
 from typing import Any
 
 from cinder import context
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.image import image_utils
@@ -29,8 +30,10 @@ from cinder.volume import qos_specs
 from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock_rbd
 import fixtures
+from oslo_concurrency import processutils
 
 from cinder_rbd_ext import driver
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import opts
 from rbd_volume_options import keys
 from tests.fakes import fake_commands
@@ -244,3 +247,21 @@ class DriverTestCase(test.TestCase):
         except Exception as error:
             return error
         raise AssertionError('nothing was raised')
+
+    def cause(self, call: Callable[..., Any], *args: Any) -> BaseException:
+        """Return why an image could not be made, from what a call raises.
+
+        That is of a class which Cinder's flows know: they catch no other.
+        """
+        error = self.raised(call, *args)
+        self.assertIsInstance(
+            error,
+            (exception.CinderException, processutils.ProcessExecutionError),
+        )
+        if not isinstance(error, exceptions.ImageNotMade):
+            return error
+        cause: BaseException | None = error.__cause__
+        if cause is None:
+            raise AssertionError('there is no cause')
+        self.assertIn(str(cause), str(error))
+        return cause

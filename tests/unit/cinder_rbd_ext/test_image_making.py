@@ -13,6 +13,7 @@
 import json
 from typing import Any
 
+from cinder import context
 from cinder.db import api as db
 import ddt
 
@@ -110,10 +111,8 @@ class EveryWayTest(base.DriverTestCase):
         self.assertEqual(commands, len(self.commands.ran))
 
     def _reason(self, volume: Any) -> str | None:
-        for row in db.volume_glance_metadata_get(self.context, volume.id):
-            if row['key'] == record.ERROR_KEY:
-                return str(row['value'])
-        return None
+        admin = context.get_admin_context()
+        return record.refusal(db.volume_admin_metadata_get(admin, volume.id))
 
     @ddt.data(
         (paths.CloneVolume, 'Image.create_snap'),
@@ -188,7 +187,7 @@ class ImportTest(base.DriverTestCase):
         fault = fake_images.OSError('made to fail')
         self.cluster.fail('rbd import', fake_images.OSError('once'))
         self.cluster.fail('Image.resize', fault)
-        self.assertIs(fault, self.raised(path.make))
+        self.assertIs(fault, self.cause(path.make))
         self.assertEqual([], self.cluster.names())
 
     def test_second_try_finds_no_part_of_the_first(self) -> None:
@@ -210,7 +209,7 @@ class ImportTest(base.DriverTestCase):
             return self.commands(*command, **kwargs)
 
         self.driver._run = run
-        self.assertIs(missing, self.raised(path.make))
+        self.assertIs(missing, self.cause(path.make))
 
     def test_other_commands_pass_as_they_are(self) -> None:
         self.driver._execute('rbd', 'export', 'volume-1', '/tmp/x')

@@ -72,7 +72,7 @@ class FailureTestCase(base.DriverTestCase):
                 [s for s in self.snapshots_of(name) if path.volume.id in s],
             )
 
-    def assertNamed(self, error: Exception) -> None:
+    def assertNamed(self, error: BaseException) -> None:
         """Check that an error is what was made to fail, or quotes it."""
         if error is not self.fault:
             self.assertIn(str(self.fault), str(error))
@@ -89,7 +89,7 @@ class StepTest(FailureTestCase):
         path = way(self)
         before = self.cluster.names()
         self.cluster.fail(operation, self.fault)
-        error = self.raised(path.make)
+        error = self.cause(path.make)
         self.assertNamed(error)
         self.assertUndone(path, before)
 
@@ -114,9 +114,9 @@ class LastStepTest(FailureTestCase):
     speaks of replication.
     """
 
-    def _fails(self, path: paths.Path) -> Exception:
+    def _fails(self, path: paths.Path) -> BaseException:
         before = self.cluster.names()
-        error = self.raised(path.make)
+        error = self.cause(path.make)
         self.assertUndone(path, before)
         return error
 
@@ -159,7 +159,7 @@ class ExistsTest(FailureTestCase):
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().create(ioctx, path.volume.name, 7, order=15)
         before = self.cluster.names()
-        error = self.raised(path.make)
+        error = self.cause(path.make)
         self.assertIsInstance(
             error,
             processutils.ProcessExecutionError
@@ -186,7 +186,7 @@ class UndoFailsTest(FailureTestCase):
         with mock.patch.object(
             db, 'volume_admin_metadata_update', autospec=True, side_effect=down
         ):
-            self.assertIs(down, self.raised(path.make))
+            self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
         self.assertIn(f'Could not remove {path.volume.name}', self.log.output)
         self.assertIn('made to fail', self.log.output)
@@ -205,7 +205,7 @@ class UndoFailsTest(FailureTestCase):
             autospec=True,
             side_effect=lose_connection,
         ):
-            self.assertIs(error, self.raised(path.make))
+            self.assertIs(error, self.cause(path.make))
         self.cluster.forgive()
         self.assertIn('Could not clean up after image', self.log.output)
 
@@ -216,7 +216,7 @@ class UndoFailsTest(FailureTestCase):
         self.cluster.fail(
             'Image.is_protected_snap', fake_images.OSError('undone')
         )
-        self.assertIs(self.fault, self.raised(path.make))
+        self.assertIs(self.fault, self.cause(path.make))
         self.assertEqual([path.source.name], self.cluster.names())
         self.assertEqual(
             [f'{path.volume.name}.clone_snap'],
@@ -240,8 +240,8 @@ class MigrationTest(FailureTestCase):
             },
         }
 
-    def _migrated(self) -> Exception:
-        return self.raised(
+    def _migrated(self) -> BaseException:
+        return self.cause(
             self.driver.migrate_volume, self.context, self.volume, self.host
         )
 

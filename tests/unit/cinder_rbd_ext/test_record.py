@@ -63,15 +63,9 @@ class RecordTestCase(test.TestCase):
         """Return the volume's admin metadata."""
         return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
 
-    def reasons(self) -> list[str]:
+    def reason(self) -> str | None:
         """Return what a tenant can read."""
-        return [
-            row['value']
-            for row in db.volume_glance_metadata_get(
-                self.context, self.volume.id
-            )
-            if row['key'] == record.ERROR_KEY
-        ]
+        return record.refusal(self.recorded())
 
 
 class MadeTest(RecordTestCase):
@@ -116,23 +110,43 @@ class MovedTest(RecordTestCase):
 class RefusedTest(RecordTestCase):
     def test_tenant_can_read_it(self) -> None:
         record.refused(self.volume.id, 'the reason')
-        self.assertEqual(['the reason'], self.reasons())
+        self.assertEqual('the reason', self.reason())
 
     def test_again(self) -> None:
-        record.refused(self.volume.id, 'first')
-        record.refused(self.volume.id, 'second')
-        self.assertEqual(['first'], self.reasons())
-        self.assertNotIn('Could not', self.log.output)
+        record.refused(self.volume.id, 'x' * 600)
+        record.refused(self.volume.id, 'a shorter one')
+        self.assertEqual('a shorter one', self.reason())
+        self.assertEqual(1, len(self.recorded()))
+
+    def test_made_after_all(self) -> None:
+        record.refused(self.volume.id, 'x' * 600)
+        record.made(self.volume.id, _PLAIN)
+        self.assertEqual(_PLAIN_RECORDED, self.recorded())
+        self.assertIsNone(self.reason())
 
     def test_long_text(self) -> None:
+        """Spread over entries of what the column holds."""
+        record.refused(self.volume.id, 'x' * 600)
+        self.assertEqual('x' * 600, self.reason())
+        self.assertEqual(255, max(map(len, self.recorded().values())))
         record.refused(self.volume.id, 'x' * 5000)
-        self.assertEqual(['x' * 1024], self.reasons())
+        self.assertEqual('x' * 1017 + '...', self.reason())
+
+    def test_image_metadata_is_left_alone(self) -> None:
+        """Tenants write it, and Cinder clears it when a creation fails."""
+        record.refused(self.volume.id, 'the reason')
+        self.assertRaises(
+            exception.GlanceMetadataNotFound,
+            db.volume_glance_metadata_get,
+            self.admin,
+            self.volume.id,
+        )
 
     def test_database_that_is_down(self) -> None:
         """The refusal itself matters more."""
         with mock.patch.object(
             db,
-            'volume_glance_metadata_create',
+            'volume_admin_metadata_update',
             autospec=True,
             side_effect=RuntimeError('down'),
         ):

@@ -25,6 +25,8 @@ _DRIVER = 'cinder_rbd_ext/driver.py'
 _LOOKUP = 'cinder_rbd_ext/image_lookup.py'
 _ATTACHING = 'cinder_rbd_ext/attaching.py'
 _RECORD = 'cinder_rbd_ext/record.py'
+_DELETING = 'cinder_rbd_ext/deleting.py'
+_RESTORING = 'cinder_rbd_ext/restoring.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
@@ -89,7 +91,20 @@ METHODS = {
     ),
     '_get_rbd_handle': (('volume',), ('initialize_connection',), _ATTACHING),
     'remove_export': (('context', 'volume'), (), _ATTACHING),
-    'delete_volume': (('volume',), (), _DRIVER),
+    'terminate_connection': (('volume', 'connector'), (), _RESTORING),
+    'delete_volume': (('volume',), ('_delete_volume',), _DELETING),
+    '_delete_volume': (
+        ('volume', 'client'),
+        ('rename', 'remove', '_delete_clone_parent_refs'),
+        _DELETING,
+    ),
+    '_delete_clone_parent_refs': (
+        ('client', 'parent_name', 'parent_snap'),
+        (),
+        _DELETING,
+    ),
+    '_trash_purge': ((), ('trash_remove',), _DELETING),
+    '_try_remove_volume': (('client', 'volume_name'), (), _DELETING),
     'extend_volume': (('volume', 'new_size'), (), _DRIVER),
     'retype': (('context', 'volume', 'new_type', 'diff', 'host'), (), _DRIVER),
     'manage_existing': (('volume', 'existing_ref'), ('rename',), _DRIVER),
@@ -133,6 +148,21 @@ CLAUSES = (
         'volume_admin_metadata_delete',
         _RECORD,
         ('context', 'volume_id', 'key'),
+    ),
+    # Metadata are put in between: ours takes part before and after.
+    contract.Clause(
+        'cinder.backup.manager',
+        'BackupManager._run_restore',
+        _RESTORING,
+        ('context', 'backup', 'volume'),
+        ('_attach_device', 'restore', '_detach_device'),
+    ),
+    contract.Clause(
+        'cinder.backup.manager',
+        'BackupManager._detach_device',
+        _RESTORING,
+        (),
+        ('terminate_connection',),
     ),
     contract.Clause(
         'cinder.scheduler.rpcapi',

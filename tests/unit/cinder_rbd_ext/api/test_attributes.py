@@ -29,6 +29,7 @@ _NAMES = (
     'features',
     'data_pool',
     'cache_modes',
+    'refused',
     'attach_refused',
 )
 _SHOWN = {
@@ -38,6 +39,7 @@ _SHOWN = {
     'features': ['exclusive-lock', 'layering', 'striping'],
     'data_pool': 'ec',
     'cache_modes': {},
+    'refused': None,
     'attach_refused': None,
 }
 
@@ -91,6 +93,14 @@ class AttributesTest(base.ApiTestCase):
         self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
+
+    def test_refused_creation(self) -> None:
+        volume = self.volume()
+        record.refused(volume.id, 'x' * 300)
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual('x' * 300, self.attributes(shown)['refused'])
+        (shown,) = self.ok('GET', '/volumes/detail')['volumes']
+        self.assertEqual('x' * 300, self.attributes(shown)['refused'])
 
     def test_refused_attachment(self) -> None:
         volume = self.volume()

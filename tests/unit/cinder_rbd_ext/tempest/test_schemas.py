@@ -29,6 +29,7 @@ _MADE: dict[str, Any] = {
     'os-rbd-volume-options:features': ['layering'],
     'os-rbd-volume-options:data_pool': None,
     'os-rbd-volume-options:cache_modes': {'an-id': 'writeback', 'b': None},
+    'os-rbd-volume-options:refused': 'not a power of two',
     'os-rbd-volume-options:attach_refused': {'host': 'compute1'},
 }
 

@@ -1,0 +1,160 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whether a back end's user can write to a data pool.
+
+librbd makes an image whose data pool its user may not write: only the header
+is written, to the back end's own pool. The guest's writes then fail, and so
+does the removal of the volume.
+"""
+
+from collections.abc import Callable
+import contextlib
+import errno
+import time
+from typing import Any
+import uuid
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext import releases
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds for which a pool counts as writable once it was written.
+LIFETIME = 300.0
+
+# Seconds to wait for the pool, where the back end's own limit is none.
+_PATIENCE = 10
+
+# An OSD answers at once for a full pool, instead of keeping the operation
+# until there is room (LIBRADOS_OPERATION_FULL_TRY, not in the binding).
+_FULL_TRY = 64
+
+# The name begins as those of data objects, for capabilities that are given
+# by prefix.
+_OBJECT = 'rbd_data.cinder-probe.'
+
+# These tell nothing of the user's capabilities, and pass.
+_UNDECIDED = (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
+
+
+class PoolProbe:
+    """Looks for a data pool, writes an object to it, and removes that again.
+
+    :param driver: the driver, which gives connections
+    :param clock: seconds
+    """
+
+    def __init__(
+        self, driver: Any, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._driver = driver
+        self._clock = clock
+        self._written: dict[str, float] = {}
+
+    def check(self, pool: str, origin: errors.Origin) -> None:
+        """Check that a pool is there and can be written.
+
+        A success is remembered for :data:`LIFETIME`, a failure is not.
+
+        :param origin: where the pool is named
+        :raises OptionError: for a pool that can't be used
+        """
+        written = self._written.get(pool)
+        if written is not None and self._clock() - written < LIFETIME:
+            return
+        try:
+            self._probe(pool)
+        except self._driver.rados.Error as error:
+            number = getattr(error, 'errno', None) or 0
+            if number in _UNDECIDED:
+                LOG.warning(
+                    'Data pool %(pool)s takes no object at the moment, and '
+                    'is used without a check: %(error)s',
+                    {'pool': pool, 'error': error},
+                )
+                return
+            raise self._refusal(pool, origin, number) from error
+        self._written[pool] = self._clock()
+
+    def _probe(self, pool: str) -> None:
+        patience = self._driver.configuration.rados_connect_timeout
+        if patience is None or patience < 0:
+            patience = _PATIENCE
+        connected = self._driver._connect_to_rados(None, None, patience)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._driver._disconnect_from_rados, *connected)
+            data = connected[0].open_ioctx(pool)
+            stack.callback(data.close)
+            written = _Object(self._driver.rados, data)
+            # In a thread of its own under eventlet.
+            releases.off_the_hub(written).try_out()
+
+    def _refusal(
+        self, pool: str, origin: errors.Origin, number: int
+    ) -> errors.OptionError:
+        if number == errno.ENOENT:
+            reason, allowed = 'no such pool', 'a pool of the Ceph cluster'
+        elif number == errno.EOPNOTSUPP:
+            reason = 'the pool does not allow overwrites'
+            allowed = 'an erasure-coded pool with allow_ec_overwrites'
+        else:
+            name = errno.errorcode.get(number, 'unknown')
+            reason = (
+                'the back end cannot write to the pool '
+                f'(errno {number}, {name})'
+            )
+            allowed = (
+                f"a pool with the OSD capability 'profile rbd pool={pool}'"
+            )
+            LOG.error(
+                'client.%(user)s cannot write to data pool %(pool)s; it needs '
+                "the OSD capability 'profile rbd pool=%(pool)s'",
+                {'user': self._driver.configuration.rbd_user, 'pool': pool},
+            )
+        return errors.OptionError(
+            keys.DATA_POOL, pool, reason, allowed, origin
+        )
+
+
+class _Object:
+    """An object that is written as librbd writes data, and removed."""
+
+    def __init__(self, rados: Any, ioctx: Any) -> None:
+        self._rados = rados
+        self._ioctx = ioctx
+        self._name = f'{_OBJECT}{uuid.uuid4().hex}'
+
+    def try_out(self) -> None:
+        """Write, overwrite a part, remove."""
+        try:
+            self._operate(lambda operation: operation.write_full(b'probe'))
+            self._operate(lambda operation: operation.write(b'P', 1))
+        finally:
+            self._remove()
+
+    def _operate(self, fill: Callable[[Any], None]) -> None:
+        with self._rados.WriteOpCtx() as operation:
+            fill(operation)
+            self._ioctx.operate_write_op(
+                operation, self._name, flags=_FULL_TRY
+            )
+
+    def _remove(self) -> None:
+        try:
+            self._operate(lambda operation: operation.remove())
+        except self._rados.Error as error:
+            # It was not written, which says more, or is small.
+            LOG.debug('Object %s was not removed: %s', self._name, error)

@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The keys of a volume to which a backup is restored.
+
+The backup service replaces a volume's metadata by what the backup has
+(``BackupMetadataAPI``), which nobody has checked against the volume's type,
+its back end and its image. While it works on the volume, a copy of the
+volume's own keys stands in the admin metadata, which a backup does not have.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import unicodedata
+
+from cinder import context
+from cinder.db import api as db
+from oslo_log import log as logging
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+LOG = logging.getLogger(__name__)
+
+#: Checks metadata as that of a volume; raises OptionError.
+Check = Callable[[Mapping[str, str]], None]
+
+# Says that a copy was taken; a volume may have no key at all.
+_TAKEN = 'rbd:restoring'
+_COPY = 'rbd:before_restore:'
+
+# Half of a pair is refused.
+_GROUPS = (
+    (keys.OBJECT_SIZE,),
+    (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
+    (keys.FEATURES,),
+    (keys.OBJECT_MAP,),
+    (keys.CACHE_MODE,),
+)
+
+
+def remember(volume_id: str) -> None:
+    """Take a copy of a volume's keys, unless there is one.
+
+    One that is there is of a restore that was cut short: the metadata may
+    be the backup's already.
+    """
+    admin = context.get_admin_context()
+    if _TAKEN in db.volume_admin_metadata_get(admin, volume_id):
+        return
+    copy = {
+        f'{_COPY}{key.removeprefix(keys.PREFIX)}': value
+        for key, value in db.volume_metadata_get(admin, volume_id).items()
+        if key in keys.VOLUME_KEYS
+    }
+    copy[_TAKEN] = 'True'
+    db.volume_admin_metadata_update(admin, volume_id, copy, False)
+
+
+def repair(volume_id: str, check: Check) -> None:
+    """Give a volume its own keys back, if a copy was taken.
+
+    A key that came with the backup stays where the volume had none and it
+    passes the check.
+    """
+    admin = context.get_admin_context()
+    recorded = db.volume_admin_metadata_get(admin, volume_id)
+    if _TAKEN not in recorded:
+        return
+    own = {
+        f'{keys.PREFIX}{name.removeprefix(_COPY)}': value
+        for name, value in recorded.items()
+        if name.startswith(_COPY)
+    }
+    found = db.volume_metadata_get(admin, volume_id)
+    wanted = settled(own, found, check)
+    if wanted != found:
+        dropped = sorted(k for k in found if wanted.get(k) != found[k])
+        if dropped:
+            LOG.warning(
+                'Volume %(id)s: dropped from the metadata of the restored '
+                'backup: %(keys)s',
+                {
+                    'id': volume_id,
+                    'keys': ', '.join(
+                        f'{key!a} = {errors.shown(found[key])}'
+                        for key in dropped
+                    ),
+                },
+            )
+        # First what goes: names may differ by case only, which is the same
+        # name for some databases.
+        for key in dropped:
+            db.volume_metadata_delete(admin, volume_id, key)
+        db.volume_metadata_update(admin, volume_id, wanted, False)
+    for name in recorded:
+        if name == _TAKEN or name.startswith(_COPY):
+            db.volume_admin_metadata_delete(admin, volume_id, name)
+
+
+def settled(
+    own: Mapping[str, str], found: Mapping[str, str], check: Check
+) -> dict[str, str]:
+    """Return the metadata that a volume has after a restore.
+
+    :param own: the keys of ours that it had
+    :param found: the metadata that it has now
+    """
+    kept = {k: v for k, v in found.items() if not _looks_like_ours(k)}
+    kept.update(own)
+    for group in _GROUPS:
+        added = {k: found[k] for k in group if k in found and k not in own}
+        if added:
+            try:
+                check({**kept, **added})
+            except errors.OptionError as error:
+                LOG.info('Not kept after a restore: %s', error)
+            else:
+                kept.update(added)
+    return kept
+
+
+def _looks_like_ours(key: str) -> bool:
+    name = unicodedata.normalize('NFKC', key).strip().casefold()
+    return name.startswith(keys.PREFIX)

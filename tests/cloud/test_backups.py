@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Backups that are restored: the volume's own keys are kept."""
+
+from tests.cloud import base
+
+_OWN = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
+_CAME = {
+    'rbd:object_size': '8M',
+    'rbd:stripe_unit': '1M',
+    'rbd:stripe_count': '2',
+    'theirs': 'x',
+}
+
+
+class RestoreTest(base.CloudTestCase):
+    """By the backup service, which puts metadata by itself."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        volume = self.created(metadata=_CAME)
+        answer = self.request(
+            'POST', '/backups', {'backup': {'volume_id': volume}}
+        )
+        self.backup = answer['backup']['id']
+        self.addCleanup(self.remove, self.backup, 'backups')
+        self.wait_for(self.backup, kind='backups')
+
+    def _restored(self, **into: str) -> str:
+        """Restore the backup; return the volume's id."""
+        answer = self.request(
+            'POST', f'/backups/{self.backup}/restore', {'restore': into}
+        )
+        volume = str(answer['restore']['volume_id'])
+        self.wait_for(self.backup, kind='backups')
+        self.wait_for(volume)
+        return volume
+
+    def _keys(self, volume: str) -> base.Record:
+        found = self.metadata(volume)
+        found.pop('src_backup_id', None)
+        return found
+
+    def test_to_a_volume(self) -> None:
+        volume = self.created(metadata=_OWN)
+        self._restored(volume_id=volume)
+        self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))
+        self.assertEqual(8, self.info(volume)['stripe_count'])
+
+    def test_to_a_volume_without_keys(self) -> None:
+        volume = self.created()
+        self._restored(volume_id=volume)
+        self.assertEqual({'theirs': 'x'}, self._keys(volume))
+
+    def test_to_a_volume_that_cinder_makes(self) -> None:
+        volume = self._restored(name='restored')
+        self.addCleanup(self.remove, volume)
+        self.assertEqual({'theirs': 'x'}, self._keys(volume))
+
+    def test_volume_made_from_a_backup(self) -> None:
+        volume = self.created(backup_id=self.backup, metadata=_OWN)
+        self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))

@@ -1,0 +1,239 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What clones leave on their sources, deleted in whatever order."""
+
+import itertools
+from typing import Any
+
+from cinder.volume.drivers import rbd as stock_rbd
+import ddt
+import rbd
+
+from tests.functional.cinder_rbd_ext import base
+
+
+class CloneSourcesTestCase(base.DriverTestCase):
+    """Volumes, their clones, and what is left of them."""
+
+    def clone(self, source: Any, driver: Any = None) -> Any:
+        """Return a clone of a volume."""
+        volume = self.new_volume(
+            size=source.size,
+            source_volid=source.id,
+            type_id=source.volume_type_id,
+        )
+        made = (driver or self.driver).create_cloned_volume(volume, source)
+        self.update(volume, made)
+        return volume
+
+    def snapshots_of(self, name: str) -> list[str]:
+        """Return the snapshots of an image."""
+        with self.cluster.image(name, read_only=True) as image:
+            return [snapshot['name'] for snapshot in image.list_snaps()]
+
+    def trashed(self) -> list[str]:
+        """Return the names of what is in the trash."""
+        found = rbd.RBD().trash_list(self.cluster.ioctx())
+        return [entry['name'] for entry in found]
+
+    def empty_trash(self) -> None:
+        """Remove what is in the trash."""
+        ioctx = self.cluster.ioctx()
+        for entry in list(rbd.RBD().trash_list(ioctx)):
+            rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
+
+
+@ddt.ddt
+class OrderTest(CloneSourcesTestCase):
+    """Nothing is left, in whatever order volumes are deleted."""
+
+    @ddt.data(*itertools.permutations(range(3)))
+    def test_chain_of_three(self, order: tuple[int, ...]) -> None:
+        first = self.made_volume()
+        second = self.clone(first)
+        volumes = (first, second, self.clone(second))
+        for index in order:
+            self.driver.delete_volume(volumes[index])
+        self.assertEqual([], self.cluster.names())
+
+    @ddt.data(*itertools.permutations(range(3)))
+    def test_two_clones_of_one(self, order: tuple[int, ...]) -> None:
+        source = self.made_volume()
+        volumes = (source, self.clone(source), self.clone(source))
+        for index in order:
+            self.driver.delete_volume(volumes[index])
+        self.assertEqual([], self.cluster.names())
+
+    def test_snapshot_goes_with_its_clone(self) -> None:
+        source = self.made_volume()
+        first, second = self.clone(source), self.clone(source)
+        self.driver.delete_volume(first)
+        self.assertEqual(
+            [f'{second.name}.clone_snap'], self.snapshots_of(source.name)
+        )
+
+    @ddt.data(True, False)
+    def test_flattened_clone(self, clone_first: bool) -> None:
+        source = self.made_volume()
+        clone = self.clone(source)
+        with self.cluster.image(clone.name) as image:
+            image.flatten()
+        volumes = (clone, source) if clone_first else (source, clone)
+        for volume in volumes:
+            self.driver.delete_volume(volume)
+        self.assertEqual([], self.cluster.names())
+
+    def test_clone_of_a_snapshot_of_a_clone(self) -> None:
+        source = self.made_volume()
+        between = self.clone(source)
+        snapshot = self.new_snapshot(between)
+        last = self.new_volume()
+        self.driver.create_volume_from_snapshot(last, snapshot)
+        self.driver.delete_volume(source)
+        # Stock flattens what was made from the snapshot.
+        self.driver.delete_snapshot(snapshot)
+        self.driver.delete_volume(between)
+        self.driver.delete_volume(last)
+        self.assertEqual([], self.trashed())
+        self.assertEqual([], self.cluster.names())
+
+    def test_clone_that_was_cut_short(self) -> None:
+        """Killed between the snapshot of the source and the clone."""
+        source = self.made_volume()
+        volume = self.new_volume(source_volid=source.id)
+        with self.cluster.image(source.name) as image:
+            image.create_snap(f'{volume.name}.clone_snap')
+            image.protect_snap(f'{volume.name}.clone_snap')
+        self.driver.delete_volume(volume)
+        self.assertEqual([], self.snapshots_of(source.name))
+
+    def test_what_users_took_is_kept(self) -> None:
+        """A snapshot of another name keeps a source that was deleted."""
+        source = self.made_volume()
+        clone = self.clone(source)
+        self.driver.delete_volume(source)
+        with self.cluster.image(f'{source.name}.deleted') as image:
+            image.create_snap('mine')
+        self.driver.delete_volume(clone)
+        self.assertEqual(['mine'], self.snapshots_of(f'{source.name}.deleted'))
+
+    def test_content_of_the_other_clone(self) -> None:
+        source = self.made_volume()
+        with self.cluster.image(source.name) as image:
+            image.write(b'content', 0)
+        first, second = self.clone(source), self.clone(source)
+        self.driver.delete_volume(source)
+        self.driver.delete_volume(first)
+        with self.cluster.image(second.name) as image:
+            self.assertEqual(b'content', image.read(0, 7))
+
+
+class TrashTest(CloneSourcesTestCase):
+    """A clone in the trash is a clone still."""
+
+    def trash(self, volume: Any) -> None:
+        """Move a volume to the trash, as an operator or stock may."""
+        rbd.RBD().trash_move(self.cluster.ioctx(), volume.name, 0)
+
+    def test_delete_does_not_fail(self) -> None:
+        source = self.made_volume()
+        clone = self.clone(source)
+        self.trash(clone)
+        self.driver.delete_volume(clone)
+        self.assertEqual(
+            [f'{clone.name}.clone_snap'], self.snapshots_of(source.name)
+        )
+        self.empty_trash()
+        self.driver.delete_volume(source)
+        self.assertEqual([], self.cluster.names())
+
+    def test_source_is_kept(self) -> None:
+        source = self.made_volume()
+        with self.cluster.image(source.name) as image:
+            image.write(b'content', 0)
+        clone = self.clone(source)
+        self.trash(clone)
+        self.driver.delete_volume(source)
+        self.driver.delete_volume(clone)
+        ioctx = self.cluster.ioctx()
+        (entry,) = rbd.RBD().trash_list(ioctx)
+        rbd.RBD().trash_restore(ioctx, entry['id'], clone.name)
+        with self.cluster.image(clone.name) as image:
+            self.assertEqual(b'content', image.read(0, 7))
+        self.driver.delete_volume(clone)
+        self.assertEqual([], self.cluster.names())
+
+    def test_purge_lets_the_source_go(self) -> None:
+        driver = self.make_driver(
+            enable_deferred_deletion=True, deferred_deletion_delay=0
+        )
+        source = self.made_volume(driver=driver)
+        between = self.clone(source, driver)
+        last = self.clone(between, driver)
+        for volume in (source, between, last):
+            driver.delete_volume(volume)
+        while self.trashed():
+            driver._trash_purge()
+        self.assertEqual([], self.cluster.names())
+
+    def test_failed_clean_up_is_no_failed_deletion(self) -> None:
+        source = self.made_volume()
+        clone = self.clone(source)
+        self.patch(
+            'cinder_rbd_ext.clone_sources.CloneSources.release',
+            side_effect=rbd.OperationNotSupported('made to fail'),
+        )
+        self.driver.delete_volume(clone)
+        self.assertEqual([source.name], self.cluster.names())
+
+
+class StockLeftoversTest(CloneSourcesTestCase):
+    """What the stock driver has left goes on the next occasion."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stock = self.make_driver(stock_rbd.RBDDriver)
+
+    def test_stock_leaves_it(self) -> None:
+        """Where this fails upstream has been mended."""
+        source = self.made_volume(driver=self.stock)
+        clone = self.clone(source, self.stock)
+        self.stock.delete_volume(clone)
+        self.stock.delete_volume(source)
+        self.assertEqual([f'{source.name}.deleted'], self.cluster.names())
+
+    def test_source_is_deleted(self) -> None:
+        source = self.made_volume(driver=self.stock)
+        clone = self.clone(source, self.stock)
+        self.stock.delete_volume(clone)
+        self.driver.delete_volume(source)
+        self.assertEqual([], self.cluster.names())
+
+    def test_other_clone_is_deleted(self) -> None:
+        source = self.made_volume(driver=self.stock)
+        clones = [self.clone(source, self.stock) for _ in range(2)]
+        self.stock.delete_volume(source)
+        self.stock.delete_volume(clones[0])
+        self.driver.delete_volume(clones[1])
+        self.assertEqual([], self.cluster.names())
+
+    def test_live_source_keeps_others(self) -> None:
+        """A snapshot whose clone may be in the making stays."""
+        source = self.made_volume()
+        with self.cluster.image(source.name) as image:
+            image.create_snap('volume-x.clone_snap')
+        clone = self.clone(source)
+        self.driver.delete_volume(clone)
+        self.assertEqual(
+            ['volume-x.clone_snap'], self.snapshots_of(source.name)
+        )

@@ -1,0 +1,139 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A back end whose user lacks capabilities, on real Ceph."""
+
+import pathlib
+import subprocess
+from typing import Any
+
+import fixtures
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+_DATA = 'volumes-data'
+
+
+class LimitedUserTestCase(base.DriverTestCase):
+    """A driver that uses a cephx user of its own."""
+
+    def ceph(self, *args: str) -> str:
+        """Run ``ceph`` as an operator would."""
+        command = ['ceph', '--conf', self.cluster.conf, '--id', 'admin', *args]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def limited_driver(self, *pools: str, **options: Any) -> Any:
+        """Return a driver whose user may use some pools only."""
+        allowed = ', '.join(f'profile rbd pool={pool}' for pool in pools)
+        keyring = self.ceph(
+            *('auth', 'get-or-create', 'client.limited'),
+            *('mon', 'profile rbd', 'osd', allowed),
+        )
+        self.addCleanup(self.ceph, 'auth', 'rm', 'client.limited')
+        path = self.tmp / 'limited.keyring'
+        path.write_text(keyring)
+        conf = pathlib.Path(self.cluster.conf).read_text()
+        limited = self.tmp / 'limited.conf'
+        limited.write_text(f'{conf}\n[client.limited]\nkeyring = {path}\n')
+        return self.make_driver(
+            rbd_user='limited', rbd_ceph_conf=str(limited), **options
+        )
+
+    def objects(self, pool: str = _DATA) -> list[str]:
+        """Return the objects of a pool that are a probe's."""
+        found = self.cluster.ioctx(pool).list_objects()
+        return [each.key for each in found if 'probe' in each.key]
+
+
+class DataPoolTest(LimitedUserTestCase):
+    """A data pool that the user may see and not write."""
+
+    def test_back_end_does_not_start(self) -> None:
+        error = self.assertRaises(
+            exceptions.InvalidBackendOptions,
+            self.limited_driver,
+            'volumes',
+            rbd_volume_data_pool=_DATA,
+        )
+        for part in (
+            f"rbd_volume_data_pool = '{_DATA}'",
+            'errno 1, EPERM',
+            f"'profile rbd pool={_DATA}'",
+        ):
+            self.assertIn(part, str(error))
+
+    def test_volume_of_a_type_is_refused(self) -> None:
+        driver = self.limited_driver('volumes')
+        volume = self.new_volume(type_id=self.make_type(rbd_data_pool=_DATA))
+        self.assertRaises(
+            exceptions.VolumeOptionRefused, driver.create_volume, volume
+        )
+        reason = self.reason(volume) or ''
+        self.assertIn(keys.DATA_POOL, reason)
+        self.assertIn('errno 1, EPERM', reason)
+        self.assertEqual([], self.cluster.names())
+
+    def test_capability_given_later(self) -> None:
+        driver = self.limited_driver('volumes')
+        type_id = self.make_type(rbd_data_pool=_DATA)
+        self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            driver.create_volume,
+            self.new_volume(type_id=type_id),
+        )
+        caps = f'profile rbd pool=volumes, profile rbd pool={_DATA}'
+        self.ceph(
+            *('auth', 'caps', 'client.limited'),
+            *('mon', 'profile rbd', 'osd', caps),
+        )
+        driver.create_volume(self.new_volume(type_id=type_id))
+
+    def test_a_pool_that_may_be_written(self) -> None:
+        driver = self.limited_driver(
+            'volumes', _DATA, rbd_volume_data_pool=_DATA
+        )
+        volume = self.made_volume(driver=driver)
+        driver.delete_volume(volume)
+        self.assertEqual([], self.objects())
+
+    def test_full_pool(self) -> None:
+        """Writes to it wait until there is room; a probe does not."""
+        self.useFixture(fixtures.Timeout(60, gentle=False))
+        data = self.cluster.ioctx(_DATA)
+        data.write_full('filler', b'x')
+        self.addCleanup(data.remove_object, 'filler')
+        quota = ('osd', 'pool', 'set-quota', _DATA, 'max_objects')
+        self.addCleanup(self.ceph, *quota, '0')
+        self.ceph(*quota, '1')
+        driver = self.make_driver(rbd_volume_data_pool=_DATA)
+        self.assertEqual(_DATA, driver.settings.options.data_pool)
+
+
+class CloneSourcesTest(LimitedUserTestCase):
+    """What clones leave is removed by a user of one pool, too."""
+
+    def test_clone_and_source(self) -> None:
+        driver = self.limited_driver('volumes')
+        source = self.made_volume(driver=driver)
+        volumes = [source]
+        for _ in range(2):
+            clone = self.new_volume(source_volid=source.id)
+            driver.create_cloned_volume(clone, source)
+            volumes.append(clone)
+        for volume in volumes:
+            driver.delete_volume(volume)
+        self.assertEqual([], self.cluster.names())
