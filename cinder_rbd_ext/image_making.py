@@ -21,8 +21,10 @@ from cinder.volume.drivers import rbd
 from oslo_concurrency import processutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import arrivals
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import creation as creation_module
+from cinder_rbd_ext import departures
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import image_lookup
 from cinder_rbd_ext import images
@@ -154,8 +156,8 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         creation = creation_module.Creation(volume.name, planner)
         with self._creations.hold(creation), _naming_failure(creation):
             moved = super().migrate_volume(context, volume, host)
-        if creation.state:
-            record.moved(volume.id, creation.state)
+        if moved[0]:
+            departures.moved(volume, host, creation.state)
         return moved
 
     def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
@@ -231,12 +233,13 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
     def _new_creation(
         self, volume: Any, source: Any
     ) -> creation_module.Creation:
-        asked = request.of_volume(
-            volume,
-            volume.volume_type,
-            self.settings,
-            moved=sources.is_moved(volume),
-        )
+        arrival = arrivals.of_volume(volume, self.settings)
+        if arrival:
+            asked = arrival.request(volume, self.settings)
+        else:
+            asked = request.of_volume(
+                volume, volume.volume_type, self.settings
+            )
         levels = []
         if source is not None:
             state = self._state_of(source.name)
@@ -251,6 +254,11 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         planner = functools.partial(
             sources.plan_made, asked, levels, volume, self.settings
         )
+        if arrival and arrival.state:
+            pool = resolved.data_pool.value if resolved.data_pool else None
+            planner = functools.partial(
+                sources.plan_arrived, arrival.state, pool
+            )
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
@@ -265,7 +273,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         with rbd.RBDVolumeProxy(self, volume.name) as image:
             images.drop_cache_override(image)
             state = self.rbd.state_of(image)
-        record.made(volume.id, state)
+        record.made(volume.id, state, record.backend_of(volume))
 
     @contextlib.contextmanager
     def _refusing(

@@ -19,6 +19,7 @@ database API with a context of its own.
 
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from cinder import context
 from cinder import exception
@@ -50,6 +51,11 @@ _ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
 # The column of admin metadata holds no more.
 _MAX_VALUE = 255
 
+# The back end whose driver made the record. A back end without our driver
+# takes a volume over with its admin metadata, which says nothing of the image
+# there.
+_RECORDED_BY = 'rbd:recorded_by'
+
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
     """Return what was made: sizes as digits, features as sorted names."""
@@ -62,6 +68,41 @@ def as_metadata(state: plan.ImageState) -> dict[str, str]:
     if state.data_pool:
         made[keys.DATA_POOL] = state.data_pool
     return made
+
+
+def backend_of(volume: Any) -> str:
+    """Return the back end that holds a volume: ``host@backend``.
+
+    Of a clustered one ``cluster@backend``; empty where there is none yet.
+
+    :param volume: Cinder's volume object
+    """
+    return (volume.cluster_name or volume.host or '').partition('#')[0]
+
+
+def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
+    """Return the back end that made a record; None in an old record."""
+    return admin_metadata.get(_RECORDED_BY)
+
+
+def of_volume(
+    volume: Any, admin_metadata: Mapping[str, str]
+) -> plan.ImageState | None:
+    """Return what was made where the volume is now; None for no record.
+
+    Only the name of the back end's section is compared: ``cinder-manage
+    volume update_host`` and a new cluster change what is before the ``@``.
+
+    :param volume: Cinder's volume object
+    """
+    maker = recorded_by(admin_metadata)
+    if maker and _section(maker) != _section(backend_of(volume)):
+        return None
+    return read(admin_metadata)
+
+
+def _section(backend: str) -> str:
+    return backend.rpartition('@')[2]
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
@@ -86,28 +127,64 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
     )
 
 
-def made(volume_id: str, state: plan.ImageState) -> None:
-    """Record what was made for a volume."""
+def made(
+    volume_id: str, state: plan.ImageState, backend: str | None = None
+) -> None:
+    """Record what was made for a volume.
+
+    :param backend: where, as :func:`backend_of`; None for where it was
+    """
     admin = context.get_admin_context()
-    db.volume_admin_metadata_update(
-        admin, volume_id, as_metadata(state), False
-    )
+    entry = as_metadata(state)
+    if backend:
+        entry[_RECORDED_BY] = backend
+    db.volume_admin_metadata_update(admin, volume_id, entry, False)
     if not state.data_pool:
         recorded = db.volume_admin_metadata_get(admin, volume_id)
         if keys.DATA_POOL in recorded:
             db.volume_admin_metadata_delete(admin, volume_id, keys.DATA_POOL)
 
 
-def moved(volume_id: str, state: plan.ImageState) -> None:
+def moved(
+    volume_id: str, state: plan.ImageState | None, backend: str | None = None
+) -> None:
     """Record what a volume's image is now that it was moved.
 
     A failure is logged: the source is gone by then, and Cinder must not take
     the volume to be where it was.
+
+    :param state: None where the image is the same, with a record or without
+    :param backend: as of :func:`made`
     """
     try:
-        made(volume_id, state)
+        if state:
+            made(volume_id, state, backend)
+        else:
+            _moved_as_it_is(volume_id, backend)
     except Exception:
         LOG.exception('Could not record what volume %s is now', volume_id)
+
+
+def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
+    admin = context.get_admin_context()
+    if backend and read(db.volume_admin_metadata_get(admin, volume_id)):
+        db.volume_admin_metadata_update(
+            admin, volume_id, {_RECORDED_BY: backend}, False
+        )
+
+
+def forgotten(volume_id: str) -> None:
+    """Remove all that is recorded of a volume that has left.
+
+    A failure is logged: the volume is gone from here by then.
+    """
+    admin = context.get_admin_context()
+    try:
+        for key in db.volume_admin_metadata_get(admin, volume_id):
+            if key.startswith(keys.PREFIX):
+                db.volume_admin_metadata_delete(admin, volume_id, key)
+    except Exception:
+        LOG.exception('Could not remove the record of volume %s', volume_id)
 
 
 def refused(volume_id: str, text: str) -> None:

@@ -15,8 +15,6 @@
 import json
 from typing import Any
 
-from cinder import context
-from cinder import objects
 from oslo_config import cfg
 from oslo_utils import units
 
@@ -31,9 +29,6 @@ from rbd_volume_options import precedence
 
 CONF = cfg.CONF
 
-# How Cinder marks the volume that a host-assisted migration copies to.
-_TARGET = 'target:'
-
 
 def is_cached_image(volume: Any) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache.
@@ -42,21 +37,6 @@ def is_cached_image(volume: Any) -> bool:
     """
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
-
-
-def is_moved(volume: Any) -> bool:
-    """Return whether a volume is made only to move another one here.
-
-    That is an operator's doing, and what the tenant asked for was allowed
-    where the volume was made. Not so when the type changes on the way.
-    """
-    status = volume.migration_status or ''
-    if not status.startswith(_TARGET):
-        return False
-    moved = objects.Volume.get_by_id(
-        context.get_admin_context(), status[len(_TARGET) :]
-    )
-    return bool(moved.volume_type_id == volume.volume_type_id)
 
 
 def level_of(
@@ -76,12 +56,12 @@ def level_of(
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
         return request.glance_level(plain, chunk_size)
     own = plan.ImageState(
-        state.layout, _own_features(source, state), state.data_pool
+        state.layout, own_features(source, state), state.data_pool
     )
     return request.source_level(own)
 
 
-def _own_features(source: Any, state: plan.ImageState) -> features.Features:
+def own_features(source: Any, state: plan.ImageState) -> features.Features:
     """Return a volume's features but for what its type did to them.
 
     A multi-attach type took features away and a replicated one added some;
@@ -144,8 +124,22 @@ def plan_remade(
     :param state: the image that there was
     """
     return plan.ImagePlan(
-        state.layout, _own_features(volume, state), state.data_pool
+        state.layout, own_features(volume, state), state.data_pool
     )
+
+
+def plan_arrived(
+    state: plan.ImageState,
+    data_pool: str | None,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan the image to which Cinder copies another one: as that one is.
+
+    :param state: what is recorded of the other one
+    :param data_pool: what the type or the back end says
+    """
+    return plan.ImagePlan(state.layout, state.image_features, data_pool)
 
 
 def plan_migrated(

@@ -34,7 +34,7 @@ def of_volume(volume: Any) -> Attributes:
     :param volume: Cinder's volume object
     """
     recorded = _admin_metadata(volume)
-    state = record.read(recorded)
+    state = record.of_volume(volume, recorded)
     made: Attributes = dict.fromkeys(
         ('object_size', 'stripe_unit', 'stripe_count', 'features', 'data_pool')
     )

@@ -86,7 +86,7 @@ def of_volume(volume: Any) -> Source:
 
 
 def _source(volume: Any, size: int) -> Source:
-    state = recorded(volume.id)
+    state = recorded(volume)
     level = None
     if state:
         level = sources.level_of(volume, state, layout.MAX_OBJECT_SIZE)
@@ -95,10 +95,12 @@ def _source(volume: Any, size: int) -> Source:
     )
 
 
-def recorded(volume_id: str) -> plan.ImageState | None:
+def recorded(volume: Any) -> plan.ImageState | None:
     """Return what the driver recorded of a volume's image."""
     admin = cinder_context.get_admin_context()
-    return record.read(db.volume_admin_metadata_get(admin, volume_id))
+    return record.of_volume(
+        volume, db.volume_admin_metadata_get(admin, volume.id)
+    )
 
 
 def _from_volume(context: Any, ident: str) -> Source:

@@ -31,6 +31,7 @@ SET_LAYOUT = _NAME % 'set_layout'
 SET_FEATURES = _NAME % 'set_features'
 SET_CACHE_MODE = _NAME % 'set_cache_mode'
 SET_EXTRA_SPECS = _NAME % 'set_extra_specs'
+CORRECT_FIXED = _NAME % 'correct_fixed_keys'
 
 #: The policy of each key that can stand in a volume's metadata.
 POLICY_OF_KEY = {
@@ -92,6 +93,15 @@ _RULES = [
             'volume: rbd:cache_mode.'
         ),
         operations=[_CREATE, *_METADATA],
+    ),
+    policy.DocumentedRuleDefault(
+        name=CORRECT_FIXED,
+        check_str=base.RULE_ADMIN_API,
+        description=(
+            'Remove keys from the metadata of a volume that are fixed when '
+            'it is created, or set them to what is recorded of its image.'
+        ),
+        operations=_METADATA,
     ),
     policy.DocumentedRuleDefault(
         name=SET_EXTRA_SPECS,

@@ -51,6 +51,7 @@ class EveryWayTest(base.DriverTestCase):
                 keys.STRIPE_COUNT: '8',
                 keys.FEATURES: 'data-pool,exclusive-lock,layering,striping',
                 keys.DATA_POOL: 'data',
+                'rbd:recorded_by': record.backend_of(path.volume),
             },
             self.recorded(path.volume),
         )
@@ -281,6 +282,7 @@ class MigrateTest(base.DriverTestCase):
             'capabilities': {
                 'storage_protocol': 'ceph',
                 'location_info': location,
+                'rbd_volume_options': True,
                 **capabilities,
             },
         }
@@ -320,7 +322,10 @@ class MigrateTest(base.DriverTestCase):
             ),
         )
         self.assertEqual([volume.name], self.cluster.names())
-        self.assertEqual(before, self.recorded(volume))
+        self.assertEqual(
+            {**before, 'rbd:recorded_by': 'there@ceph2'},
+            self.recorded(volume),
+        )
 
 
 class SetupTest(base.DriverTestCase):
