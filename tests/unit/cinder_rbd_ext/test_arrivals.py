@@ -15,9 +15,9 @@
 from typing import Any
 
 from cinder import objects
+from cinder.db import api as db
 import ddt
 
-from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 
@@ -116,9 +116,8 @@ class ArrivalsTest(base.DriverTestCase):
         """As in a record of a release before this."""
         same = self.make_type()
         source = self.made_volume(base.ASKED, same)
-        state = record.read(self.recorded(source))
-        assert state
-        record.forgotten(source.id)
-        record.made(source.id, state)
+        db.volume_admin_metadata_delete(
+            self.admin, source.id, 'rbd:recorded_by'
+        )
         target = self._arrived(source, {}, same)
         self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))

@@ -15,6 +15,7 @@
 from typing import Any
 from unittest import mock
 
+from cinder import objects
 from cinder.scheduler import rpcapi
 import webob.exc
 
@@ -66,7 +67,7 @@ class ReportedPoolsTest(base.TestCase):
 
     def test_holding(self) -> None:
         pool = self._holding(host='host@rbd#rbd')
-        self.assertIsNotNone(pool and pool.settings)
+        self.assertIsNotNone(pool)
         self.assertIsNone(self._holding(host='host@none#none'))
         self.assertIsNone(self._holding(host=None))
 

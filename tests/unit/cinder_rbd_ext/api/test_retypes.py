@@ -51,9 +51,14 @@ class RetypesTest(base.ApiTestCase):
 
     def test_clustered_back_end(self) -> None:
         """Volumes have the name of a host there, pools have the cluster's."""
+        plain = {
+            **base.MADE,
+            'rbd:stripe_unit': '1048576',
+            'rbd:stripe_count': '1',
+        }
         volume = self.volume(
             {'rbd:cache_mode': 'none'},
-            base.MADE,
+            plain,
             host='one@rbd#rbd',
             cluster_name='host@rbd#rbd',
         )
