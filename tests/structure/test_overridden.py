@@ -20,6 +20,7 @@ from cinder.volume.drivers import rbd as stock
 from cinder_rbd_ext import attaching
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import image_making
+from cinder_rbd_ext import moving
 from tests.unit import base
 
 _PAGE = (
@@ -29,6 +30,7 @@ _PAGE = (
 _OURS = (
     image_making.ImageMakingDriver,
     attaching.AttachingDriver,
+    moving.MovingDriver,
     driver.RBDExtDriver,
 )
 
