@@ -46,13 +46,6 @@ class Arrival:
     acceptance: acceptance.Acceptance
     state: plan.ImageState | None
 
-    def request(
-        self, volume: Any, settings: backend.BackendSettings
-    ) -> request.Request:
-        """Return what is asked for the volume here."""
-        specs = request.specs_of(volume.volume_type)
-        return request.read(self.acceptance.kept, specs, settings)
-
 
 def of_volume(
     volume: Any, settings: backend.BackendSettings
@@ -78,6 +71,20 @@ def of_volume(
         as_is,
     )
     return Arrival(accepted, _state_of(source) if as_is else None)
+
+
+def request_of(
+    volume: Any, arrival: Arrival | None, settings: backend.BackendSettings
+) -> request.Request:
+    """Return what is asked for a volume that is to be made.
+
+    :param arrival: of the target of a migration; None for another volume
+    :raises OptionError: for what can't be asked, or not by a tenant
+    """
+    if arrival is None:
+        return request.of_volume(volume, volume.volume_type, settings)
+    specs = request.specs_of(volume.volume_type)
+    return request.read(arrival.acceptance.kept, specs, settings)
 
 
 def _state_of(source: Any) -> plan.ImageState | None:

@@ -33,7 +33,6 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext import rbd_import
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -234,12 +233,7 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         self, volume: Any, source: Any
     ) -> creation_module.Creation:
         arrival = arrivals.of_volume(volume, self.settings)
-        if arrival:
-            asked = arrival.request(volume, self.settings)
-        else:
-            asked = request.of_volume(
-                volume, volume.volume_type, self.settings
-            )
+        asked = arrivals.request_of(volume, arrival, self.settings)
         levels = []
         if source is not None:
             state = self._state_of(source.name)

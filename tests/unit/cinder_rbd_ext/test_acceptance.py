@@ -12,6 +12,8 @@
 
 """Which of a volume's own keys a type accepts."""
 
+from typing import Any
+
 import ddt
 
 from cinder_rbd_ext import acceptance
@@ -25,7 +27,7 @@ _SHARED = {'multiattach': '<is> True'}
 
 #: A volume's metadata, extra specs, options of the back end, what is dropped.
 _CASES: dict[
-    str, tuple[dict[str, str], dict[str, str], dict[str, str], set[str]]
+    str, tuple[dict[str, str], dict[str, str], dict[str, Any], set[str]]
 ] = {
     'all': ({**_PAIR, keys.OBJECT_MAP: 'true'}, {}, {}, set()),
     'not_a_tenants': (

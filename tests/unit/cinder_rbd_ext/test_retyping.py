@@ -62,7 +62,7 @@ class PoolTest(base.TestCase):
     )
     @ddt.unpack
     def test_migration(
-        self, former: Any, specs: Any, options: dict[str, str]
+        self, former: Any, specs: Any, options: dict[str, Any]
     ) -> None:
         found = _obstacle(_POOLED, {}, former, specs, **options)
         self.assertIsNotNone(found)
@@ -76,7 +76,7 @@ class PoolTest(base.TestCase):
     )
     @ddt.unpack
     def test_in_place(
-        self, former: Any, specs: Any, options: dict[str, str]
+        self, former: Any, specs: Any, options: dict[str, Any]
     ) -> None:
         self.assertIsNone(_obstacle(_POOLED, {}, former, specs, **options))
 
