@@ -217,13 +217,18 @@ def capabilities(
     return report
 
 
+def is_ours(report: Mapping[str, Any]) -> bool:
+    """Return whether a back end has our driver, by what it reports."""
+    return report.get('rbd_volume_options') is True
+
+
 def from_capabilities(report: Mapping[str, Any]) -> BackendSettings | None:
     """Return the settings that a backend reports; None for one not of ours.
 
     The object size comes back as the backend's own choice even where it is
     the stock driver's.
     """
-    if report.get('rbd_volume_options') is not True:
+    if not is_ours(report):
         return None
     given = {
         key: str(value)

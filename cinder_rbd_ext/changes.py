@@ -21,6 +21,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import limits
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
@@ -113,6 +114,19 @@ def contradiction(
     if not asked.multiattach and resolved.features_over(has) != has:
         return _feature_mismatch(resolved, state)
     return None
+
+
+def disagreement(
+    given: options.VolumeOptions, state: plan.ImageState
+) -> errors.OptionError | None:
+    """Return what an image has against a volume's metadata by itself."""
+    level = precedence.Level(errors.Origin.VOLUME_METADATA, given)
+    resolved = precedence.resolve([level])
+    found = _mismatch(resolved, state)
+    has = state.image_features & features.CHOOSABLE
+    if not found and resolved.features_over(has) != has:
+        return _feature_mismatch(resolved, state)
+    return found
 
 
 def _mismatch(

@@ -17,6 +17,7 @@ the documentation, :doc:`/contributor/overridden`.
 """
 
 import contextlib
+import dataclasses
 import functools
 import json
 from typing import Any
@@ -29,13 +30,14 @@ from oslo_utils import units
 
 from cinder_rbd_ext import backend
 from cinder_rbd_ext import changes
-from cinder_rbd_ext import deleting
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import images
+from cinder_rbd_ext import moving
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import pool_stats
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import retyping
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -46,7 +48,7 @@ Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(deleting.DeletingDriver):
+class RBDExtDriver(moving.MovingDriver):
     """RBD driver whose volumes choose layout, features and cache mode."""
 
     @classmethod
@@ -73,7 +75,7 @@ class RBDExtDriver(deleting.DeletingDriver):
         with self._refusing(volume):
             changes.check_extended(
                 self._state_of(volume.name),
-                sources.origins_of(volume, record.of_volume(volume.id)),
+                sources.origins_of(volume, record.items_of(volume.id)),
                 size,
                 self.settings.limits,
             )
@@ -85,27 +87,37 @@ class RBDExtDriver(deleting.DeletingDriver):
         """Give a volume's image what its new type asks for, in place.
 
         What can't be had in place (a layout, a data pool) is left to a
-        migration, which Cinder does where the caller allows it.
+        migration, which Cinder does where the caller allows it. Keys that
+        the new type does not accept are removed from the volume.
         """
-        change = self._change(volume, new_type)
-        if change.obstacle:
+        with self._refusing(volume):
+            retype = self._retype(volume, new_type)
+            accepted = retype.acceptance()
+            obstacle = retype.change(self._state_of(volume.name)).obstacle
+        if obstacle:
             LOG.info(
                 'Retype of volume %(id)s needs a migration: %(why)s',
-                {'id': volume.id, 'why': change.obstacle},
+                {'id': volume.id, 'why': obstacle},
             )
             return False, None
-        result = super().retype(context, volume, new_type, diff, host)
-        # Anew: stock has turned features on or off for the new type.
-        self._apply(volume, self._change(volume, new_type))
-        return result
+        done, update = super().retype(context, volume, new_type, diff, host)
+        # Again: stock has turned features on or off for the new type.
+        self._apply(volume, retype.change(self._state_of(volume.name)))
+        return done, {**(update or {}), **self._removed(volume, accepted)}
 
-    def _change(self, volume: Any, new_type: Any) -> changes.Change:
-        with self._refusing(volume):
-            return changes.needed(
-                request.of_volume(volume, new_type, self.settings),
-                self._state_of(volume.name),
-                volume.size * units.Gi,
-            )
+    def _retype(self, volume: Any, new_type: Any) -> retyping.Retype:
+        with rbd.RADOSClient(self) as client:
+            striping = self.rbd.default_striping(client.ioctx)
+        metadata = request.metadata_of(volume)
+        former = request.specs_of(volume.volume_type)
+        return retyping.Retype(
+            metadata,
+            former,
+            request.specs_of(new_type),
+            dataclasses.replace(self.settings, ceph_striping=striping),
+            volume.size,
+            sources.layout_requested(volume, record.items_of(volume.id)),
+        )
 
     def _apply(self, volume: Any, change: changes.Change) -> None:
         with rbd.RBDVolumeProxy(self, volume.name) as image:
@@ -113,7 +125,7 @@ class RBDExtDriver(deleting.DeletingDriver):
             if images.enable(image, change.enable) & features.MAP_OFF:
                 self._rebuild_object_maps(image, volume.name)
             state = self.rbd.state_of(image)
-        record.made(volume.id, state)
+        record.made(volume.id, state, record.backend_of(volume))
 
     def _rebuild_object_maps(self, image: Any, name: str) -> None:
         def at(snapshot: str) -> Any:
@@ -139,8 +151,10 @@ class RBDExtDriver(deleting.DeletingDriver):
         name = existing_ref['source-name']
         try:
             # An operator does this: keys that tenants may not set may be set.
-            asked = request.of_volume(
-                volume, volume.volume_type, self.settings, moved=True
+            asked = request.read(
+                request.metadata_of(volume),
+                request.specs_of(volume.volume_type),
+                self.settings,
             )
             found = changes.contradiction(asked, self._state_of(name))
             if found:
@@ -152,7 +166,11 @@ class RBDExtDriver(deleting.DeletingDriver):
         with contextlib.ExitStack() as undo:
             undo.callback(self._undo_rename, volume.name, name)
             update = super().manage_existing(volume, existing_ref)
-            record.made(volume.id, self._state_of(volume.name))
+            record.made(
+                volume.id,
+                self._state_of(volume.name),
+                record.backend_of(volume),
+            )
             undo.pop_all()
         return update
 
@@ -165,21 +183,6 @@ class RBDExtDriver(deleting.DeletingDriver):
         except Exception:
             # Not raised: it would hide the failure that this is to undo.
             LOG.exception('Could not rename %s to %s', name, original)
-
-    def update_migrated_volume(
-        self,
-        ctxt: Any,
-        volume: Any,
-        new_volume: Any,
-        original_volume_status: str,
-    ) -> Any:
-        """Take over a migration's image, and what was recorded of it."""
-        state = self._state_of(new_volume.name)
-        update = super().update_migrated_volume(
-            ctxt, volume, new_volume, original_volume_status
-        )
-        record.moved(volume.id, state)
-        return update
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
         """Close a connection, and first the images that stock left open."""

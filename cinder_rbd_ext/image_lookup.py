@@ -56,7 +56,7 @@ class ImageLookupDriver(rbd.RBDDriver):
         return sources.of_volume(
             volume,
             self._state_of(volume.name),
-            record.of_volume(volume.id),
+            record.items_of(volume.id),
             self.settings.chunk_size,
         )
 

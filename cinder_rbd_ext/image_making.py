@@ -22,7 +22,9 @@ from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
 
+from cinder_rbd_ext import arrivals
 from cinder_rbd_ext import creation as creation_module
+from cinder_rbd_ext import departures
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import failures
 from cinder_rbd_ext import image_lookup
@@ -33,7 +35,6 @@ from cinder_rbd_ext import permissions
 from cinder_rbd_ext import rbd_import
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -147,8 +148,8 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         creation = creation_module.Creation(volume.name, planner)
         with self._creations.hold(creation), failures.naming(creation):
             moved = super().migrate_volume(context, volume, host)
-        if creation.state:
-            record.moved(volume.id, creation.state)
+        if moved[0]:
+            departures.moved(volume, host, creation.state)
         return moved
 
     def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
@@ -224,25 +225,29 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
     def _new_creation(
         self, volume: Any, source: Any
     ) -> creation_module.Creation:
-        moved = sources.is_moved(volume)
-        asked = request.of_volume(
-            volume, volume.volume_type, self.settings, moved=moved
-        )
-        planner = sources.Made(
+        arrival = arrivals.of_volume(volume, self.settings)
+        asked = arrivals.request_of(volume, arrival, self.settings)
+        made = sources.Made(
             asked,
             None if source is None else self._source(source),
             inheritance.Bounds(
-                permissions.settable(volume, asked, moved),
+                permissions.settable(volume, asked, arrival is not None),
                 self.settings.limits,
                 volume.size * units.Gi,
             ),
             self.settings.chunk_size,
             self._stock_state,
         )
-        resolved = planner.resolved(planner.source)
+        resolved = made.resolved(made.source)
         if resolved.data_pool:
             self._check_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
+            )
+        planner: creation_module.Planner = made
+        if arrival and arrival.state:
+            pool = resolved.data_pool.value if resolved.data_pool else None
+            planner = functools.partial(
+                sources.plan_arrived, arrival.state, arrival.origins, pool
             )
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
@@ -258,7 +263,9 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
         with rbd.RBDVolumeProxy(self, volume.name) as image:
             images.drop_cache_override(image)
             state = self.rbd.state_of(image)
-        record.made(volume.id, state, creation.origins)
+        record.made(
+            volume.id, state, record.backend_of(volume), creation.origins
+        )
 
     @contextlib.contextmanager
     def _refusing(

@@ -58,6 +58,11 @@ _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
 # The column of admin metadata holds no more.
 _MAX_VALUE = 255
 
+# The back end whose driver made the record. A back end without our driver
+# takes a volume over with its admin metadata, which says nothing of the image
+# there.
+_RECORDED_BY = 'rbd:recorded_by'
+
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
     """Return what was made: sizes as digits, features as sorted names."""
@@ -100,13 +105,48 @@ def _origins_as_text(
     )
 
 
-def of_volume(volume_id: str) -> dict[str, str]:
+def items_of(volume_id: str) -> dict[str, str]:
     """Return a volume's admin metadata; none for a volume that is gone."""
     admin = context.get_admin_context()
     try:
         return dict(db.volume_admin_metadata_get(admin, volume_id))
     except exception.VolumeNotFound:
         return {}
+
+
+def backend_of(volume: Any) -> str:
+    """Return the back end that holds a volume: ``host@backend``.
+
+    Of a clustered one ``cluster@backend``; empty where there is none yet.
+
+    :param volume: Cinder's volume object
+    """
+    return (volume.cluster_name or volume.host or '').partition('#')[0]
+
+
+def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
+    """Return the back end that made a record; None in an old record."""
+    return admin_metadata.get(_RECORDED_BY)
+
+
+def of_volume(
+    volume: Any, admin_metadata: Mapping[str, str]
+) -> plan.ImageState | None:
+    """Return what was made where the volume is now; None for no record.
+
+    Only the name of the back end's section is compared: ``cinder-manage
+    volume update_host`` and a new cluster change what is before the ``@``.
+
+    :param volume: Cinder's volume object
+    """
+    maker = recorded_by(admin_metadata)
+    if maker and _section(maker) != _section(backend_of(volume)):
+        return None
+    return read(admin_metadata)
+
+
+def _section(backend: str) -> str:
+    return backend.rpartition('@')[2]
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
@@ -134,14 +174,18 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
 def made(
     volume_id: str,
     state: plan.ImageState,
+    backend: str | None = None,
     given: Mapping[precedence.Part, errors.Origin] | None = None,
 ) -> None:
     """Record what was made for a volume.
 
+    :param backend: where, as :func:`backend_of`; None for where it was
     :param given: where each part was given; None to leave what is recorded
     """
     admin = context.get_admin_context()
     entry = as_metadata(state)
+    if backend:
+        entry[_RECORDED_BY] = backend
     if given is not None:
         entry[_ORIGINS] = _origins_as_text(given)
     db.volume_admin_metadata_update(admin, volume_id, entry, False)
@@ -158,16 +202,50 @@ def _forget(admin: Any, volume_id: str, names: Iterable[str]) -> None:
         db.volume_admin_metadata_delete(admin, volume_id, name)
 
 
-def moved(volume_id: str, state: plan.ImageState) -> None:
+def moved(
+    volume_id: str,
+    state: plan.ImageState | None,
+    backend: str | None = None,
+    given: Mapping[precedence.Part, errors.Origin] | None = None,
+) -> None:
     """Record what a volume's image is now that it was moved.
 
     A failure is logged: the source is gone by then, and Cinder must not take
     the volume to be where it was.
+
+    :param state: None where the image is the same, with a record or without
+    :param backend: as of :func:`made`
+    :param given: the same
     """
     try:
-        made(volume_id, state)
+        if state:
+            made(volume_id, state, backend, given)
+        else:
+            _moved_as_it_is(volume_id, backend)
     except Exception:
         LOG.exception('Could not record what volume %s is now', volume_id)
+
+
+def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
+    admin = context.get_admin_context()
+    if backend and read(db.volume_admin_metadata_get(admin, volume_id)):
+        db.volume_admin_metadata_update(
+            admin, volume_id, {_RECORDED_BY: backend}, False
+        )
+
+
+def forgotten(volume_id: str) -> None:
+    """Remove all that is recorded of a volume that has left.
+
+    A failure is logged: the volume is gone from here by then.
+    """
+    admin = context.get_admin_context()
+    try:
+        for key in db.volume_admin_metadata_get(admin, volume_id):
+            if key.startswith(keys.PREFIX):
+                db.volume_admin_metadata_delete(admin, volume_id, key)
+    except Exception:
+        LOG.exception('Could not remove the record of volume %s', volume_id)
 
 
 def refused(volume_id: str, text: str) -> None:

@@ -69,19 +69,15 @@ def of_volume(
     volume: Any,
     volume_type: Any,
     settings: backend.BackendSettings,
-    moved: bool = False,
 ) -> Request:
     """Return what is asked for a volume.
 
     :param volume: Cinder's volume object
     :param volume_type: its type, or the one it is about to get; may be None
-    :param moved: whether an operator moves it here as it is, so that its
-        tenant may have set what this backend wouldn't let it set
     :raises OptionError: for what can't be asked, or not by a tenant
     """
     metadata, specs = metadata_of(volume), specs_of(volume_type)
-    if not moved:
-        check_tenant(metadata, specs, settings)
+    check_tenant(metadata, specs, settings)
     return read(metadata, specs, settings)
 
 

@@ -18,8 +18,6 @@ import dataclasses
 import json
 from typing import Any
 
-from cinder import context
-from cinder import objects
 from oslo_config import cfg
 
 from cinder_rbd_ext import record
@@ -35,9 +33,6 @@ from rbd_volume_options import precedence
 
 CONF = cfg.CONF
 
-# How Cinder marks the volume that a host-assisted migration copies to.
-_TARGET = 'target:'
-
 
 def is_cached_image(volume: Any) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache.
@@ -46,21 +41,6 @@ def is_cached_image(volume: Any) -> bool:
     """
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
-
-
-def is_moved(volume: Any) -> bool:
-    """Return whether a volume is made only to move another one here.
-
-    That is an operator's doing, and what the tenant asked for was allowed
-    where the volume was made. Not so when the type changes on the way.
-    """
-    status = volume.migration_status or ''
-    if not status.startswith(_TARGET):
-        return False
-    moved = objects.Volume.get_by_id(
-        context.get_admin_context(), status[len(_TARGET) :]
-    )
-    return bool(moved.volume_type_id == volume.volume_type_id)
 
 
 def of_volume(
@@ -83,7 +63,7 @@ def of_volume(
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
         return request.glance_source(plain, chunk_size)
-    own = plan.ImageState(state.layout, _own_features(source, state))
+    own = plan.ImageState(state.layout, own_features(source, state))
     return inheritance.Source(
         plan.level_of(errors.Origin.SOURCE_VOLUME, own),
         origins_of(source, recorded),
@@ -123,7 +103,20 @@ def origins_of(
     return given
 
 
-def _own_features(source: Any, state: plan.ImageState) -> features.Features:
+def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
+    """Return whether anybody requested a volume's layout by a key of ours.
+
+    :param volume: Cinder's volume object
+    :param recorded: its admin metadata
+    """
+    given = origins_of(volume, recorded)
+    return any(
+        given.get(part) in precedence.ASKED
+        for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
+    )
+
+
+def own_features(source: Any, state: plan.ImageState) -> features.Features:
     """Return a volume's features but for what its type did to them.
 
     A multi-attach type took features away and a replicated one added some;
@@ -212,8 +205,24 @@ def plan_remade(
     :param state: the image that there was
     """
     return plan.ImagePlan(
-        state.layout, _own_features(volume, state), state.data_pool
+        state.layout, own_features(volume, state), state.data_pool
     )
+
+
+def plan_arrived(
+    state: plan.ImageState,
+    given: Mapping[precedence.Part, errors.Origin],
+    data_pool: str | None,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan the image to which Cinder copies another one: as that one is.
+
+    :param state: what is recorded of the other one
+    :param given: where each part of that one was given
+    :param data_pool: what the type or the back end says
+    """
+    return plan.ImagePlan(state.layout, state.image_features, data_pool, given)
 
 
 def plan_migrated(

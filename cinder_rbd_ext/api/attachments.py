@@ -208,7 +208,7 @@ class _Door:
 
     def _settings(self, volume: Any) -> backend.BackendSettings | None:
         try:
-            pools_found = self._reported.holding(volume.host)
+            here = self._reported.holding(volume)
         except webob.exc.HTTPServiceUnavailable as error:
             LOG.warning(
                 'The cache mode of volume %(id)s is left to the driver: '
@@ -216,7 +216,7 @@ class _Door:
                 {'id': volume.id, 'error': error.explanation},
             )
             return None
-        return next((pool.settings for pool in pools_found), None)
+        return here.settings if here else None
 
 
 def _earlier(

@@ -35,7 +35,7 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
     :param shows_pools: whether the caller may see the names of pools
     """
     recorded = _admin_metadata(volume)
-    state = record.read(recorded)
+    state = record.of_volume(volume, recorded)
     made: Attributes = dict.fromkeys(
         ('object_size', 'stripe_unit', 'stripe_count', 'features', 'data_pool')
     )

@@ -24,7 +24,6 @@ from typing import Any
 from oslo_utils import units
 
 from cinder_rbd_ext import attachment
-from cinder_rbd_ext import changes
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import provisioning
@@ -202,36 +201,6 @@ def check_attached(offer: offers.Offer, after: Items) -> None:
     relevant = offers.Offer(attachment.relevant(offer.specs), offer.settings)
     for asked, _ in relevant.requests(given):
         asked.resolve()
-
-
-def check_retyped(
-    offer: offers.Offer,
-    given: Items,
-    source: origins.Source,
-    in_place: bool,
-    may_migrate: bool,
-) -> None:
-    """Check what a volume would get by its new type.
-
-    :param given: the volume's own keys
-    :param source: the volume
-    :param in_place: whether it is on a back end of the new type
-    :param may_migrate: whether the caller allows a migration
-    :raises OptionError: for what can't be had
-    """
-    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
-    size = source.size or 0
-    for asked, _ in offer.requests(given):
-        if not in_place or source.state is None:
-            asked.resolve()
-            continue
-        change = changes.needed(asked, source.state, size * units.Gi)
-        if change.obstacle and not may_migrate:
-            raise change.obstacle
-        in_place = in_place and not change.obstacle
-    if not in_place:
-        # A new image is made, of which the old one's layout is no part.
-        check_created(offer, given, size, origins.Source())
 
 
 def check_specs(offer: offers.Offer, origin: errors.Origin) -> None:

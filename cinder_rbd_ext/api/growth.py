@@ -62,8 +62,8 @@ class Growth:
             self._check(volume, size * units.Gi)
 
     def _check(self, volume: Any, size: int) -> None:
-        recorded = record.of_volume(volume.id)
-        state = record.read(recorded)
+        recorded = record.items_of(volume.id)
+        state = record.of_volume(volume, recorded)
         if state is None:
             return
         given = sources.origins_of(volume, recorded)
@@ -75,12 +75,13 @@ class Growth:
 
     def _limits(self, volume: Any) -> limits.Limits:
         """Return the limits of the back end that holds the volume."""
-        for pool in self._reported.holding(volume.host):
-            # Not ours: then its driver decides.
-            return pool.settings.limits if pool.settings else _UNBOUNDED
-        raise refusals.unavailable(
-            'The back end of the volume has not reported yet.'
-        )
+        here = self._reported.holding(volume)
+        if here is None:
+            raise refusals.unavailable(
+                'The back end of the volume has not reported yet.'
+            )
+        # One that is not ours decides for itself.
+        return here.settings.limits if here.settings else _UNBOUNDED
 
 
 def _policy(req: Any, volume: Any) -> str:

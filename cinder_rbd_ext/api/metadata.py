@@ -21,6 +21,7 @@ from cinder.api.openstack import wsgi
 from cinder.objects import fields
 
 from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import corrections
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
@@ -92,7 +93,7 @@ class Changes:
         different = checks.changed(before, after)
         policies.check_keys(context, different, volume)
         with refusals.bad_request():
-            checks.check_fixed(before, after)
+            corrections.check(context, volume, self._reported, before, after)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after)
         return _notice(volume) if keys.CACHE_MODE in different else None
@@ -102,8 +103,9 @@ class Changes:
         specs: dict[str, str] = {}
         if volume.volume_type is not None:
             specs = volume.volume_type.extra_specs or {}
-        there = self._reported.holding(volume.host)
-        offer = offers.Offer.of(specs, there or self._reported.matching(specs))
+        here = self._reported.holding(volume)
+        there = (here,) if here else self._reported.matching(specs)
+        offer = offers.Offer.of(specs, there)
         if offer.reason == offers.NO_BACKEND:
             raise refusals.unavailable(
                 'The back end of the volume has not reported yet.'

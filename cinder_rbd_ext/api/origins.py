@@ -84,8 +84,8 @@ def of_volume(volume: Any) -> Source:
 
 
 def _source(volume: Any, size: int) -> Source:
-    recorded = record.of_volume(volume.id)
-    state = record.read(recorded)
+    recorded = record.items_of(volume.id)
+    state = record.of_volume(volume, recorded)
     inherited = None
     if state:
         inherited = sources.of_volume(

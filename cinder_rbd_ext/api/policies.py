@@ -33,6 +33,7 @@ SET_CACHE_MODE = _NAME % 'set_cache_mode'
 SET_EXTRA_SPECS = _NAME % 'set_extra_specs'
 GET_POOLS = _NAME % 'get_pools'
 OFFER_CACHE_MODES = _NAME % 'offer_cache_modes'
+CORRECT_FIXED = _NAME % 'correct_fixed_keys'
 
 #: The policy of each key that can stand in a volume's metadata.
 POLICY_OF_KEY = {
@@ -98,6 +99,15 @@ _RULES = [
             'volume: rbd:cache_mode.'
         ),
         operations=[*_CREATE, *_METADATA],
+    ),
+    policy.DocumentedRuleDefault(
+        name=CORRECT_FIXED,
+        check_str=base.RULE_ADMIN_API,
+        description=(
+            'Remove keys from the metadata of a volume that are fixed when '
+            'it is created, or set them to what is recorded of its image.'
+        ),
+        operations=_METADATA,
     ),
     policy.DocumentedRuleDefault(
         name=SET_EXTRA_SPECS,

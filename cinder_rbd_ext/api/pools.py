@@ -153,12 +153,18 @@ class ReportedPools:
             LOG.debug('Extra specs that compare with nothing: %s', error)
             return False
 
-    def holding(self, host: str | None) -> tuple[Pool, ...]:
-        """Return the pool that holds a volume, by the volume's ``host``.
+    def holding(self, volume: Any) -> Pool | None:
+        """Return the pool that holds a volume; None where it isn't known.
 
-        None where it isn't known.
+        Pools of a clustered back end are named by the cluster.
+
+        :param volume: Cinder's volume object
         """
-        return tuple(pool for pool in self.all() if pool.name == host)
+        name = volume.service_topic_queue
+        for pool in self.all():
+            if pool.name == name:
+                return pool
+        return None
 
     def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
         """Return the pools that a request names by host or cluster.

@@ -43,6 +43,14 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
         ) from error
 
 
+def no_backend(type_name: str) -> webob.exc.HTTPServiceUnavailable:
+    """Return the answer for a type of which no back end has reported."""
+    return unavailable(
+        f'Volume type {type_name}: no back end that has reported matches the '
+        'volume type.'
+    )
+
+
 def unavailable(reason: str) -> webob.exc.HTTPServiceUnavailable:
     """Return the answer for what nobody can tell at the moment."""
     return webob.exc.HTTPServiceUnavailable(

@@ -34,6 +34,7 @@ from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -138,9 +139,7 @@ class VolumesController(wsgi.Controller):
         specs = volume_type['extra_specs'] or {}
         offer = offers.Offer.of(specs, self._reported.matching(specs))
         if offer.reason == offers.NO_BACKEND:
-            raise refusals.unavailable(
-                f'Volume type {volume_type["name"]}: {offer.reason}.'
-            )
+            raise refusals.no_backend(volume_type['name'])
         return offer
 
     @wsgi.extends
@@ -160,35 +159,32 @@ class VolumesController(wsgi.Controller):
         metadata.tell((yield), notice)
 
     @wsgi.extends(action='os-retype')
-    def retype(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def retype(
+        self, req: Any, id: str, body: Any = None
+    ) -> Generator[None, Any, None]:
         """Check what a volume would get by another type."""
         asked = _part(body, 'os-retype')
+        notice = None
         if isinstance(asked.get('new_type'), str):
-            self._check_retype(req.environ['cinder.context'], id, asked)
-        yield
+            notice = self._check_retype(
+                req.environ['cinder.context'], id, asked
+            )
+        metadata.tell((yield), notice)
 
     def _check_retype(
         self, context: Any, ident: str, asked: dict[str, Any]
-    ) -> None:
+    ) -> str | None:
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
         new_type = visible_types.find(context, asked['new_type'])
-        given = options.ours(dict(volume.metadata))
-        specs = new_type.extra_specs or {}
-        if not given and not options.ours(dict(specs)):
-            return
-        offer = self._offer(new_type)
-        source = origins.of_volume(volume)
-        here = {pool.name for pool in self._reported.matching(specs)}
-        shows_pools = policies.allows(context, policies.GET_POOLS)
-        with refusals.bad_request(source.hint, shows_pools):
-            checks.check_retyped(
-                offer,
-                given,
-                source,
-                in_place=volume.host in here,
-                may_migrate=asked.get('migration_policy', _NEVER) != _NEVER,
-            )
+        may_migrate = (asked.get('migration_policy') or _NEVER) != _NEVER
+        return retypes.check(
+            volume,
+            new_type,
+            may_migrate,
+            self._reported,
+            policies.allows(context, policies.GET_POOLS),
+        )
 
     @wsgi.extends(action='os-extend')
     def extend(self, req: Any, id: str, body: Any = None) -> Iterator[None]:

@@ -21,6 +21,7 @@ from cinder_rbd_ext import attaching
 from cinder_rbd_ext import deleting
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import image_making
+from cinder_rbd_ext import moving
 from cinder_rbd_ext import restoring
 from tests.unit import base
 
@@ -33,6 +34,7 @@ _OURS = (
     attaching.AttachingDriver,
     restoring.RestoringDriver,
     deleting.DeletingDriver,
+    moving.MovingDriver,
     driver.RBDExtDriver,
 )
 

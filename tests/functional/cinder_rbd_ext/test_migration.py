@@ -19,7 +19,6 @@ from cinder import exception
 from oslo_utils import units
 import rbd
 
-from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -34,6 +33,8 @@ class MigrationTest(base.DriverTestCase):
             'capabilities': {
                 'storage_protocol': 'ceph',
                 'location_info': f'{location}:volumes2',
+                'rbd_volume_options': True,
+                'rbd_tenant_options': [],
                 **capabilities,
             },
         }
@@ -115,8 +116,22 @@ class HostAssistedTest(base.DriverTestCase):
     def test_a_change_of_type_is_no_way_around(self) -> None:
         volume = self.made_volume(base.ASKED, self.make_type())
         target = self._target(volume, self.make_type())
-        error = self.assertRaises(
-            exceptions.VolumeOptionRefused, self.strict.create_volume, target
+        self.update(target, self.strict.create_volume(target))
+        self.assertEqual({}, target.metadata)
+        layout = self.layout_of(target, 'volumes2')
+        self.assertEqual(4 * units.Mi, layout['object_size'])
+        self.assertEqual(1, layout['stripe_count'])
+
+    def test_a_clone_without_keys_keeps_layout_and_features(self) -> None:
+        type_id = self.make_type()
+        source = self.made_volume(base.ASKED, type_id)
+        clone = self.new_volume(type_id=type_id)
+        self.update(clone, self.driver.create_cloned_volume(clone, source))
+        target = self.new_volume(
+            None, type_id, migration_status=f'target:{clone.id}'
         )
-        self.assertIn('not for tenants to set', str(error))
-        self.assertEqual([], self.cluster.names('volumes2'))
+        self.update(target, self.strict.create_volume(target))
+        self.assertEqual(base.MADE, self.layout_of(target, 'volumes2'))
+        self.assertEqual(
+            self.features_of(clone), self.features_of(target, 'volumes2')
+        )

@@ -189,14 +189,43 @@ class RetypeTest(base.DriverTestCase):
         self.assertIn('rbd:object_size', self.log.output)
 
     def test_refused(self) -> None:
+        """A type that no volume of this size can have."""
         volume = self.made_volume({keys.OBJECT_MAP: 'true'})
         self.assertRaises(
             exceptions.VolumeOptionRefused,
             self._retype,
             volume,
-            multiattach='<is> True',
+            rbd_stripe_unit='64K',
+            rbd_stripe_count='3',
         )
         self.assertNotEqual(0, self._mask(volume) & _MAP)
+
+    def test_key_that_multiattach_excludes(self) -> None:
+        volume = self.made_volume({keys.OBJECT_MAP: 'true', 'a': 'b'})
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
+        self.assertEqual({'a': 'b'}, self._metadata(volume))
+        self.assertIn('Removed from the metadata', self.log.output)
+
+    def _metadata(self, volume: Any) -> dict[str, str]:
+        return dict(db.volume_metadata_get(self.admin, volume.id))
+
+    def test_keys_that_are_not_for_tenants(self) -> None:
+        """A cache mode goes; a layout needs a migration to go with it."""
+        locked = {'rbd_tenant_options': ''}
+        volume = self.made_volume({keys.CACHE_MODE: 'none'})
+        self.assertTrue(self._retype(volume, **locked))
+        self.assertEqual({}, self._metadata(volume))
+        volume = self.made_volume(base.ASKED)
+        self.assertFalse(self._retype(volume, **locked))
+        self.assertEqual(base.ASKED, self._metadata(volume))
+
+    def test_data_pool_of_the_former_type(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_data_pool='data')
+        )
+        self.assertFalse(self._retype(volume))
+        self.assertIn('data pool of the former', self.log.output)
 
     def test_multiattach_and_back(self) -> None:
         volume = self.made_volume()

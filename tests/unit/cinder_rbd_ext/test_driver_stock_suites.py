@@ -131,6 +131,7 @@ class _OurClass(fixtures.Fixture):
             (_THEIRS, 'driver', _OurModule()),
             (record, 'made', mock.Mock(spec_set=record.made)),
             (record, 'moved', mock.Mock(spec_set=record.moved)),
+            (record, 'forgotten', mock.Mock(spec_set=record.forgotten)),
             (record, 'refused', mock.Mock(spec_set=record.refused)),
         ):
             self.useFixture(fixtures.MockPatchObject(holder, name, value))

@@ -56,6 +56,7 @@ class EveryWayTest(base.DriverTestCase):
                     'object_size=volume_metadata,striping=volume_metadata,'
                     'features=volume_type'
                 ),
+                'rbd:recorded_by': record.backend_of(path.volume),
             },
             self.recorded(path.volume),
         )
@@ -284,6 +285,7 @@ class MigrateTest(base.DriverTestCase):
             'capabilities': {
                 'storage_protocol': 'ceph',
                 'location_info': location,
+                'rbd_volume_options': True,
                 **capabilities,
             },
         }
@@ -323,7 +325,10 @@ class MigrateTest(base.DriverTestCase):
             ),
         )
         self.assertEqual([volume.name], self.cluster.names())
-        self.assertEqual(before, self.recorded(volume))
+        self.assertEqual(
+            {**before, 'rbd:recorded_by': 'there@ceph2'},
+            self.recorded(volume),
+        )
 
 
 class SetupTest(base.DriverTestCase):

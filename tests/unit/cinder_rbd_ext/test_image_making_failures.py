@@ -237,6 +237,7 @@ class MigrationTest(FailureTestCase):
             'capabilities': {
                 'storage_protocol': 'ceph',
                 'location_info': location,
+                'rbd_volume_options': True,
             },
         }
 

@@ -126,15 +126,6 @@ class TypeTest(base.TestCase):
             {'rbd_tenant_options': ''},
         )
 
-    def test_volume_that_an_operator_moves_here(self) -> None:
-        volume = asked.volume({'rbd:object_size': '1M'})
-        settings = asked.settings(rbd_tenant_options='')
-        self.assertRaises(
-            errors.OptionError, request.of_volume, volume, None, settings
-        )
-        found = request.of_volume(volume, None, settings, moved=True)
-        self.assertEqual(_MIB, found.levels[0].options.object_size)
-
     def test_what_tenants_write_is_read_first(self) -> None:
         """An unknown key is one, whatever they may set."""
         error = self.assertRaises(

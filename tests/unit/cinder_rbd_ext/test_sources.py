@@ -13,10 +13,6 @@
 import json
 from typing import Any
 
-from cinder import context
-from cinder.tests.unit import test
-from cinder.tests.unit import utils as cinder_utils
-from cinder.volume import volume_types
 import ddt
 from oslo_config import cfg
 
@@ -143,36 +139,6 @@ class CachedImageTest(SourcesTestCase):
             ),
             source,
         )
-
-
-@ddt.ddt
-class MovedTest(test.TestCase):
-    """The volume that a host-assisted migration copies to."""
-
-    def _moved(self, status: str | None, same_type: bool = True) -> bool:
-        admin = context.get_admin_context()
-        types = [
-            volume_types.create(admin, name, {})['id'] for name in ('a', 'b')
-        ]
-        source = cinder_utils.create_volume(admin, volume_type_id=types[0])
-        if status == 'target:':
-            status += source.id
-        target = cinder_utils.create_volume(
-            admin,
-            volume_type_id=types[0 if same_type else 1],
-            migration_status=status,
-        )
-        return sources.is_moved(target)
-
-    def test_target(self) -> None:
-        self.assertTrue(self._moved('target:'))
-
-    def test_type_that_changes_on_the_way(self) -> None:
-        self.assertFalse(self._moved('target:', same_type=False))
-
-    @ddt.data(None, 'migrating', 'success')
-    def test_no_target(self, status: str | None) -> None:
-        self.assertFalse(self._moved(status))
 
 
 class MadeTest(base.TestCase):

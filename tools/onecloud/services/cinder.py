@@ -28,7 +28,13 @@ _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
 # Seconds. Usually it takes ten, of a machine that does nothing else.
 _PATIENCE = 180
-_BACKENDS = {'sandbox@rbd', 'sandbox@rbd2', 'sandbox@fake', 'cinder-backup'}
+_BACKENDS = {
+    'sandbox@rbd',
+    'sandbox@rbd2',
+    'sandbox@stock',
+    'sandbox@fake',
+    'cinder-backup',
+}
 # Volume types by name: their extra specs.
 _TYPES = {
     'rbd': {'volume_backend_name': 'rbd'},

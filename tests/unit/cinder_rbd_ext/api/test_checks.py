@@ -13,7 +13,6 @@
 """Unit tests of cinder_rbd_ext.api.checks, beyond what HTTP tests reach."""
 
 import dataclasses
-from typing import Any
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
@@ -21,7 +20,6 @@ from cinder_rbd_ext.api import origins
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
@@ -88,21 +86,3 @@ class ChecksTest(base.TestCase):
             self.assertIn('Ceph configuration', str(error))
             unknown = offers.Offer({}, (plain,))
             checks.check_created(unknown, asked, size, origins.Source())
-
-    def test_retype_to_what_is_there(self) -> None:
-        offer = offers.Offer({}, (api_base.settings(),))
-        state = plan.ImageState(
-            layout.ImageLayout(1 << 20), frozenset({'layering'})
-        )
-        source = origins.Source(1, None, state)
-        self._retyped(offer, {'rbd:object_size': '1M'}, source)
-        self.assertRaises(
-            errors.OptionError,
-            self._retyped,
-            offer,
-            {'rbd:object_size': '2M'},
-            source,
-        )
-
-    def _retyped(self, offer: Any, given: Any, source: Any) -> None:
-        checks.check_retyped(offer, given, source, True, False)

@@ -16,6 +16,7 @@ import threading
 from typing import Any
 from unittest import mock
 
+from cinder import objects
 from cinder.scheduler import rpcapi
 import oslo_messaging
 import webob.exc
@@ -70,10 +71,21 @@ class ReportedPoolsTest(base.TestCase):
         self.assertEqual([], self._matching(rbd_max_stripe_count='s< x'))
 
     def test_holding(self) -> None:
-        (pool,) = self.reported.holding('host@rbd#rbd')
-        self.assertIsNotNone(pool.settings)
-        self.assertEqual((), self.reported.holding('host@none#none'))
-        self.assertEqual((), self.reported.holding(None))
+        pool = self._holding(host='host@rbd#rbd')
+        self.assertIsNotNone(pool)
+        self.assertIsNone(self._holding(host='host@none#none'))
+        self.assertIsNone(self._holding(host=None))
+
+    def test_holding_of_a_cluster(self) -> None:
+        """Its pools are named by the cluster; its volumes' hosts are not."""
+        where = {'host': 'one@rbd#rbd', 'cluster_name': 'host@rbd#rbd'}
+        pool = self._holding(**where)
+        self.assertEqual('host@rbd#rbd', pool and pool.name)
+
+    def _holding(self, **where: str | None) -> pools.Pool | None:
+        return self.reported.holding(
+            objects.Volume(**{'cluster_name': None, **where})
+        )
 
     def _unavailable(self) -> str:
         error = self.assertRaises(

@@ -273,17 +273,27 @@ class RetypeTest(base.ApiTestCase):
         self.refused(400, words, 'POST', path, body)
 
     def _accepted(
-        self, volume: Any, new_type: str, policy: str | None = None
+        self,
+        volume: Any,
+        new_type: str,
+        policy: str | None = None,
+        warning: str = '',
     ) -> None:
-        """Check that Cinder's own retype is reached."""
+        """Check that Cinder's own retype is reached, and what is told."""
         with mock.patch(_RETYPE, autospec=True) as retype:
             body = self._body(new_type, policy)
-            self.ok('POST', f'/volumes/{volume.id}/action', body)
+            path = f'/volumes/{volume.id}/action'
+            response = self.call('POST', path, body)
+        self.assertEqual(202, response.status_int, response.text)
         retype.assert_called_once()
+        told = response.headers.get('Warning', '')
+        self.assertIn(warning, told)
+        self.assertEqual(bool(warning), told.startswith('299 - "the retype'))
 
     def test_to_a_back_end_that_ignores_keys(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
-        self._refused(volume, 'no back end of the volume type', 'fake')
+        self._refused(volume, 'set migration_policy to on-demand', 'fake')
+        self._accepted(volume, 'fake', 'on-demand', 'rbd:object_size (the')
         self._accepted(self.volume({'colour': 'blue'}), 'fake')
 
     def test_layout_that_needs_a_migration(self) -> None:
@@ -299,11 +309,12 @@ class RetypeTest(base.ApiTestCase):
 
     def test_keys_that_the_new_type_keeps_from_tenants(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
-        self._refused(volume, 'not for tenants to set', 'rbd2', 'on-demand')
+        words = 'rbd:object_size (not for tenants to set'
+        self._accepted(volume, 'rbd2', 'on-demand', words)
 
     def test_object_map_and_multiattach(self) -> None:
         volume = self.volume({'rbd:object_map': 'true'}, base.MADE)
-        self._refused(volume, 'multi-attach', 'shared')
+        self._accepted(volume, 'shared', None, 'rbd:object_map (a multi-att')
 
     def test_size_that_the_new_layout_does_not_divide(self) -> None:
         db.volume_type_extra_specs_update_or_create(

@@ -1,0 +1,85 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changes of keys that are fixed when a volume is created."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import webob.exc
+
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import changes
+from cinder_rbd_ext import record
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.api import pools
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+
+Items = Mapping[str, str]
+
+_ORIGIN = errors.Origin.VOLUME_METADATA
+
+
+def check(
+    context: Any,
+    volume: Any,
+    reported: pools.ReportedPools,
+    before: Items,
+    after: Items,
+) -> None:
+    """Check a change of a volume's own keys as far as they are fixed.
+
+    :raises OptionError: naming the first key that may not change
+    """
+    changed = checks.changed(before, after)
+    fixed = {k for k in changed if k in keys.KEYS and keys.KEYS[k].fixed}
+    if fixed and policies.allows(context, policies.CORRECT_FIXED, volume):
+        _check_agrees(volume, fixed, after)
+    elif not fixed or changed & after.keys() or _is_ours(volume, reported):
+        checks.check_fixed(before, after)
+
+
+def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
+    """Return whether the keys may mean something where a volume is."""
+    try:
+        here = reported.holding(volume)
+    except webob.exc.HTTPServiceUnavailable:
+        return True
+    return here is None or backend.is_ours(here.capabilities)
+
+
+def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:
+    """Check that keys say what is recorded of the image.
+
+    Any of them may be removed.
+
+    :raises OptionError: for one that says something else
+    """
+    given = sorted(fixed & after.keys())
+    if not given:
+        return
+    asked = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
+    state = record.of_volume(volume, record.items_of(volume.id))
+    if state is None:
+        raise errors.OptionError(
+            given[0],
+            after[given[0]],
+            'nothing is recorded of the image of the volume',
+            'the key can be removed',
+            _ORIGIN,
+        )
+    found = changes.disagreement(asked, state)
+    if found:
+        raise found

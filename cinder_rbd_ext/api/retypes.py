@@ -1,0 +1,167 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks of a volume that is to get another type."""
+
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+
+from cinder import objects
+import webob.exc
+
+from cinder_rbd_ext import acceptance
+from cinder_rbd_ext import backend
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext import retyping
+from cinder_rbd_ext import sources
+from cinder_rbd_ext.api import origins
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from rbd_volume_options import errors
+from rbd_volume_options import options
+
+_ON_DEMAND = 'set migration_policy to on-demand'
+
+
+def check(
+    volume: Any,
+    new_type: Any,
+    may_migrate: bool,
+    reported: pools.ReportedPools,
+    shows_pools: bool = False,
+) -> str | None:
+    """Check a retype.
+
+    :param may_migrate: whether the caller allows a migration
+    :param shows_pools: whether the caller may see the names of pools
+    :returns: which keys the retype removes from the volume; None for none
+    :raises HTTPBadRequest: for a type that no volume of this size can have,
+        or one that this volume can only have by a migration, where the
+        caller does not allow it or Cinder can't do it
+    """
+    specs = request.specs_of(new_type)
+    former = request.specs_of(volume.volume_type)
+    metadata = request.metadata_of(volume)
+    if not any(options.ours(each) for each in (metadata, specs, former)):
+        return None
+    matching = reported.matching(specs)
+    if not matching:
+        raise refusals.no_backend(new_type['name'])
+    here = reported.holding(volume)
+    if here in matching:
+        return _check_here(
+            _Retyped(volume, metadata, former, specs),
+            here,
+            may_migrate,
+            shows_pools,
+        )
+    if here and not may_migrate:
+        raise webob.exc.HTTPBadRequest(
+            explanation='The back end of the volume is none of those of '
+            f'volume type {new_type["name"]}, so that the retype needs a '
+            f'migration: {_ON_DEMAND}.'
+        )
+    return _check_there(metadata, specs, volume.size, matching)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Retyped:
+    volume: Any
+    metadata: dict[str, str]
+    former: dict[str, str]
+    specs: dict[str, str]
+
+    def on(self, settings: backend.BackendSettings) -> retyping.Retype:
+        return retyping.Retype(
+            self.metadata,
+            self.former,
+            self.specs,
+            settings,
+            self.volume.size,
+            sources.layout_requested(
+                self.volume, record.items_of(self.volume.id)
+            ),
+        )
+
+
+def _check_here(
+    retyped: _Retyped, here: pools.Pool, may_migrate: bool, shows_pools: bool
+) -> str | None:
+    """Check a retype for which the scheduler chooses the same back end."""
+    if here.settings is None:
+        # No driver of ours removes anything.
+        return None
+    retype = retyped.on(here.settings)
+    source = origins.of_volume(retyped.volume)
+    with refusals.bad_request(source.hint, shows_pools):
+        accepted = retype.acceptance()
+        obstacle = source.state and retype.change(source.state).obstacle
+    if obstacle:
+        _check_migration(retyped.volume, obstacle, source.hint, may_migrate)
+    return _notice([accepted])
+
+
+def _check_migration(
+    volume: Any, obstacle: errors.OptionError, hint: str, may_migrate: bool
+) -> None:
+    """Check that a volume can be migrated within its back end."""
+    way = None
+    if not may_migrate:
+        way = _ON_DEMAND
+    elif len(
+        objects.SnapshotList.get_all_for_volume(volume._context, volume.id)
+    ):
+        way = 'delete the snapshots of the volume, with which it can not be'
+    if way:
+        with refusals.bad_request(
+            f'{hint}; the retype needs a migration: {way}'
+        ):
+            raise obstacle
+
+
+def _check_there(
+    metadata: dict[str, str],
+    specs: dict[str, str],
+    size: int,
+    matching: Iterable[pools.Pool],
+) -> str | None:
+    """Check a retype for which Cinder makes a new image somewhere."""
+    with refusals.bad_request():
+        return _notice(
+            [
+                acceptance.of_type(metadata, specs, pool.settings, size)
+                for pool in matching
+                # Of a release of ours that says more, it judges for itself.
+                if pool.settings or not backend.is_ours(pool.capabilities)
+            ]
+        )
+
+
+def _notice(found: list[acceptance.Acceptance]) -> str | None:
+    """Return what is removed wherever the volume may come to; None for none.
+
+    As the value of a header's quoted string.
+    """
+    dropped: dict[str, str] = {}
+    for accepted in found:
+        dropped.update(accepted.dropped)
+    if not dropped:
+        return None
+    everywhere = all(dropped.keys() == each.dropped.keys() for each in found)
+    verb = 'removes' if everywhere else 'may remove'
+    reasons = acceptance.Acceptance({}, dropped).reasons.replace('"', "'")
+    return (
+        f'the retype {verb} keys of the volume that the new volume type does '
+        f'not accept: {reasons}'
+    )

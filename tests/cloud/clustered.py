@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Two volume services of one cluster, which run while a test needs them."""
+
+from collections.abc import Iterator
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+from onecloud import state
+from onecloud import supervise
+
+#: The back end's section, its name, and the volumes' cluster.
+BACKEND = 'rbd-aa'
+CLUSTER = f'sandbox-aa@{BACKEND}'
+#: As the scheduler names it, and volumes in ``cluster_name``.
+POOL = f'{CLUSTER}#{BACKEND}'
+
+_SECTION = """
+[{backend}]
+volume_driver = cinder_rbd_ext.driver.RBDExtDriver
+volume_backend_name = {backend}
+{ceph}
+rbd_tenant_options = rbd:object_size,rbd:stripe_unit,rbd:stripe_count,\
+rbd:object_map,rbd:features,rbd:cache_mode
+
+[coordination]
+backend_url = file://{folder}
+"""
+
+
+@contextlib.contextmanager
+def running(folder: pathlib.Path) -> Iterator[None]:
+    """Run two of them, configured as the sandbox's own.
+
+    :param folder: for their configuration, locks and logs
+    """
+    place = state.State(state.default_root())
+    supervisor = supervise.Supervisor(place, {})
+    own = pathlib.Path(f'/proc/{_service(supervisor)}')
+    with contextlib.ExitStack() as stack:
+        for number in (1, 2):
+            conf = folder / f'{number}.conf'
+            conf.write_text(_configuration(place, folder, number))
+            # The holder of the sandbox's programs is left out.
+            command = own.joinpath('cmdline').read_text().split('\0')[:-1]
+            at = command.index('--config-file')
+            program = command[at - 1]
+            process = subprocess.Popen(
+                [
+                    str(place.bin / 'with-etc-ceph'),
+                    *(program, '--config-file', str(conf)),
+                    *('--log-file', str(folder / f'{number}.log')),
+                ],
+                env=_environ(own),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            stack.callback(_end, process)
+        yield
+
+
+def _service(supervisor: supervise.Supervisor) -> int:
+    pid: int = supervisor.processes()['cinder-volume']['pid']
+    return pid
+
+
+def _environ(own: pathlib.Path) -> dict[str, str]:
+    pairs = own.joinpath('environ').read_bytes().split(b'\0')
+    return dict(pair.decode().split('=', 1) for pair in pairs if b'=' in pair)
+
+
+def _configuration(
+    place: state.State, folder: pathlib.Path, number: int
+) -> str:
+    text = (place.etc / 'cinder/cinder.conf').read_text()
+    section = re.search(r'^\[rbd\]$(.*?)^\[', text, re.DOTALL | re.MULTILINE)
+    if section is None:
+        raise AssertionError('the sandbox has no back end rbd')
+    ceph = '\n'.join(
+        line
+        for line in section[1].splitlines()
+        if re.match('rbd_(pool|user|ceph_conf|secret_uuid) ', line)
+    )
+    for name, value in (
+        ('host', f'sandbox-aa{number}\ncluster = sandbox-aa'),
+        ('enabled_backends', BACKEND),
+    ):
+        text = re.sub(
+            rf'^{name} = .*$', f'{name} = {value}', text, flags=re.MULTILINE
+        )
+    return text + _SECTION.format(backend=BACKEND, ceph=ceph, folder=folder)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a service with all that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

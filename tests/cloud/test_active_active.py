@@ -1,0 +1,103 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Two volume services of one cluster (active-active)."""
+
+import pathlib
+
+import fixtures
+
+from tests.cloud import base
+from tests.cloud import clustered
+
+
+class ActiveActiveTest(base.CloudTestCase):
+    """The API finds the back end of a volume by the name of the cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.addCleanup(self._able, 'disable')
+        services = clustered.running(pathlib.Path(folder))
+        services.__enter__()
+        self.addCleanup(services.__exit__, None, None, None)
+        self.until(self._two_are_up)
+        self._able('enable')
+        self.until(self._reported)
+        self.type = self.make_type(volume_backend_name=clustered.BACKEND)
+
+    def _able(self, how: str) -> None:
+        """Have the scheduler use the back end or not."""
+        body = {'name': clustered.CLUSTER}
+        self.request('PUT', f'/clusters/{how}', body, self.operator)
+
+    def _two_are_up(self) -> bool:
+        path = f'/clusters/{clustered.CLUSTER}'
+        response = self.respond('GET', path, cloud=self.operator)
+        if response.status_code == 404:
+            return False
+        cluster = response.json()['cluster']
+        return bool(cluster['num_hosts'] - cluster['num_down_hosts'] == 2)
+
+    def _reported(self) -> bool:
+        path = '/scheduler-stats/get_pools'
+        pools = self.request('GET', path, cloud=self.operator)['pools']
+        return any(pool['name'] == clustered.POOL for pool in pools)
+
+    def _retyped(self, volume: str, name: str) -> bool:
+        record = self.show(volume)
+        done = record['volume_type'] == name
+        return bool(done and record['status'] == 'available')
+
+    def test_paths(self) -> None:
+        volume = self.created(volume_type=self.type, metadata=base.ASKED)
+        record = self.show(volume)
+        host = record['os-vol-host-attr:host']
+        self.assertTrue(host.startswith('sandbox-aa'), host)
+        self.assertNotEqual(clustered.POOL, host)
+        self.check_made(volume)
+        clone = self.created(volume_type=self.type, source_volid=volume)
+        self.check_made(clone)
+        snapshot = self.snapshot(clone)
+        copy = self.created(volume_type=self.type, snapshot_id=snapshot)
+        self.check_made(copy)
+        self.action(copy, **{'os-extend': {'new_size': 2}})
+        self.until(lambda: self.show(copy)['size'] == 2)
+        self.assertEqual(2**20, self.show(copy)[_MADE])
+
+    def test_metadata_and_retype(self) -> None:
+        volume = self.created(volume_type=self.type, metadata=base.ASKED)
+        path = f'/volumes/{volume}/metadata'
+        for mode, status in (('none', 200), ('unsafe', 400)):
+            body = {'metadata': {'rbd:cache_mode': mode}}
+            response = self.respond('POST', path, body)
+            self.assertEqual(status, response.status_code, response.text)
+        other = self.make_type(
+            volume_backend_name=clustered.BACKEND,
+            rbd_tenant_options=','.join(base.ASKED),
+        )
+        striped = self.make_type(
+            volume_backend_name=clustered.BACKEND, rbd_object_size='8M'
+        )
+        plain = self.created(volume_type=self.type)
+        action = f'/volumes/{plain}/action'
+        body = {'os-retype': {'new_type': striped}}
+        self.check_refused(400, 'on-demand', 'POST', action, body)
+        self.addCleanup(self.remove, volume)
+        block = self.info(volume)['block_name_prefix']
+        self.action(volume, **{'os-retype': {'new_type': other}})
+        self.until(lambda: self._retyped(volume, other))
+        self.assertEqual(block, self.info(volume)['block_name_prefix'])
+        self.assertEqual(base.ASKED, self.metadata(volume))
+
+
+_MADE = 'os-rbd-volume-options:object_size'

@@ -1,0 +1,174 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volumes that get another type or leave for another back end."""
+
+from typing import Any
+
+from tests.cloud import base
+
+_MADE = 'os-rbd-volume-options:object_size'
+# A difference of two types that keeps Cinder from leaving a migration to the
+# driver. No back end looks at it.
+_NOTE = {'provider:note': 'x'}
+
+
+class RetypeTest(base.CloudTestCase):
+    """A retype removes the keys that the new type does not accept."""
+
+    def _retype(
+        self, volume: str, name: str, policy: str = 'on-demand'
+    ) -> str:
+        """Have a tenant's volume retyped; return what the answer warns of."""
+        # Types go last, when nothing uses them any more.
+        self.addCleanup(self.remove, volume)
+        response = self._respond(volume, name, policy)
+        self.assertEqual(202, response.status_code, response.text)
+        self.until(lambda: self._retyped(volume, name))
+        found: str = response.headers.get('Warning', '')
+        return found
+
+    def _respond(self, volume: str, name: str, policy: str) -> Any:
+        body = {'os-retype': {'new_type': name, 'migration_policy': policy}}
+        return self.respond('POST', f'/volumes/{volume}/action', body)
+
+    def _retyped(self, volume: str, name: str) -> bool:
+        record = self.show(volume)
+        if record['migration_status'] == 'error':
+            raise AssertionError(record)
+        done = record['volume_type'] == name
+        return bool(done and record['status'] == 'available')
+
+    def _refused(self, words: str, volume: str, name: str) -> None:
+        response = self._respond(volume, name, 'never')
+        self.assertEqual(400, response.status_code, response.text)
+        self.assertIn(words, response.text)
+        self.assertEqual('available', self.show(volume)['status'])
+
+    def _check_plain(self, volume: str) -> None:
+        info = self.info(volume)
+        self.assertEqual(4 * 2**20, info['object_size'])
+        self.assertNotIn('striping', info['features'])
+        self.assertEqual({}, self.metadata(volume))
+
+    def test_to_a_stock_back_end_and_back(self) -> None:
+        """Cinder copies the data to an image that the stock driver makes."""
+        volume = self.created(metadata=base.ASKED)
+        there = self.make_type(volume_backend_name='stock', **_NOTE)
+        self._refused('on-demand', volume, there)
+        warning = self._retype(volume, there)
+        for key in base.ASKED:
+            self.assertIn(key, warning)
+        # The former image is deleted after the volume is available.
+        self.until(lambda: not self.metadata(volume))
+        record = self.show(volume)
+        self.assertIsNone(record[_MADE])
+        self.assertEqual('', self._retype(volume, 'rbd'))
+        self._check_plain(volume)
+        self.assertEqual(4 * 2**20, self.show(volume)[_MADE])
+
+    def test_to_a_stock_back_end_by_the_driver(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        there = self.make_type(volume_backend_name='stock')
+        self.assertIn('rbd:object_size', self._retype(volume, there))
+        self.assertEqual({}, self.metadata(volume))
+        self.assertIsNone(self.show(volume)[_MADE])
+        self.assertEqual(2**20, self.info(volume, 'volumes2')['object_size'])
+
+    def test_to_a_back_end_that_is_none_of_the_types(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        self._refused('on-demand', volume, 'fake')
+
+    def test_to_multiattach(self) -> None:
+        volume = self.created(metadata={'rbd:object_map': 'true', 'a': 'b'})
+        warning = self._retype(volume, 'rbd-multiattach', 'never')
+        self.assertIn('rbd:object_map', warning)
+        self.assertEqual({'a': 'b'}, self.metadata(volume))
+        self.assertNotIn('object-map', self.info(volume)['features'])
+
+    def test_to_fewer_keys(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        fewer = self.make_type(rbd_tenant_options='rbd:object_map')
+        self._refused('does not allow', volume, fewer)
+        warning = self._retype(volume, fewer)
+        self.assertIn('rbd:stripe_count', warning)
+        self.assertNotIn('rbd:object_map', warning)
+        info = self.info(volume)
+        self.assertEqual(4 * 2**20, info['object_size'])
+        self.assertIn('object-map', info['features'])
+        self.assertEqual({'rbd:object_map': 'true'}, self.metadata(volume))
+
+    def test_to_fewer_keys_in_place(self) -> None:
+        volume = self.created(
+            metadata={'rbd:object_map': 'true', 'rbd:cache_mode': 'none'}
+        )
+        fewer = self.make_type(rbd_tenant_options='rbd:object_map')
+        self.assertIn('cache_mode', self._retype(volume, fewer, 'never'))
+        self.assertEqual({'rbd:object_map': 'true'}, self.metadata(volume))
+
+    def test_data_pool_stays_with_its_type(self) -> None:
+        pooled = self.make_type(rbd_data_pool='volumes-data')
+        volume = self.created(volume_type=pooled)
+        self._refused('data pool of the former', volume, 'rbd')
+        self._retype(volume, 'rbd')
+        self._check_plain(volume)
+        self.assertNotIn('data_pool', self.info(volume))
+
+
+class MigrateTest(base.CloudTestCase):
+    """A host-assisted migration moves a volume as it is."""
+
+    def test_clone_without_keys(self) -> None:
+        asked = {**base.ASKED, 'rbd:stripe_count': '4'}
+        both = self.make_type(
+            volume_backend_name='<or> rbd <or> rbd2',
+            rbd_tenant_options=','.join(base.ASKED),
+        )
+        source = self.created(volume_type=both, metadata=asked)
+        clone = self.created(source_volid=source, volume_type=both)
+        here = self.show(clone)['os-vol-host-attr:host']
+        pool, target = 'volumes2', 'sandbox@rbd2#rbd2'
+        if here == target:
+            pool, target = 'volumes', 'sandbox@rbd#rbd'
+        move = {'host': target, 'force_host_copy': True}
+        self.action(clone, self.operator, **{'os-migrate_volume': move})
+        self.addCleanup(self.remove, clone)
+        self.until(lambda: self._moved(clone, target))
+        info = self.info(clone, pool)
+        self.assertEqual(2**20, info['object_size'])
+        self.assertEqual(65536, info['stripe_unit'])
+        self.assertEqual(4, info['stripe_count'])
+        self.assertNotIn('parent', info)
+
+    def _moved(self, volume: str, target: str) -> bool:
+        record = self.show(volume)
+        self.assertNotEqual('error', record['migration_status'], record)
+        done = record['migration_status'] == 'success'
+        return bool(done and record['os-vol-host-attr:host'] == target)
+
+
+class CorrectionTest(base.CloudTestCase):
+    """Administrators can correct what contradicts an image."""
+
+    def test_keys(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        path = f'/volumes/{volume}/metadata'
+        key = f'{path}/rbd:stripe_count'
+        self.check_refused(400, "can't be removed", 'DELETE', key)
+        self.request('DELETE', key, cloud=self.operator)
+        wrong = {'metadata': {'rbd:stripe_count': '4'}}
+        self.check_refused(
+            400, 'rbd:stripe', 'POST', path, wrong, self.operator
+        )
+        right = {'metadata': {'rbd:stripe_count': '8'}}
+        self.request('POST', path, right, self.operator)
+        self.assertEqual(base.ASKED, self.metadata(volume))

@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changes of keys that are fixed when a volume is created."""
+
+from typing import Any
+
+from tests.unit.cinder_rbd_ext.api import base
+
+
+class CorrectionsTest(base.ApiTestCase):
+    """By PUT, POST and DELETE of metadata."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.there = {'rbd:object_size': '4M', 'a': 'b'}
+        self.path = self._path(self.volume(self.there, base.MADE))
+
+    def _path(self, volume: Any) -> str:
+        return f'/volumes/{volume.id}/metadata'
+
+    def _fixed(self, **more: str) -> base.Answer:
+        asked = {k: v for k, v in base.MADE.items() if 'stripe' in k}
+        return {'metadata': {'rbd:object_size': '1M', **asked, **more}}
+
+    def test_administrators_say_what_is_so(self) -> None:
+        for method in ('POST', 'PUT'):
+            self.ok(method, self.path, self._fixed(), app=self.admin)
+        self.ok('DELETE', f'{self.path}/rbd:stripe_unit', app=self.admin)
+        self.ok('DELETE', f'{self.path}/rbd:stripe_count', app=self.admin)
+        found = self.ok('GET', self.path)['metadata']
+        self.assertEqual({'rbd:object_size': '1M'}, found)
+
+    def test_administrators_say_what_is_not_so(self) -> None:
+        for more in (
+            {'rbd:object_size': '2M'},
+            {'rbd:stripe_count': '4'},
+            {'rbd:object_map': 'true'},
+            {'rbd:features': 'layering'},
+        ):
+            body = self._fixed(**more)
+            (key,) = more
+            self.refused(
+                400,
+                key.partition('_')[0],
+                'PUT',
+                self.path,
+                body,
+                app=self.admin,
+            )
+        body = {'metadata': {'rbd:stripe_unit': '64K'}}
+        self.refused(400, 'without', 'POST', self.path, body, app=self.admin)
+
+    def test_nothing_recorded(self) -> None:
+        path = self._path(self.volume(self.there))
+        body = self._fixed()
+        self.refused(
+            400, 'nothing is recorded', 'PUT', path, body, app=self.admin
+        )
+        self.ok('DELETE', f'{path}/rbd:object_size', app=self.admin)
+
+    def test_tenants(self) -> None:
+        words = 'settled when the volume was created'
+        self.refused(400, words, 'PUT', self.path, self._fixed())
+        path = f'{self.path}/rbd:object_size'
+        self.refused(400, words, 'DELETE', path)
+
+    def test_back_end_that_is_not_ours(self) -> None:
+        """Nothing reads the keys there; their owner may remove them."""
+        path = self._path(self.volume(self.there, volume_type='fake'))
+        words = 'settled when the volume was created'
+        self.refused(400, words, 'PUT', path, self._fixed())
+        self.ok('DELETE', f'{path}/rbd:object_size')
+        self.assertEqual({'a': 'b'}, self.ok('GET', path)['metadata'])

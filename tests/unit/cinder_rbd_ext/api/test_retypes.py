@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks of a volume that is to get another type."""
+
+from typing import Any
+
+from cinder import exception
+from cinder import objects
+from cinder.tests.unit import utils
+import webob.exc
+
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import retypes
+from tests.unit.cinder_rbd_ext.api import base
+
+
+class RetypesTest(base.ApiTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.reported = pools.ReportedPools()
+
+    def _check(
+        self, volume: Any, new_type: str, may_migrate: bool = False
+    ) -> str | None:
+        found = objects.VolumeType.get_by_id(
+            self.admin_context, self.types[new_type]
+        )
+        return retypes.check(volume, found, may_migrate, self.reported)
+
+    def _refused(self, words: str, *args: Any) -> None:
+        error = self.assertRaises(webob.exc.HTTPBadRequest, self._check, *args)
+        self.assertIn(words, error.explanation)
+
+    def _add_type(self, name: str, **specs: str) -> None:
+        made = utils.create_volume_type(
+            self.admin_context,
+            name=name,
+            extra_specs={'volume_backend_name': 'rbd', **specs},
+        )
+        self.types[name] = made['id']
+
+    def test_clustered_back_end(self) -> None:
+        """Volumes have the name of a host there, pools have the cluster's."""
+        plain = {
+            **base.MADE,
+            'rbd:stripe_unit': '1048576',
+            'rbd:stripe_count': '1',
+        }
+        volume = self.volume(
+            {'rbd:cache_mode': 'none'},
+            plain,
+            host='one@rbd#rbd',
+            cluster_name='host@rbd#rbd',
+        )
+        self.assertIsNone(self._check(volume, 'both'))
+        self.assertIsNotNone(self._check(volume, 'striped', True))
+        self._refused('on-demand', volume, 'striped')
+
+    def test_data_pool_of_the_former_type(self) -> None:
+        self._add_type('pooled', **{'rbd:data_pool': 'ec'})
+        made = {**base.MADE, 'rbd:data_pool': 'ec'}
+        volume = self.volume(
+            None,
+            made,
+            volume_type_id=self.types['pooled'],
+            host='host@rbd#rbd',
+        )
+        self._refused('migration_policy to on-demand', volume, 'rbd')
+        self.assertIsNone(self._check(volume, 'rbd', True))
+        utils.create_snapshot(self.admin_context, volume.id)
+        self._refused('delete the snapshots', volume, 'rbd', True)
+
+    def test_layout_that_the_new_type_keeps_from_tenants(self) -> None:
+        self._add_type('locked', **{'rbd:tenant_options': ''})
+        asked = {k: v for k, v in base.MADE.items() if 'features' not in k}
+        volume = self.volume(asked, base.MADE)
+        self._refused('does not allow', volume, 'locked')
+        told = self._check(volume, 'locked', True)
+        self.assertIn('removes keys', told or '')
+        self.assertIn('rbd:stripe_count', told or '')
+
+    def test_where_a_volume_may_come_to(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        volume.host = 'host@elsewhere#pool'
+        told = self._check(volume, 'both', True)
+        self.assertIn('may remove', told or '')
+
+    def test_within_a_back_end_that_is_not_ours(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, volume_type='fake')
+        self.assertIsNone(self._check(volume, 'any'))
+
+    def test_type_without_a_back_end(self) -> None:
+        volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
+        self.assertRaises(
+            webob.exc.HTTPServiceUnavailable, self._check, volume, 'nowhere'
+        )
+        self.assertIsNone(self._check(self.volume(), 'nowhere'))
+
+    def test_unknown_key(self) -> None:
+        """It is a tenant's text, and goes into a header."""
+        volume = self.volume({'rbd:a"b': '1'}, base.MADE)
+        told = self._check(volume, 'both') or ''
+        self.assertIn('unknown key', told)
+        self.assertNotIn('"', told)
+        self.assertRaises(
+            exception.NotFound,
+            objects.Volume.get_by_id,
+            self.admin_context,
+            'none',
+        )

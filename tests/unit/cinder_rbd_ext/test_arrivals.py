@@ -1,0 +1,123 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volumes that Cinder makes to copy another one to."""
+
+from typing import Any
+
+from cinder import objects
+from cinder.db import api as db
+import ddt
+
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+
+_HERE = 'host@volumes2#volumes2'
+
+
+@ddt.ddt
+class ArrivalsTest(base.DriverTestCase):
+    """Their images, made by the target's driver."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.strict = self.make_driver(
+            rbd_pool='volumes2',
+            rbd_tenant_options='',
+            rbd_max_stripe_count=4,
+            rbd_volume_data_pool='data',
+        )
+
+    def _arrived(
+        self,
+        source: Any,
+        metadata: dict[str, str],
+        volume_type: Any,
+        status: str = 'target:',
+    ) -> Any:
+        if status == 'target:':
+            status += source.id
+        target = self.new_volume(
+            metadata, volume_type, migration_status=status, host=_HERE
+        )
+        self.update(target, self.strict.create_volume(target))
+        return objects.Volume.get_by_id(self.admin, target.id)
+
+    def test_as_it_is(self) -> None:
+        same = self.make_type()
+        source = self.made_volume(base.ASKED, same)
+        target = self._arrived(source, base.ASKED, same)
+        self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))
+        self.assertEqual(base.ASKED, target.metadata)
+        self.assertEqual(
+            'host@volumes2', self.recorded(target)['rbd:recorded_by']
+        )
+        self.assertEqual('data', self.recorded(target)[keys.DATA_POOL])
+
+    def test_layout_and_features_without_keys(self) -> None:
+        same = self.make_type()
+        source = self.made_volume(
+            {**base.ASKED, keys.FEATURES: 'layering'}, same
+        )
+        clone = self.new_volume(None, same)
+        self.update(clone, self.driver.create_cloned_volume(clone, source))
+        target = self._arrived(clone, {}, same)
+        self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))
+        stored = self.cluster.stored(target.name, 'volumes2')
+        self.assertEqual(1 | 2 | 128, stored.mask)
+
+    def test_features_that_multiattach_took(self) -> None:
+        shared = self.make_type(multiattach='<is> True')
+        source = self.made_volume(None, shared)
+        target = self._arrived(source, {}, shared)
+        self.assertIn('saved_features', target.provider_location)
+        stored = self.cluster.stored(target.name, 'volumes2')
+        self.assertEqual(1 | 32 | 128, stored.mask)
+
+    def test_record_of_another_back_end(self) -> None:
+        same = self.make_type()
+        source = self.made_volume(base.ASKED, same)
+        source.host = 'host@stock#stock'
+        source.save()
+        target = self._arrived(source, {}, same)
+        self.assertEqual(
+            (22, 1 << 22, 1), self.layout_of(target.name, 'volumes2')
+        )
+
+    def test_other_type(self) -> None:
+        """What it does not accept is removed, and the image is the type's."""
+        source = self.made_volume(base.ASKED, self.make_type())
+        target = self._arrived(
+            source, {**base.ASKED, 'a': 'b'}, self.make_type()
+        )
+        self.assertEqual({'a': 'b'}, target.metadata)
+        self.assertEqual(
+            (22, 1 << 22, 1), self.layout_of(target.name, 'volumes2')
+        )
+        self.assertIn('Removed from the metadata', self.log.output)
+
+    @ddt.data('', 'migrating', 'success')
+    def test_no_target(self, status: str) -> None:
+        error = self.raised(
+            self._arrived, None, base.ASKED, self.make_type(), status
+        )
+        self.assertIn('not for tenants to set', str(error))
+
+    def test_recorded_by_none(self) -> None:
+        """As in a record of a release before this."""
+        same = self.make_type()
+        source = self.made_volume(base.ASKED, same)
+        db.volume_admin_metadata_delete(
+            self.admin, source.id, 'rbd:recorded_by'
+        )
+        target = self._arrived(source, {}, same)
+        self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))

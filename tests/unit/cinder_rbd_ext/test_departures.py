@@ -1,0 +1,97 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volumes that a migration has taken to a back end without our driver."""
+
+from typing import Any
+from unittest import mock
+
+from cinder import objects
+from cinder.db import api as db
+import ddt
+
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+
+_THERE = 'host@stock#stock'
+
+
+@ddt.ddt
+class FinishedTest(base.DriverTestCase):
+    def _migrated(self, there: str | None = _THERE) -> tuple[Any, Any]:
+        """Return a volume and the row of its former image, as Cinder does."""
+        volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
+        former = self.new_volume(
+            {**base.ASKED, 'colour': 'blue'}, status='available', host=_THERE
+        )
+        volume = objects.Volume.get_by_id(self.admin, volume.id)
+        volume.previous_status = 'available'
+        former = objects.Volume.get_by_id(self.admin, former.id)
+        former = volume.finish_volume_migration(former)
+        if there:
+            volume.host = there
+            volume.save()
+        former.refresh()
+        return volume, former
+
+    def _metadata(self, volume: Any) -> dict[str, str]:
+        return dict(db.volume_metadata_get(self.admin, volume.id))
+
+    def test_left(self) -> None:
+        volume, former = self._migrated()
+        self.driver.delete_volume(former)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual({'colour': 'blue'}, self._metadata(volume))
+        self.assertEqual({}, self.recorded(volume))
+        self.assertIn('without RBD volume options', self.log.output)
+
+    def test_old_record(self) -> None:
+        volume, former = self._migrated()
+        db.volume_admin_metadata_delete(
+            self.admin, volume.id, 'rbd:recorded_by'
+        )
+        self.driver.delete_volume(former)
+        self.assertEqual({'colour': 'blue'}, self._metadata(volume))
+
+    def test_back_end_of_ours(self) -> None:
+        volume, former = self._migrated()
+        db.volume_admin_metadata_update(
+            self.admin, volume.id, {'rbd:recorded_by': 'host@stock'}, False
+        )
+        before = self.recorded(volume)
+        self.driver.delete_volume(former)
+        self.assertEqual(before, self.recorded(volume))
+        self.assertIn(keys.OBJECT_SIZE, self._metadata(volume))
+
+    def test_other_deletion(self) -> None:
+        """A tenant can write the description, not the status."""
+        volume, former = self._migrated()
+        former.migration_status = None
+        former.save()
+        self.driver.delete_volume(former)
+        self.assertIn(keys.OBJECT_SIZE, self._metadata(volume))
+
+    def test_deleted_meanwhile(self) -> None:
+        volume, former = self._migrated()
+        volume.destroy()
+        self.driver.delete_volume(former)
+        self.assertEqual([], self.cluster.names())
+
+    def test_failure(self) -> None:
+        """The image is deleted anyway."""
+        _, former = self._migrated()
+        with mock.patch.object(
+            db, 'volume_metadata_delete', autospec=True, side_effect=OSError
+        ):
+            self.driver.delete_volume(former)
+        self.assertEqual([], self.cluster.names())
+        self.assertIn('Could not remove the keys', self.log.output)

@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volumes that the driver moves by itself."""
+
+from typing import Any
+
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+
+
+class MigrateTest(base.DriverTestCase):
+    def _moved(
+        self, volume: Any, pool: str = 'volumes2', **report: Any
+    ) -> Any:
+        host = {
+            'host': 'there@ceph2#ceph2',
+            'capabilities': {
+                'storage_protocol': 'ceph',
+                'location_info': f'ceph::{self.cluster.fsid}:cinder:{pool}',
+                **report,
+            },
+        }
+        return self.driver.migrate_volume(self.context, volume, host)
+
+    def _ours(self, *tenant_options: str) -> dict[str, Any]:
+        return {
+            'rbd_volume_options': True,
+            'rbd_tenant_options': list(tenant_options),
+            'rbd_allowed_cache_modes': ['none'],
+        }
+
+    def test_to_a_stock_back_end(self) -> None:
+        """Nobody there keeps the record true, or looks at the keys."""
+        volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
+        self.assertEqual(
+            (True, {'metadata': {'colour': 'blue'}}), self._moved(volume)
+        )
+        self.assertEqual({}, self.recorded(volume))
+        self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
+
+    def test_to_a_stock_back_end_of_the_same_pool(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        self.assertEqual(
+            (True, {'metadata': {}}), self._moved(volume, 'volumes')
+        )
+        self.assertEqual({}, self.recorded(volume))
+
+    def test_by_an_operator(self) -> None:
+        """As it is, but for a mode with which it can't be attached."""
+        volume = self.made_volume({**base.ASKED, keys.CACHE_MODE: 'writeback'})
+        self.assertEqual(
+            (True, {'metadata': base.ASKED}),
+            self._moved(volume, **self._ours()),
+        )
+        self.assertEqual(
+            'there@ceph2', self.recorded(volume)['rbd:recorded_by']
+        )
+
+    def test_same_pool(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        moved = self._moved(volume, 'volumes', **self._ours())
+        self.assertEqual((True, None), moved)
+        self.assertEqual(
+            'there@ceph2', self.recorded(volume)['rbd:recorded_by']
+        )
+
+    def test_retype_to_where_the_layout_can_not_be_requested(self) -> None:
+        volume = self.made_volume(base.ASKED, status='retyping')
+        moved = self._moved(volume, **self._ours(keys.OBJECT_SIZE))
+        self.assertEqual((False, None), moved)
+        self.assertEqual([volume.name], self.cluster.names())
+
+    def test_retype_to_where_it_can(self) -> None:
+        asked = {**base.ASKED, keys.OBJECT_MAP: 'true'}
+        volume = self.made_volume(asked, status='retyping')
+        moved = self._moved(volume, **self._ours(*base.ASKED))
+        self.assertEqual((True, {'metadata': base.ASKED}), moved)
+
+    def test_to_a_newer_release(self) -> None:
+        """It says more than we understand, and judges for itself."""
+        volume = self.made_volume(base.ASKED)
+        report = {**self._ours(), 'rbd_volume_features': 'of-the-future'}
+        self.assertEqual((True, None), self._moved(volume, **report))
+        self.assertIn(keys.OBJECT_SIZE, self.recorded(volume))
