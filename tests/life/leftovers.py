@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What may not be left of a sequence that has deleted all it made."""
+
+from __future__ import annotations
+
+from tests.life import ceph
+from tests.life import cloud
+from tests.life import world as worlds
+
+World = worlds.World
+
+_VOLUMES = ('volumes', 'volumes2', 'backups')
+
+
+def idents(world: World) -> list[str]:
+    """Return the ids of all volumes that the tenants ever had."""
+    projects = ', '.join(
+        f"'{world.callers[tenant].project}'" for tenant in ('a', 'b')
+    )
+    rows = cloud.database(
+        f'select id from volumes where project_id in ({projects})'
+    )
+    return [ident for (ident,) in rows]
+
+
+def check(world: World, more: list[str]) -> None:
+    """Check that nothing is left of a sequence's volumes.
+
+    :param more: ids that the tenants' rows don't show (an image, a volume
+        of the administrator's)
+    """
+    wanted = {*idents(world), *more}
+    for pool in ('images', *_VOLUMES):
+        left = [
+            name
+            for name in world.cluster.names(pool)
+            if any(ident in name for ident in wanted)
+        ]
+        if left:
+            world.violate('left-in-ceph', f'{pool}: {left}')
+    for tenant in ('a', 'b'):
+        _check_rows(world, tenant)
+
+
+def _check_rows(world: World, tenant: str) -> None:
+    project = world.callers[tenant].project
+    for table in ('volumes', 'snapshots', 'backups', 'reservations'):
+        rows = cloud.database(
+            f"select id from {table} where project_id = '{project}' "
+            'and not deleted'
+        )
+        if rows:
+            world.violate('left-in-database', f'{table}: {rows}')
+
+
+def check_cluster(cluster: ceph.Cluster, before: set[str]) -> list[str]:
+    """Return what the pools have now that they hadn't before."""
+    return sorted(cluster.everything() - before)
+
+
+def purge(world: World) -> None:
+    """Remove what a sequence that failed has left, by force."""
+    for tenant in ('a', 'b'):
+        project = world.callers[tenant].project
+        query = f'?all_tenants=1&project_id={project}'
+        for transfer in _there(world, tenant, 'volume-transfers', 'transfers'):
+            world.callers[tenant].send(
+                'DELETE', f'/volume-transfers/{transfer}'
+            )
+        for image in _images(world, tenant):
+            world.callers[tenant].send('DELETE', image, service='image')
+        for kind in ('backups', 'snapshots', 'volumes'):
+            answer = world.admin.get(f'/{kind}{query}')
+            for each in answer.body[kind]:
+                _purge_one(world, f'/{kind}/{each["id"]}')
+    for volume in world.model.volumes.values():
+        if volume.owner == 'admin':
+            _purge_one(world, f'/volumes/{volume.ident}')
+    for stray in world.model.strays.values():
+        world.cluster.remove(stray.backend.pool, stray.image)
+
+
+def _there(world: World, tenant: str, path: str, name: str) -> list[str]:
+    answer = world.callers[tenant].get(f'/{path}')
+    return [each['id'] for each in answer.body[name]]
+
+
+def _images(world: World, tenant: str) -> list[str]:
+    caller = world.callers[tenant]
+    answer = caller.get(f'/images?owner={caller.project}', 'image')
+    return [f'/images/{each["id"]}' for each in answer.body['images']]
+
+
+def _purge_one(world: World, path: str) -> None:
+    record = next(iter(world.admin.get(path).body.values()), {})
+    for each in record.get('attachments', ()):
+        world.admin.send('DELETE', f'/attachments/{each["attachment_id"]}')
+    if '/volumes/' in path:
+        reset = {
+            'status': 'error',
+            'attach_status': 'detached',
+            'migration_status': 'none',
+        }
+        world.admin.send('POST', f'{path}/action', {'os-reset_status': reset})
+    elif not record.get('status', '').startswith(('error', 'avail')):
+        world.admin.send(
+            'POST', f'{path}/action', {'os-reset_status': {'status': 'error'}}
+        )
+    world.admin.send('DELETE', path)
+    world.until(
+        lambda: world.admin.get(path).status == 404, f'{path} to be purged'
+    )
