@@ -40,7 +40,7 @@ def _draw_attach(there: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
         for v in there.volumes.values()
-        if (v.idle or (v.kind.multiattach and v.status == "in-use"))
+        if (v.idle or (v.kind.multiattach and v.status == 'in-use'))
         and v.owner in 'ab'
         and v.backend
     ]

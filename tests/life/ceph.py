@@ -23,7 +23,7 @@ import rados
 import rbd
 
 from rbd_volume_options import features
-from tests.life import content
+from tests.life import content as contents
 
 #: Where volumes, their data, images and backups are.
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
@@ -103,7 +103,7 @@ class Cluster:
             image.flags(),
         )
 
-    def content(self, pool: str, name: str) -> content.Digests:
+    def content(self, pool: str, name: str) -> contents.Digests:
         """Return the blocks of an image that aren't zeros."""
         extents: list[tuple[int, int]] = []
 
@@ -111,29 +111,29 @@ class Cluster:
             if exists:
                 extents.append((offset, length))
 
-        digests: content.Digests = {}
+        digests: contents.Digests = {}
         with self._image(pool, name) as image:
             image.diff_iterate(0, image.size(), None, found)
             for offset, length in extents:
-                begin = offset - offset % content.BLOCK
+                begin = offset - offset % contents.BLOCK
                 for at in range(begin, offset + length, _CHUNK):
                     size = min(_CHUNK, offset + length - at)
                     data = image.read(at, size)
-                    digests.update(content.digests_in(at, data))
+                    digests.update(contents.digests_in(at, data))
         return digests
 
-    def write(self, pool: str, name: str, blocks: content.Content) -> None:
+    def write(self, pool: str, name: str, blocks: contents.Content) -> None:
         """Write blocks into an image."""
         with self._image(pool, name, read_only=False) as image:
             for offset, number in blocks.items():
-                image.write(content.block(number), offset)
+                image.write(contents.block(number), offset)
             image.flush()
 
     def make(self, pool: str, name: str, size: int, **layout: int) -> None:
         """Make an image that isn't Cinder's; a size in GiB."""
         with self._pool(pool) as ioctx:
             rbd.RBD().create(
-                ioctx, name, size * content.GIB, old_format=False, **layout
+                ioctx, name, size * contents.GIB, old_format=False, **layout
             )
 
     def remove(self, pool: str, name: str) -> None:

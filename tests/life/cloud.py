@@ -174,13 +174,18 @@ class Tenants:
             self._admin.identity.delete_project(project, ignore_missing=True)
 
 
-def database(query: str) -> list[list[str]]:
-    """Return what Cinder's database answers."""
+def rows(table: str, project: str, condition: str = 'true') -> list[str]:
+    """Return the ids of a project's rows in a table of Cinder's.
+
+    :param condition: for those rows; deleted ones are there too
+    """
     state = os.environ['RBD_SANDBOX_STATE']
+    where = f"project_id = '{project}' and {condition}"
+    query = f'select id from {table} where {where}'  # noqa: S608
     done = subprocess.run(
         [*_MARIADB, '-S', f'{state}/run/mariadb.sock', 'cinder', '-e', query],
         capture_output=True,
         text=True,
         check=True,
     )
-    return [line.split('\t') for line in done.stdout.splitlines()]
+    return done.stdout.split()

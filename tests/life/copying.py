@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules about what is in a volume: write, snapshot, revert, back up, upload."""
+"""Rules about what is in a volume: written, copied, brought back."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def _expected(
 
 def check_undisclosed(world: World, text: str, what: str) -> None:
     """Check that an answer says nothing of the private type's specs."""
-    for word in ('volumes-data', '16K', '16384', 'stripe', 'x 7'):
+    for word in ('volumes-data', '16K', '16 KiB', 'x 7'):
         if word in text:
             world.violate('type-disclosed', f'{what}: {text}')
             return

@@ -20,18 +20,17 @@ from tests.life import world as worlds
 
 World = worlds.World
 
+_TENANTS = ('a', 'b')
 _VOLUMES = ('volumes', 'volumes2', 'backups')
 
 
 def idents(world: World) -> list[str]:
     """Return the ids of all volumes that the tenants ever had."""
-    projects = ', '.join(
-        f"'{world.callers[tenant].project}'" for tenant in ('a', 'b')
-    )
-    rows = cloud.database(
-        f'select id from volumes where project_id in ({projects})'
-    )
-    return [ident for (ident,) in rows]
+    return [
+        ident
+        for tenant in _TENANTS
+        for ident in cloud.rows('volumes', world.callers[tenant].project)
+    ]
 
 
 def check(world: World, more: list[str]) -> None:
@@ -49,18 +48,19 @@ def check(world: World, more: list[str]) -> None:
         ]
         if left:
             world.violate('left-in-ceph', f'{pool}: {left}')
-    for tenant in ('a', 'b'):
+    for tenant in _TENANTS:
         _check_rows(world, tenant)
 
 
 def _check_rows(world: World, tenant: str) -> None:
     project = world.callers[tenant].project
     for table in ('volumes', 'snapshots', 'backups', 'reservations'):
-        rows = cloud.database(
-            f"select id from {table} where project_id = '{project}' "
-            'and not deleted'
-        )
-        if rows:
+        condition = 'not deleted'
+        if table == 'reservations':
+            # Those that would give something back are left by Cinder's
+            # scheduler where it finds no host for a retype.
+            condition += ' and delta > 0'
+        if rows := cloud.rows(table, project, condition):
             world.violate('left-in-database', f'{table}: {rows}')
 
 
@@ -71,7 +71,7 @@ def check_cluster(cluster: ceph.Cluster, before: set[str]) -> list[str]:
 
 def purge(world: World) -> None:
     """Remove what a sequence that failed has left, by force."""
-    for tenant in ('a', 'b'):
+    for tenant in _TENANTS:
         project = world.callers[tenant].project
         query = f'?all_tenants=1&project_id={project}'
         for transfer in _there(world, tenant, 'volume-transfers', 'transfers'):
@@ -103,7 +103,7 @@ def _images(world: World, tenant: str) -> list[str]:
 
 
 def _purge_one(world: World, path: str) -> None:
-    record = next(iter(world.admin.get(path).body.values()), {})
+    record: cloud.Record = next(iter(world.admin.get(path).body.values()), {})
     for each in record.get('attachments', ()):
         world.admin.send('DELETE', f'/attachments/{each["attachment_id"]}')
     if '/volumes/' in path:

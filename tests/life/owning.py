@@ -123,7 +123,7 @@ def _draw_make(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 def _make(world: World, new: str, layout: dict[str, int], size: int) -> None:
     backend = kinds.BACKENDS['rbd']
-    image = f'{world.prefix}-{new}'
+    image = f'life-{world.callers["a"].project}-{new}'
     world.cluster.make(backend.pool, image, size, **layout)
     world.tell(f'operator: image {new}: {layout}')
     world.model.strays[new] = model.Stray(new, backend, image, size, {})

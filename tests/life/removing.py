@@ -74,9 +74,9 @@ def other(world: World, kind: str, name: str) -> None:
     service = 'image' if kind == 'images' else 'block_storage'
     path = f'/{kind}/{found.ident}'
     answer = caller.send('DELETE', path, service=service)
-    if world.judge(answer, Verdict.ACCEPTED, f'delete {name}'):
-        if world.gone(path, service):
-            del there[name]
+    accepted = world.judge(answer, Verdict.ACCEPTED, f'delete {name}')
+    if accepted and world.gone(path, service):
+        del there[name]
 
 
 def all_of_it(world: World, rng: random.Random) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import dataclasses
 import json
 import random
+import traceback
 
 from tests.life import attaching
 from tests.life import changing
@@ -29,11 +30,11 @@ from tests.life import invariants
 from tests.life import leftovers
 from tests.life import owning
 from tests.life import removing
-from tests.life import rule
+from tests.life import rule as rules
 from tests.life import specs
 from tests.life import world as worlds
 
-RULES: dict[str, rule.Rule] = {
+RULES: dict[str, rules.Rule] = {
     each.name: each
     for each in (
         *creating.RULES,
@@ -54,7 +55,7 @@ class Step:
 
     number: int
     rule: str
-    args: rule.Args
+    args: rules.Args
 
     def line(self) -> str:
         """Return it as a line."""
@@ -80,11 +81,11 @@ class Result:
 def drawn(world: worlds.World, seed: str, count: int) -> Iterator[Step]:
     """Draw a sequence's steps, each once the ones before it are done."""
     rng = random.Random(seed)
-    rules = list(RULES.values())
-    weights = [each.weight for each in rules]
+    all_of_them = list(RULES.values())
+    weights = [each.weight for each in all_of_them]
     for number in range(1, count + 1):
         for _ in range(_TRIES):
-            (chosen,) = rng.choices(rules, weights)
+            (chosen,) = rng.choices(all_of_them, weights)
             args = chosen.draw(world.model, rng)
             if args is not None:
                 yield Step(number, chosen.name, args)
@@ -110,12 +111,15 @@ def run(
         leftovers.check(world, sorted(idents))
     except failures.Violation as violation:
         ended = violation
+    except Exception as error:
+        world.tell(traceback.format_exc())
+        ended = failures.Violation('broken-test', repr(error))
     result.violations = [*world.found, *([ended] if ended else [])]
     if result.violations:
         try:
             leftovers.purge(world)
-        except failures.Violation as violation:
-            world.tell(f'cannot clean up: {violation}')
+        except Exception as error:
+            world.tell(f'cannot clean up: {error!r}')
     return result
 
 
@@ -126,7 +130,7 @@ def _take(world: worlds.World, step: Step) -> None:
         args['new'] = f'{chosen.makes}{step.number}'
     try:
         chosen.act(world, **args)
-    except rule.Missing as missing:
+    except rules.Missing as missing:
         world.tell(f'left out: no {missing}')
         return
     invariants.check(world)
