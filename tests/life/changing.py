@@ -157,10 +157,15 @@ def _draw_retype(there: model.Model, rng: random.Random) -> rule.Args | None:
         return None
     volume = rng.choice(volumes)
     targets = [*kinds.public(), *kinds.public(), *kinds.by_name().values()]
+    target = rng.choice(targets)
+    policy = rng.choice(('never', 'on-demand', 'on-demand'))
+    if not (target.on_ceph and volume.kind.on_ceph):
+        # The back end that isn't RBD has nothing to copy to or from.
+        policy = 'never'
     return {
         'volume': volume.name,
-        'kind': rng.choice(targets).name,
-        'policy': rng.choice(('never', 'on-demand', 'on-demand')),
+        'kind': target.name,
+        'policy': policy,
         'by': rng.choice((volume.owner, volume.owner, 'admin')),
     }
 

@@ -21,6 +21,7 @@ from tests.life import ceph
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import purge
 from tests.life import rule
 from tests.life import world as worlds
 
@@ -123,7 +124,7 @@ def _draw_make(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 def _make(world: World, new: str, layout: dict[str, int], size: int) -> None:
     backend = kinds.BACKENDS['rbd']
-    image = f'life-{world.callers["a"].project}-{new}'
+    image = f'{purge.PREFIX}{world.callers["a"].project}-{new}'
     world.cluster.make(backend.pool, image, size, **layout)
     world.tell(f'operator: image {new}: {layout}')
     world.model.strays[new] = model.Stray(new, backend, image, size, {})

@@ -32,6 +32,7 @@ from tests.life import content
 from tests.life import kinds
 from tests.life import leftovers
 from tests.life import model
+from tests.life import purge
 from tests.life import sequence
 from tests.life import world as worlds
 
@@ -83,7 +84,7 @@ class Run:
         self.plan = plan
         self.totals = Totals()
         self._show = show
-        self._prefix = f'life-{uuid.uuid4().hex[:6]}'
+        self._prefix = f'{purge.PREFIX}{uuid.uuid4().hex[:6]}'
         self._cluster = ceph.Cluster(conf)
         self._admin = cloud.administrator()
         self._tenants = cloud.Tenants(self._admin)
@@ -93,6 +94,8 @@ class Run:
 
     def run(self) -> Totals:
         """Run all; the types and tenants are gone then."""
+        admin = cloud.Caller('admin', self._admin, self._show)
+        purge.killed_runs(admin, self._cluster)
         before = self._cluster.everything()
         types: list[str] = []
         image = None

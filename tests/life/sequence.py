@@ -29,6 +29,7 @@ from tests.life import failures
 from tests.life import invariants
 from tests.life import leftovers
 from tests.life import owning
+from tests.life import purge
 from tests.life import removing
 from tests.life import rule as rules
 from tests.life import specs
@@ -117,7 +118,7 @@ def run(
     result.violations = [*world.found, *([ended] if ended else [])]
     if result.violations:
         try:
-            leftovers.purge(world)
+            purge.sequence(world)
         except Exception as error:
             world.tell(f'cannot clean up: {error!r}')
     return result
