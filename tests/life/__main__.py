@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import os
 import pathlib
 import random
+import signal
 import sys
 
 from testrun import outcome
@@ -86,7 +87,10 @@ def main(arguments: Sequence[str]) -> int:
         asked.verbose,
     )
     run.printed(f'  seed {seed}')
-    found = run.Run(plan, os.environ['CEPH_CONF'], run.printed).run()
+    running = run.Run(plan, os.environ['CEPH_CONF'], run.printed)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: running.end())
+    found = running.run()
     run.printed(f'  {found.sequences} sequences, {found.steps} steps')
     for what in (found.rules, found.kinds):
         for name, count in sorted(what.items(), key=lambda each: -each[1]):

@@ -27,7 +27,6 @@ from tests.life import content as contents
 
 #: Where volumes, their data, images and backups are.
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
-_CHUNK = 4 * 2**20
 # Objects that a pool has from its first image on, and their entries.
 _DIRECTORIES = (
     *('rbd_directory', 'rbd_children', 'rbd_trash', 'rbd_info', 'rbd_task'),
@@ -116,8 +115,8 @@ class Cluster:
             image.diff_iterate(0, image.size(), None, found)
             for offset, length in extents:
                 begin = offset - offset % contents.BLOCK
-                for at in range(begin, offset + length, _CHUNK):
-                    size = min(_CHUNK, offset + length - at)
+                for at in range(begin, offset + length, contents.CHUNK):
+                    size = min(contents.CHUNK, offset + length - at)
                     data = image.read(at, size)
                     digests.update(contents.digests_in(at, data))
         return digests
@@ -138,16 +137,17 @@ class Cluster:
 
     def remove(self, pool: str, name: str) -> None:
         """Remove an image with its snapshots, if it is there."""
-        with self._pool(pool) as ioctx:
-            try:
-                with rbd.Image(ioctx, name) as image:
-                    for snapshot in list(image.list_snaps()):
-                        if image.is_protected_snap(snapshot['name']):
-                            image.unprotect_snap(snapshot['name'])
-                        image.remove_snap(snapshot['name'])
-                rbd.RBD().remove(ioctx, name)
-            except rbd.ImageNotFound:
-                return
+        with (
+            self._pool(pool) as ioctx,
+            # Not there, or with clones that another round removes first.
+            contextlib.suppress(rbd.ImageNotFound, rbd.ImageBusy),
+        ):
+            with rbd.Image(ioctx, name) as image:
+                for snapshot in list(image.list_snaps()):
+                    if image.is_protected_snap(snapshot['name']):
+                        image.unprotect_snap(snapshot['name'])
+                    image.remove_snap(snapshot['name'])
+            rbd.RBD().remove(ioctx, name)
 
     def names(self, pool: str) -> list[str]:
         """Return the names of a pool's images, those in the trash too."""

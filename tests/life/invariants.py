@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from rbd_volume_options import features
@@ -32,9 +33,10 @@ _ALIAS = 'os-rbd-volume-options'
 _TENANTS = ('a', 'b')
 
 
-def check(world: World) -> None:
+def check(world: World, read: Container[str]) -> None:
     """Check all volumes, and what the tenants use up.
 
+    :param read: names of the volumes of which the content is checked, too
     :raises Violation: where something is not as it must be
     """
     records = {}
@@ -50,7 +52,10 @@ def check(world: World) -> None:
     for ident in records.keys() - known.keys():
         world.violate('left-behind', f'volume {ident}: {records[ident]}')
     for ident in known.keys() & records.keys():
-        _check_volume(world, known[ident], records[ident])
+        there = known[ident]
+        _check_volume(world, there, records[ident])
+        if there.name in read and there.status != 'error':
+            _check_content(world, there)
     for tenant in _TENANTS:
         _check_quota(world, tenant)
 
@@ -85,7 +90,6 @@ def _check_volume(world: World, there: model.Volume, record: Record) -> None:
     _check_limits(world, there, backend, state)
     if state.size != there.size * content.GIB:
         world.violate('size', f'{name}: the image has {state.size} bytes')
-    _check_content(world, there, backend)
 
 
 def _check_keys(
@@ -158,12 +162,10 @@ def _check_limits(
         world.violate('features', f'{name}: {sorted(found)}, not {wanted}')
 
 
-def _check_content(
-    world: World, there: model.Volume, backend: kinds.Backend
-) -> None:
-    if there.filled is None:
+def _check_content(world: World, there: model.Volume) -> None:
+    if there.filled is None or there.backend is None:
         return
-    found = world.cluster.content(backend.pool, there.image)
+    found = world.cluster.content(there.backend.pool, there.image)
     expected = content.digests(there.filled)
     if found != expected:
         wrong = sorted(

@@ -35,7 +35,9 @@ _POOLS = ('volumes', 'volumes2')
 def sequence(world: worlds.World) -> None:
     """Remove what a sequence has left."""
     for tenant in ('a', 'b'):
-        project(world.admin, world.callers[tenant].project)
+        ident = world.callers[tenant].project
+        project(world.admin, ident)
+        _images(world.cluster, cloud.rows('volumes', ident))
     for volume in world.model.volumes.values():
         if volume.owner == 'admin':
             _one(world.admin, f'/volumes/{volume.ident}')
@@ -79,6 +81,14 @@ def project(admin: cloud.Caller, ident: str) -> None:
         for each in body[kind.removeprefix('volume-')]:
             if each.get('project_id', ident) == ident:
                 _one(admin, f'/{kind}/{each["id"]}')
+
+
+def _images(cluster: ceph.Cluster, volumes: list[str]) -> None:
+    """Remove RBD images of volumes, clones before what they are made from."""
+    for pool in (*_POOLS, *_POOLS):
+        for name in cluster.names(pool):
+            if any(ident in name for ident in volumes):
+                cluster.remove(pool, name)
 
 
 def _one(admin: cloud.Caller, path: str) -> None:

@@ -89,6 +89,7 @@ class Run:
         self._admin = cloud.administrator()
         self._tenants = cloud.Tenants(self._admin)
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._numbers = itertools.count(1)
         self._deadline = time.monotonic() + plan.minutes * 60
 
@@ -114,6 +115,10 @@ class Run:
         if left and not self.totals.failed:
             self._failed('the run', ['left-in-pools'], f'left: {left[:20]}')
         return self.totals
+
+    def end(self) -> None:
+        """Begin nothing more: no step, no sequence."""
+        self._ended.set()
 
     def _work(self, image: model.Image) -> None:
         workers = 1 if self._is_single else self.plan.workers
@@ -169,7 +174,7 @@ class Run:
         if self._is_single:
             self._sequence(connections, image, self.plan.only or 0)
             return
-        while time.monotonic() < self._deadline:
+        while time.monotonic() < self._deadline and not self._ended.is_set():
             with self._lock:
                 mine = next(self._numbers)
             self._sequence(connections, image, mine)
@@ -194,6 +199,7 @@ class Run:
         steps = self.plan.script or sequence.drawn(
             world, seed, self.plan.steps
         )
+        steps = itertools.takewhile(lambda _: not self._ended.is_set(), steps)
         began = time.monotonic()
         try:
             result = sequence.run(world, steps, seed)
