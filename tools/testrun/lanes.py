@@ -49,11 +49,23 @@ def run(
 
 
 def _run(prefix: str, arguments: Sequence[str]) -> outcome.Outcome:
+    return follow([sys.executable, '-m', 'testrun', *arguments], prefix)
+
+
+def follow(
+    command: Sequence[str],
+    prefix: str = '',
+    environ: Mapping[str, str] | None = None,
+) -> outcome.Outcome:
+    """Run a command whose last line says what it came to, as ours do.
+
+    :param prefix: comes before each line that it shows
+    """
     found, failures = None, []
-    command = [sys.executable, '-m', 'testrun', *arguments]
     with subprocess.Popen(
         command,
         cwd=tree.ROOT,
+        env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -27,6 +27,7 @@ import tempfile
 from testrun import checks
 from testrun import distribution
 from testrun import environment
+from testrun import life
 from testrun import matrix
 from testrun import outcome
 from testrun import packages
@@ -162,6 +163,12 @@ def _cloud(venv: environment.Venv, filters: Sequence[str]) -> outcome.Outcome:
             print(f'  screenshots are in {shots}')
 
 
+def _life(venv: environment.Venv, options: Sequence[str]) -> outcome.Outcome:
+    return _on_sandbox(
+        venv.release, lambda environ: life.run(venv, options, environ)
+    )
+
+
 def _tempest(
     include: str, venv: environment.Venv, filters: Sequence[str]
 ) -> outcome.Outcome:
@@ -249,6 +256,15 @@ PARTS = (
         sandbox=True,
     ),
     Part(
+        'life',
+        'random lives of volumes on the sandbox; what follows -- are options',
+        _life,
+        ceph=True,
+        selects=False,
+        any_release=True,
+        sandbox=True,
+    ),
+    Part(
         'cloud-oldest',
         f'the tests of cloud on OpenStack {environment.RELEASES[0]}',
         _cloud,
@@ -267,10 +283,19 @@ PARTS = (
     ),
     Part(
         'matrix',
-        'unit and functional on older releases',
+        'older releases: unit and functional on the oldest; contracts and '
+        'stock suites on those between',
         matrix.run,
         venv=False,
         selects=False,
+    ),
+    Part(
+        'matrix-all',
+        'unit and functional on all older releases',
+        matrix.run_all,
+        venv=False,
+        selects=False,
+        by_default=False,
     ),
     Part(
         'platform',

@@ -13,6 +13,7 @@
 from collections.abc import Sequence
 import contextlib
 import pathlib
+import re
 import time
 from typing import Any
 from typing import IO
@@ -62,7 +63,7 @@ class MatrixTestCase(base.TestCase):
         print('another', file=show)
         return self.found
 
-    def _run(self, *filters: str) -> outcome.Outcome:
+    def _run(self, *filters: str, whole: bool = False) -> outcome.Outcome:
         with contextlib.ExitStack() as patches:
             for holder, name, substitute in (
                 (environment.Venv, 'prepare', self._prepare),
@@ -74,28 +75,72 @@ class MatrixTestCase(base.TestCase):
                         holder, name, autospec=True, side_effect=substitute
                     )
                 )
-            return matrix.run(environment.Venv(), filters)
+            run = matrix.run_all if whole else matrix.run
+            return run(environment.Venv(), filters)
 
     def _lines(self) -> list[str]:
         self.shown.seek(0)
         lines: list[str] = self.shown.read().splitlines()
         return lines
 
-    def test_each_older_release(self) -> None:
-        found = self._run('layout')
-        older = environment.RELEASES[:-1]
+    def test_all_of_it_on_the_oldest_release(self) -> None:
+        found = self._run()
+        oldest, *between = environment.RELEASES[:-1]
+        (tests,) = matrix.BETWEEN['tests/unit']
         self.assertCountEqual(
             [
-                (release, folder, ['layout'])
-                for release in older
+                (oldest, 'tests/unit', []),
+                (oldest, 'tests/functional', []),
+                *((release, 'tests/unit', [tests]) for release in between),
+            ],
+            self.ran,
+        )
+        self.assertEqual(6 + 3 * len(between), found.passed)
+        self.assertEqual(
+            [
+                f'--- {oldest}: {outcome.Outcome(6)}',
+                *(f'--- {each}: {outcome.Outcome(3)}' for each in between),
+            ],
+            self._lines()[-1 - len(between) :],
+        )
+
+    def _check_each(self, *filters: str) -> None:
+        self.assertCountEqual(
+            [
+                (release, folder, [*filters])
+                for release in environment.RELEASES[:-1]
                 for folder in ('tests/unit', 'tests/functional')
             ],
             self.ran,
         )
-        self.assertEqual(6 * len(older), found.passed)
+
+    def test_all_of_it_on_each_older_release(self) -> None:
+        self._run(whole=True)
+        self._check_each()
+
+    def test_a_filter_selects_on_each_older_release(self) -> None:
+        self._run('layout')
+        self._check_each('layout')
+
+    def test_what_runs_on_those_between(self) -> None:
+        (tests,) = matrix.BETWEEN['tests/unit']
+        found = {
+            path.stem
+            for path in (_ROOT / 'tests' / 'unit').rglob('test_*.py')
+            if re.search(tests, f'.{path.stem}.')
+        }
         self.assertEqual(
-            [f'--- {release}: {outcome.Outcome(6)}' for release in older],
-            self._lines()[-len(older) :],
+            {
+                'test_contract',
+                'test_driver_stock_suites',
+                'test_hooks_contract',
+                'test_hooks_stock_suite',
+                'test_releases',
+                'test_releases_contract',
+                'test_store_stock_suites',
+                'test_volume_stock_suites',
+            },
+            found,
         )
 
     def test_a_failure_names_its_release(self) -> None:
@@ -122,7 +167,7 @@ class MatrixTestCase(base.TestCase):
     def test_a_folder_in_which_nothing_ran(self) -> None:
         self.found = outcome.Outcome(skipped=5)
         older = environment.RELEASES[:-1]
-        self.assertEqual(2 * len(older), self._run().failed)
+        self.assertEqual(1 + len(older), self._run().failed)
         self.assertEqual(0, self._run('elsewhere').failed)
 
     def test_what_is_left_out_is_there(self) -> None:

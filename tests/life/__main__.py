@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line; ``tools/test life`` runs it on the sandbox."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import os
+import pathlib
+import random
+import signal
+import sys
+
+from testrun import outcome
+from tests.life import run
+from tests.life import sequence
+
+_MINUTES = 3.0
+_STEPS = 18
+_WORKERS = 4
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='tools/test life --',
+        description='Random sequences of requests about volumes, each step '
+        'checked against Ceph and the database.',
+    )
+    parser.add_argument('--minutes', type=float, default=_MINUTES)
+    parser.add_argument('--seed', type=int, help='by chance unless given')
+    parser.add_argument('--steps', type=int, default=_STEPS)
+    parser.add_argument('--workers', type=int, default=_WORKERS)
+    parser.add_argument(
+        '--sequence', type=int, help='run this one of the seed alone'
+    )
+    parser.add_argument(
+        '--script',
+        type=pathlib.Path,
+        help='take the steps of a file: lines that a failure shows after '
+        '"step"',
+    )
+    parser.add_argument(
+        '--known',
+        default='',
+        metavar='KIND,...',
+        help='go on after violations of these kinds',
+    )
+    parser.add_argument('--verbose', action='store_true')
+    return parser
+
+
+def _script(path: pathlib.Path | None) -> list[sequence.Step] | None:
+    if path is None:
+        return None
+    return [
+        sequence.Step.of(line.partition('step ')[2] or line)
+        for line in path.read_text().splitlines()
+        if '[' in line
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for; the last line says how many sequences did."""
+    asked = _parser().parse_args(arguments)
+    seed = asked.seed
+    if seed is None:
+        seed = random.SystemRandom().randrange(10**6)
+    plan = run.Plan(
+        seed,
+        asked.minutes,
+        asked.steps,
+        asked.workers,
+        asked.sequence,
+        _script(asked.script),
+        frozenset(filter(None, asked.known.split(','))),
+        asked.verbose,
+    )
+    run.printed(f'  seed {seed}')
+    running = run.Run(plan, os.environ['CEPH_CONF'], run.printed)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: running.end())
+    found = running.run()
+    run.printed(f'  {found.sequences} sequences, {found.steps} steps')
+    for what in (found.rules, found.kinds):
+        for name, count in sorted(what.items(), key=lambda each: -each[1]):
+            run.printed(f'  {count:6} {name}')
+    for failure in found.failed:
+        run.printed(f'failed: {failure}')
+    failed = len(found.failed)
+    total = outcome.Outcome(max(0, found.sequences - failed), failed)
+    run.printed(str(total))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that attach and detach a volume as Nova does, without a server."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+import uuid
+
+from tests.life import cloud
+from tests.life import metadata
+from tests.life import model
+from tests.life import rule
+from tests.life import world as worlds
+
+Verdict = metadata.Verdict
+World = worlds.World
+
+_MODE = 'rbd:cache_mode'
+_OFFERS = (
+    None,
+    ['none', 'writethrough', 'writeback', 'directsync'],
+    ['none', 'writethrough', 'writeback', 'directsync', 'unsafe'],
+    ['unsafe'],
+)
+
+
+def _draw_attach(there: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [
+        v
+        for v in there.volumes.values()
+        if (v.idle or (v.kind.multiattach and v.status == 'in-use'))
+        and v.owner in 'ab'
+        and v.backend
+    ]
+    if not volumes:
+        return None
+    volume = rng.choice(volumes)
+    return {
+        'volume': volume.name,
+        # Nova comes with a service's token; here, as an administrator.
+        'by': rng.choice(('admin', 'admin', volume.owner)),
+        'offer': rng.choice(_OFFERS),
+        'server': str(uuid.UUID(int=rng.getrandbits(128), version=4)),
+    }
+
+
+def _attach(
+    world: World,
+    new: str,
+    volume: str,
+    by: str,
+    offer: list[str] | None,
+    server: str,
+) -> None:
+    there = rule.volume_of(world, volume)
+    if there.backend is None:
+        raise rule.Missing(volume)
+    caller = world.callers[by]
+    body: dict[str, Any] = {
+        'volume_uuid': there.ident,
+        'instance_uuid': server,
+    }
+    answer = caller.send('POST', '/attachments', {'attachment': body})
+    if not world.judge(answer, Verdict.EITHER, f'reserve {volume}'):
+        return
+    ident = answer.body['attachment']['id']
+    path = f'/attachments/{ident}'
+    there.attachments[new] = ident
+    connector = _connector(offer)
+    answer = caller.send('PUT', path, {'attachment': {'connector': connector}})
+    mode = _mode(there)
+    expected = _judge(there, by, offer, mode)
+    if world.judge(answer, expected, f'attach {volume} ({mode}) {offer}'):
+        info = answer.body['attachment'].get('connection_info') or {}
+        _check_mode(world, there, by, offer, info.get('cache_mode'))
+        done = caller.send('POST', f'{path}/action', {'os-complete': {}})
+        world.judge(done, Verdict.ACCEPTED, f'complete {new}')
+    else:
+        caller.send('DELETE', path)
+        del there.attachments[new]
+    world.settle(there)
+
+
+def _connector(offer: list[str] | None) -> dict[str, Any]:
+    connector: dict[str, Any] = {
+        'host': cloud.COMPUTE_HOST,
+        'ip': '127.0.0.9',
+        'platform': 'x86_64',
+        'os_type': 'linux',
+        'multipath': False,
+        'initiator': 'iqn.1994-05.com.redhat:life',
+    }
+    if offer is not None:
+        connector['rbd_cache_modes'] = offer
+    return connector
+
+
+def _mode(there: model.Volume) -> str | None:
+    """Return the mode that is asked for; None where nobody asks."""
+    asked = {**there.kind.own, **there.keys}.get(_MODE)
+    return None if there.kind.multiattach else asked
+
+
+def _judge(
+    there: model.Volume, by: str, offer: list[str] | None, mode: str | None
+) -> Verdict:
+    if there.backend is None or mode is None or not there.backend.strict:
+        return Verdict.ACCEPTED
+    if by == 'admin' and offer and mode in offer:
+        return Verdict.ACCEPTED
+    return Verdict.REFUSED
+
+
+def _check_mode(
+    world: World,
+    there: model.Volume,
+    by: str,
+    offer: list[str] | None,
+    found: str | None,
+) -> None:
+    """Check what Cinder says of the mode: as asked, by whom it believes."""
+    mode = _mode(there)
+    if mode is None:
+        return
+    believed = by == 'admin' and offer is not None and mode in offer
+    expected = mode if believed else None
+    if found != expected:
+        world.violate(
+            'cache-mode',
+            f'{there.name}, {mode}, by {by} with {offer}: {found}',
+        )
+
+
+def _draw_detach(there: model.Model, rng: random.Random) -> rule.Args | None:
+    found = [
+        (v.name, each)
+        for v in there.volumes.values()
+        for each in v.attachments
+    ]
+    if not found:
+        return None
+    volume, attachment = rng.choice(found)
+    return {'volume': volume, 'attachment': attachment}
+
+
+def detach(world: World, volume: str, attachment: str) -> None:
+    """Detach a volume, as an administrator."""
+    there = rule.volume_of(world, volume)
+    ident = there.attachments.get(attachment)
+    if ident is None:
+        raise rule.Missing(attachment)
+    answer = world.admin.send('DELETE', f'/attachments/{ident}')
+    if world.judge(answer, Verdict.ACCEPTED, f'detach {attachment}'):
+        del there.attachments[attachment]
+        world.settle(there)
+
+
+RULES = (
+    rule.Rule('attach', 4, _draw_attach, _attach, 't'),
+    rule.Rule('detach', 3, _draw_detach, detach),
+)

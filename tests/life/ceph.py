@@ -1,0 +1,191 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Ceph has, read and written by librbd as an operator would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+from typing import Any
+
+import rados
+import rbd
+
+from rbd_volume_options import features
+from tests.life import content as contents
+
+#: Where volumes, their data, images and backups are.
+POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
+# Objects that a pool has from its first image on, and their entries.
+_DIRECTORIES = (
+    *('rbd_directory', 'rbd_children', 'rbd_trash', 'rbd_info', 'rbd_task'),
+    *('rbd_mirroring', 'rbd_header', 'rbd_namespace'),
+)
+_BITS = {each.bit: name for name, each in features.FEATURES.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """What an RBD image is; sizes in bytes."""
+
+    size: int
+    object_size: int
+    stripe_unit: int
+    stripe_count: int
+    features: frozenset[str]
+    data_pool: str | None
+    flags: int
+
+    @property
+    def layout(self) -> tuple[int, int, int]:
+        """Object size, stripe unit and stripe count."""
+        return self.object_size, self.stripe_unit, self.stripe_count
+
+
+class Cluster:
+    """A connection to the cluster of the sandbox."""
+
+    def __init__(self, conf: str) -> None:
+        self._rados = rados.Rados(conffile=conf, rados_id='admin')
+        self._rados.connect()
+
+    @contextlib.contextmanager
+    def _pool(self, name: str) -> Iterator[Any]:
+        ioctx = self._rados.open_ioctx(name)
+        try:
+            yield ioctx
+        finally:
+            ioctx.close()
+
+    @contextlib.contextmanager
+    def _image(
+        self, pool: str, name: str, read_only: bool = True
+    ) -> Iterator[Any]:
+        with (
+            self._pool(pool) as ioctx,
+            rbd.Image(ioctx, name, read_only=read_only) as image,
+        ):
+            yield image
+
+    def state(self, pool: str, name: str) -> State | None:
+        """Return what an image is; None where there is none."""
+        try:
+            with self._image(pool, name) as image:
+                return self._state(image)
+        except rbd.ImageNotFound:
+            return None
+
+    def _state(self, image: Any) -> State:
+        there = image.stat()
+        bits = image.features()
+        data_pool = None
+        if bits & features.FEATURES[features.DATA_POOL].bit:
+            data_pool = self._rados.pool_reverse_lookup(image.data_pool_id())
+        return State(
+            there['size'],
+            there['obj_size'],
+            image.stripe_unit(),
+            image.stripe_count(),
+            frozenset(name for bit, name in _BITS.items() if bits & bit),
+            data_pool,
+            image.flags(),
+        )
+
+    def content(self, pool: str, name: str) -> contents.Digests:
+        """Return the blocks of an image that aren't zeros."""
+        extents: list[tuple[int, int]] = []
+
+        def found(offset: int, length: int, exists: bool) -> None:
+            if exists:
+                extents.append((offset, length))
+
+        digests: contents.Digests = {}
+        with self._image(pool, name) as image:
+            image.diff_iterate(0, image.size(), None, found)
+            for offset, length in extents:
+                begin = offset - offset % contents.BLOCK
+                for at in range(begin, offset + length, contents.CHUNK):
+                    size = min(contents.CHUNK, offset + length - at)
+                    data = image.read(at, size)
+                    digests.update(contents.digests_in(at, data))
+        return digests
+
+    def write(self, pool: str, name: str, blocks: contents.Content) -> None:
+        """Write blocks into an image."""
+        with self._image(pool, name, read_only=False) as image:
+            for offset, number in blocks.items():
+                image.write(contents.block(number), offset)
+            image.flush()
+
+    def make(self, pool: str, name: str, size: int, **layout: int) -> None:
+        """Make an image that isn't Cinder's; a size in GiB."""
+        with self._pool(pool) as ioctx:
+            rbd.RBD().create(
+                ioctx, name, size * contents.GIB, old_format=False, **layout
+            )
+
+    def remove(self, pool: str, name: str) -> None:
+        """Remove an image with its snapshots, if it is there."""
+        with (
+            self._pool(pool) as ioctx,
+            # Not there, or with clones that another round removes first.
+            contextlib.suppress(rbd.ImageNotFound, rbd.ImageBusy),
+        ):
+            with rbd.Image(ioctx, name) as image:
+                for snapshot in list(image.list_snaps()):
+                    if image.is_protected_snap(snapshot['name']):
+                        image.unprotect_snap(snapshot['name'])
+                    image.remove_snap(snapshot['name'])
+            rbd.RBD().remove(ioctx, name)
+
+    def names(self, pool: str) -> list[str]:
+        """Return the names of a pool's images, those in the trash too."""
+        with self._pool(pool) as ioctx:
+            there = rbd.RBD()
+            trash = [each['name'] for each in there.trash_list(ioctx)]
+            return sorted([*there.list(ioctx), *trash])
+
+    def everything(self) -> set[str]:
+        """Return all there is in the pools: objects, and omap entries."""
+        found = set()
+        for pool in POOLS:
+            with self._pool(pool) as ioctx:
+                for each in ioctx.list_objects():
+                    if each.key not in _DIRECTORIES:
+                        found.add(f'{pool}/{each.key}')
+                for name in _DIRECTORIES:
+                    found |= {
+                        f'{pool}/{name}: {key}' for key in _omap(ioctx, name)
+                    }
+        return found
+
+
+def _omap(ioctx: Any, name: str) -> list[str]:
+    """Return the entries of an object; none where it isn't there."""
+    entries: list[str] = []
+    with rados.ReadOpCtx() as op:
+        after = ''
+        while True:
+            found, _ = ioctx.get_omap_keys(op, after, 500)
+            try:
+                ioctx.operate_read_op(op, name)
+            except rados.ObjectNotFound:
+                return entries
+            keys = [key for key, _ in found]
+            entries += [
+                key if isinstance(key, str) else repr(key) for key in keys
+            ]
+            if len(keys) < 500:
+                return entries
+            after = keys[-1]

@@ -1,0 +1,275 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that change a volume: keys, size, type, back end."""
+
+from __future__ import annotations
+
+import random
+from urllib import parse
+
+from tests.life import creating
+from tests.life import kinds
+from tests.life import metadata
+from tests.life import model
+from tests.life import rule
+from tests.life import world as worlds
+
+Verdict = metadata.Verdict
+World = worlds.World
+
+_MODE = 'rbd:cache_mode'
+
+
+def _draw_keys(there: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in there.volumes.values() if v.owner in 'ab']
+    if not volumes:
+        return None
+    volume = rng.choice(volumes)
+    key, value = metadata.one(rng)
+    how = rng.choice(('POST', 'PUT', 'PUT one', 'DELETE', 'update'))
+    if how == 'DELETE' and volume.keys and rng.random() < 0.5:
+        key = rng.choice(sorted(volume.keys))
+        if rng.random() < 0.4:
+            key = rng.choice((key.upper(), key.title(), f'{key} '))
+    return {'volume': volume.name, 'how': how, 'key': key, 'value': value}
+
+
+def _set_keys(
+    world: World, volume: str, how: str, key: str, value: str
+) -> None:
+    there = rule.volume_of(world, volume)
+    caller = world.callers[there.owner]
+    path = f'/volumes/{there.ident}/metadata'
+    quoted = f'{path}/{parse.quote(key)}'
+    item = {key: value}
+    if how == 'POST':
+        answer = caller.send('POST', path, {'metadata': item})
+    elif how == 'PUT':
+        answer = caller.send('PUT', path, {'metadata': item})
+    elif how == 'PUT one':
+        answer = caller.send('PUT', quoted, {'meta': item})
+    elif how == 'DELETE':
+        answer = caller.send('DELETE', quoted)
+    else:
+        body = {'volume': {'metadata': item}}
+        answer = caller.send('PUT', f'/volumes/{there.ident}', body)
+    after = _after(there.keys, how, key, value)
+    expected = _judge_change(there, after, how, key)
+    if world.judge(answer, expected, f'{how} {item} on {volume}'):
+        there.keys = after
+
+
+def _after(
+    before: dict[str, str], how: str, key: str, value: str
+) -> dict[str, str]:
+    if how == 'DELETE':
+        return {k: v for k, v in before.items() if k != key}
+    item = metadata.ours({key: value})
+    return item if how in ('PUT', 'update') else {**before, **item}
+
+
+def _judge_change(
+    there: model.Volume, after: dict[str, str], how: str, key: str
+) -> Verdict:
+    if metadata.is_misspelled(key):
+        return Verdict.REFUSED
+    before = there.keys
+    changed = {
+        each
+        for each in before.keys() | after.keys()
+        if before.get(each) != after.get(each)
+    }
+    if how == 'DELETE' and key not in before:
+        return Verdict.REFUSED
+    if changed - {_MODE}:
+        return Verdict.REFUSED
+    if not changed:
+        return Verdict.EITHER
+    if there.status not in ('available', 'in-use') or not there.backend:
+        return Verdict.EITHER
+    if _MODE not in after:
+        return Verdict.ACCEPTED
+    allowed = there.kind.tenant_options(there.backend)
+    mode = after[_MODE]
+    if _MODE not in allowed or mode not in there.backend.cache_modes:
+        return Verdict.REFUSED
+    return Verdict.EITHER if there.kind.multiattach else Verdict.ACCEPTED
+
+
+def _draw_extend(there: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [
+        v
+        for v in there.volumes.values()
+        if v.status in ('available', 'in-use') and v.owner in 'ab'
+    ]
+    if not volumes:
+        return None
+    volume = rng.choice(volumes)
+    size = volume.size + rng.choice((-1, 0, 1, 1, 1, 2, 2))
+    return {'volume': volume.name, 'size': size}
+
+
+def _extend(world: World, volume: str, size: int) -> None:
+    there = rule.volume_of(world, volume)
+    caller = world.callers[there.owner]
+    answer = caller.send(
+        'POST',
+        f'/volumes/{there.ident}/action',
+        {'os-extend': {'new_size': size}},
+    )
+    expected = _judge_size(world, there, size)
+    if world.judge(answer, expected, f'{volume} to {size} GiB'):
+        world.settle(there)
+        there.size = size
+
+
+def _judge_size(world: World, there: model.Volume, size: int) -> Verdict:
+    if size <= there.size or size < 1:
+        return Verdict.REFUSED
+    if there.status != 'available':
+        # Not of several servers; and stock asks its back end.
+        return Verdict.EITHER
+    state = world.state(there)
+    if state is None:
+        return Verdict.ACCEPTED
+    striped = (state.stripe_unit, state.stripe_count)
+    if metadata.whole_stripes(striped, size):
+        return Verdict.ACCEPTED
+    if there.managed:
+        # Nobody asked for that striping by a key.
+        return Verdict.ACCEPTED
+    return Verdict.REFUSED
+
+
+def _draw_retype(there: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in there.idle() if not there.offered(v.name)]
+    if not volumes:
+        return None
+    volume = rng.choice(volumes)
+    targets = [*kinds.public(), *kinds.public(), *kinds.by_name().values()]
+    target = rng.choice(targets)
+    policy = rng.choice(('never', 'on-demand', 'on-demand'))
+    if not (target.on_ceph and volume.kind.on_ceph):
+        # The back end that isn't RBD has nothing to copy to or from.
+        policy = 'never'
+    return {
+        'volume': volume.name,
+        'kind': target.name,
+        'policy': policy,
+        'by': rng.choice((volume.owner, volume.owner, 'admin')),
+    }
+
+
+def _retype(
+    world: World, volume: str, kind: str, policy: str, by: str
+) -> None:
+    there = rule.volume_of(world, volume)
+    target = kinds.by_name()[kind]
+    before = world.state(there)
+    asked = {'new_type': world.type_name(target), 'migration_policy': policy}
+    path = f'/volumes/{there.ident}/action'
+    answer = world.callers[by].send('POST', path, {'os-retype': asked})
+    hidden = not target.public and by != 'admin'
+    if hidden:
+        creating.check_undisclosed(world, answer.text, f'{volume} to {kind}')
+    expected = _judge_retype(world, there, target, policy, hidden)
+    what = f'{volume} from {there.kind.name} to {kind}, {policy}'
+    if not world.judge(answer, expected, what):
+        return
+    keys = there.keys
+    record = world.settle(there)
+    now = world.kind(record['volume_type'])
+    if now != target and policy != 'never' and target.on_ceph:
+        world.violate('not-retyped', what)
+    there.kind = now
+    there.keys = metadata.ours(record['metadata'])
+    if now != target and there.keys != keys:
+        world.violate('keys-changed', f'{what}: not done, but {there.keys}')
+    for key, value in there.keys.items():
+        if keys.get(key) != value:
+            world.violate('keys-changed', f'{what}: now {key} = {value}')
+    if before:
+        there.bases = [before]
+        there.inherits = False
+    if not now.on_ceph:
+        there.filled, there.bases = None, []
+    elif there.filled is None and not before:
+        # From a back end that holds nothing: whatever came with it.
+        there.filled = None
+
+
+def _judge_retype(
+    world: World,
+    there: model.Volume,
+    target: kinds.Kind,
+    policy: str,
+    hidden: bool,
+) -> Verdict:
+    if hidden or target == there.kind:
+        return Verdict.REFUSED
+    if policy == 'never' or not target.on_ceph or not there.kind.on_ceph:
+        return Verdict.EITHER
+    if world.model.snapshots_of(there.name):
+        # Cinder doesn't migrate what has snapshots.
+        return Verdict.EITHER
+    striping = metadata.pair(target.own)
+    if striping and not metadata.whole_stripes(striping, there.size):
+        return Verdict.EITHER
+    if not target.public:
+        # The project of the volume may not use it.
+        return Verdict.EITHER
+    return Verdict.ACCEPTED
+
+
+def _draw_migrate(there: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in there.on_ceph() if len(v.kind.backends) > 1]
+    if not volumes:
+        return None
+    volume = rng.choice(volumes)
+    return {'volume': volume.name, 'copied': rng.random() < 0.6}
+
+
+def _migrate(world: World, volume: str, copied: bool) -> None:
+    there = rule.volume_of(world, volume)
+    before, here = world.state(there), there.backend
+    if before is None or here is None:
+        raise rule.Missing(volume)
+    (target,) = (b for b in kinds.BACKENDS.values() if b != here)
+    asked = {'host': target.host, 'force_host_copy': copied}
+    answer = world.admin.send(
+        'POST',
+        f'/volumes/{there.ident}/action',
+        {'os-migrate_volume': asked},
+    )
+    striping = metadata.pair(there.keys) or (before.stripe_unit, 1)
+    fits = striping[1] <= target.max_count
+    mode = there.keys.get(_MODE, 'none')
+    fits = fits and mode in target.cache_modes
+    expected = Verdict.ACCEPTED if fits else Verdict.EITHER
+    if world.model.snapshots_of(volume):
+        expected = Verdict.EITHER
+    what = f'{volume} to {target.host}'
+    if not world.judge(answer, expected, what):
+        return
+    record = world.settle(there)
+    if record['migration_status'] != 'success' and fits:
+        world.violate('not-migrated', f'{what}: {record["migration_status"]}')
+    there.bases, there.inherits = [before], True
+
+
+RULES = (
+    rule.Rule('keys', 6, _draw_keys, _set_keys),
+    rule.Rule('extend', 4, _draw_extend, _extend),
+    rule.Rule('retype', 5, _draw_retype, _retype),
+    rule.Rule('migrate', 1, _draw_migrate, _migrate),
+)

@@ -1,0 +1,191 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The cloud's APIs, as those who call them: tenants and an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import os
+import subprocess
+from typing import Any
+
+import openstack
+
+from tests.life import failures
+
+#: The newest microversion of Cinder 2025.1, the oldest release we support.
+MICROVERSION = '3.71'
+#: The name of the compute host that volumes are attached on.
+COMPUTE_HOST = 'life-compute'
+#: What no tenant is told: hosts of attachments and of back ends.
+HIDDEN = (COMPUTE_HOST, 'sandbox@')
+_MARIADB = ('mariadb', '--no-defaults', '-u', 'root', '-N', '-B')
+_TOLD = 200
+
+Record = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What an API answered."""
+
+    status: int
+    body: Record
+    text: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether what was asked for is done, or going to be."""
+        return self.status < 400
+
+    @property
+    def reason(self) -> str:
+        """Why it was refused."""
+        for fault in self.body.values():
+            if isinstance(fault, dict) and fault.get('message'):
+                return str(fault['message'])
+        return ''
+
+
+class Caller:
+    """One user in one project.
+
+    :ivar name: ``a`` or ``b``, the tenants, or ``admin``
+    """
+
+    def __init__(
+        self, name: str, connection: Any, tell: Callable[[str], None]
+    ) -> None:
+        self.name = name
+        self.connection = connection
+        self.project: str = connection.current_project_id
+        self._tell = tell
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether this is the administrator."""
+        return self.name == 'admin'
+
+    def get(self, path: str, service: str = 'block_storage') -> Answer:
+        """Ask for something; not told of, for it changes nothing."""
+        return self._send('GET', path, None, service)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        service: str = 'block_storage',
+    ) -> Answer:
+        """Ask for a change.
+
+        :raises Violation: for what no answer may ever be
+        """
+        answer = self._send(method, path, body, service)
+        shown = f'{self.name}: {method} {path}'
+        if body is not None:
+            shown += f' {body}'
+        shown += f' -> {answer.status}'
+        if not answer.accepted:
+            shown += f' {answer.reason[:_TOLD]!r}'
+        self._tell(shown)
+        if answer.status >= 500:
+            raise failures.Violation('server-error', shown)
+        if not answer.accepted and not answer.reason and answer.status != 404:
+            raise failures.Violation('refused-without-reason', shown)
+        self.check_hidden(answer, shown)
+        return answer
+
+    def check_hidden(self, answer: Answer, shown: str) -> None:
+        """Check that a tenant isn't told what tenants must not know."""
+        if self.is_admin:
+            return
+        for word in HIDDEN:
+            if word in answer.text:
+                raise failures.Violation(
+                    'tenant-told', f'{shown}: tells of {word}: {answer.text}'
+                )
+
+    def _send(self, method: str, path: str, body: Any, service: str) -> Answer:
+        api = getattr(self.connection, service)
+        how: Record = {} if body is None else {'json': body}
+        if service == 'block_storage':
+            how['microversion'] = MICROVERSION
+        response = api.request(path, method, raise_exc=False, **how)
+        try:
+            answer = response.json() if response.content else {}
+        except ValueError:
+            answer = {}
+        if not isinstance(answer, dict):
+            answer = {'answer': answer}
+        return Answer(response.status_code, answer, response.text)
+
+
+def administrator() -> Any:
+    """Return a connection of the administrator's."""
+    return openstack.connect(cloud='admin')
+
+
+class Tenants:
+    """Projects of a run's own, one user each, removed at its end."""
+
+    def __init__(self, admin: Any) -> None:
+        self._admin = admin
+        self._made: list[tuple[str, str]] = []
+
+    def make(self, name: str) -> Any:
+        """Make a project and its user; return a connection."""
+        api = self._admin.identity
+        project = api.create_project(name=name)
+        user = api.create_user(name=name, password=name)
+        self._made.append((project.id, user.id))
+        role = api.find_role('member')
+        api.assign_project_role_to_user(project, user, role)
+        auth = {
+            **self._admin.config.config['auth'],
+            'username': name,
+            'password': name,
+            'project_name': name,
+        }
+        for key in ('user_id', 'project_id', 'project_domain_id'):
+            auth.pop(key, None)
+        return openstack.connect(
+            auth=auth,
+            region_name=self._admin.config.region_name,
+            identity_api_version='3',
+            volume_api_version='3',
+        )
+
+    def remove(self) -> None:
+        """Remove users and projects."""
+        for project, user in self._made:
+            self._admin.identity.delete_user(user, ignore_missing=True)
+            self._admin.identity.delete_project(project, ignore_missing=True)
+
+
+def rows(table: str, project: str, condition: str = 'true') -> list[str]:
+    """Return the ids of a project's rows in a table of Cinder's.
+
+    :param condition: for those rows; deleted ones are there too
+    """
+    state = os.environ['RBD_SANDBOX_STATE']
+    where = f"project_id = '{project}' and {condition}"
+    query = f'select id from {table} where {where}'  # noqa: S608
+    done = subprocess.run(
+        [*_MARIADB, '-S', f'{state}/run/mariadb.sock', 'cinder', '-e', query],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()

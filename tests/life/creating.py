@@ -1,0 +1,240 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that make a volume, from nothing and from everything."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.life import ceph
+from tests.life import content
+from tests.life import kinds
+from tests.life import metadata
+from tests.life import model
+from tests.life import rule
+from tests.life import world as worlds
+
+Verdict = metadata.Verdict
+World = worlds.World
+
+#: The private type is named now and then, by those who don't see it.
+_PRIVATE = 0.05
+_FAKE = 0.08
+
+
+def _type(rng: random.Random) -> str:
+    chance = rng.random()
+    if chance < _PRIVATE:
+        return 'private'
+    if chance < _PRIVATE + _FAKE:
+        return 'fake'
+    return rng.choice([k.name for k in kinds.public() if k.on_ceph])
+
+
+def _new(rng: random.Random, owner: str = '') -> rule.Args:
+    return {
+        'owner': owner or rng.choice('ab'),
+        'kind': _type(rng),
+        'size': rng.choice((1, 1, 1, 2, 3)),
+        'keys': metadata.drawn(rng),
+    }
+
+
+def _draw_plain(there: model.Model, rng: random.Random) -> rule.Args | None:
+    return _new(rng)
+
+
+def _draw_image(there: model.Model, rng: random.Random) -> rule.Args | None:
+    found = {**_new(rng), 'image': ''}
+    # Backends that aren't RBD have nothing to write an image to.
+    if found['kind'] == 'fake':
+        found['kind'] = 'plain'
+    mine = [i for i in there.images.values() if i.owner == found['owner']]
+    if mine and rng.random() < 0.7:
+        image = rng.choice(mine)
+        found.update(image=image.name, size=max(found['size'], image.size))
+    return found
+
+
+def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
+    if not there.snapshots:
+        return None
+    source = rng.choice(list(there.snapshots.values()))
+    found = _new(rng, source.owner)
+    found['size'] = max(found['size'], source.size)
+    return {**_like(found, source.kind, rng), 'snapshot': source.name}
+
+
+def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
+    sources = [
+        each
+        for each in there.volumes.values()
+        if each.status in ('available', 'in-use') and each.owner in 'ab'
+    ]
+    if not sources:
+        return None
+    source = rng.choice(sources)
+    found = _new(rng, source.owner)
+    found['size'] = max(found['size'], source.size)
+    return {**_like(found, source.kind, rng), 'volume': source.name}
+
+
+def _like(found: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
+    """Have copies be of the source's type, or another of its back end."""
+    if rng.random() < 0.3 or not kind.on_ceph:
+        return {**found, 'kind': kind.name}
+    if found['kind'] in ('fake', 'private'):
+        return found
+    near = [
+        each.name for each in kinds.public() if each.backends == kind.backends
+    ]
+    return {**found, 'kind': rng.choice(near)}
+
+
+def _draw_backup(there: model.Model, rng: random.Random) -> rule.Args | None:
+    if not there.backups:
+        return None
+    source = rng.choice(list(there.backups.values()))
+    found = _new(rng, source.owner)
+    if found['kind'] == 'fake':
+        found['kind'] = 'plain'
+    found['size'] = max(found['size'], source.size)
+    return {**found, 'backup': source.name}
+
+
+def _plain(world: World, new: str, **asked: Any) -> None:
+    _create(world, new, asked, {}, {})
+
+
+def _from_image(world: World, new: str, image: str, **asked: Any) -> None:
+    source = world.model.images.get(image) if image else world.image
+    if source is None:
+        raise rule.Missing(image)
+    body = {'imageRef': source.ident}
+    _create(world, new, asked, body, source.filled)
+
+
+def _from_snapshot(
+    world: World, new: str, snapshot: str, **asked: Any
+) -> None:
+    source = world.model.snapshots.get(snapshot)
+    if source is None:
+        raise rule.Missing(snapshot)
+    body = {'snapshot_id': source.ident}
+    _create(world, new, asked, body, source.filled, source.state, source.kind)
+
+
+def _from_volume(world: World, new: str, volume: str, **asked: Any) -> None:
+    source = rule.volume_of(world, volume)
+    body = {'source_volid': source.ident}
+    state = world.state(source)
+    _create(world, new, asked, body, source.filled, state, source.kind)
+
+
+def _from_backup(world: World, new: str, backup: str, **asked: Any) -> None:
+    source = world.model.backups.get(backup)
+    if source is None:
+        raise rule.Missing(backup)
+    body = {'backup_id': source.ident}
+    made = _create(world, new, asked, body, source.filled)
+    if made:
+        # What came with the backup may stay where nothing else was asked.
+        _check_restored(world, made, source)
+
+
+def _check_restored(
+    world: World, made: model.Volume, source: model.Backup
+) -> None:
+    answer = world.admin.get(f'/volumes/{made.ident}')
+    now = metadata.ours(answer.body['volume']['metadata'])
+    for key, value in made.keys.items():
+        if now.get(key) != value:
+            world.violate('keys-lost', f'{made.name}: {key} was {value}')
+    made.keys = now
+    world.settle_other(f'/backups/{source.ident}')
+
+
+def _create(
+    world: World,
+    new: str,
+    asked: dict[str, Any],
+    body: dict[str, Any],
+    filled: content.Content | None,
+    state: ceph.State | None = None,
+    source: kinds.Kind | None = None,
+) -> model.Volume | None:
+    kind = kinds.by_name()[asked['kind']]
+    caller = world.callers[asked['owner']]
+    request = {
+        'name': new,
+        'size': asked['size'],
+        'volume_type': world.type_name(kind),
+        'metadata': asked['keys'],
+        **body,
+    }
+    answer = caller.send('POST', '/volumes', {'volume': request})
+    if not kind.public:
+        check_undisclosed(world, answer.text, f'{new} of a private type')
+    expected = _expected(asked, kind, source, state)
+    if not world.judge(answer, expected, f'{new}: {asked}'):
+        return None
+    volume = model.Volume(
+        new,
+        answer.body['volume']['id'],
+        asked['owner'],
+        kind,
+        asked['size'],
+        metadata.ours(asked['keys']),
+        dict(filled) if filled is not None and kind.on_ceph else None,
+        bases=[state] if state else [],
+    )
+    world.model.volumes[new] = volume
+    world.settle(volume)
+    return volume
+
+
+def _expected(
+    asked: dict[str, Any],
+    kind: kinds.Kind,
+    source: kinds.Kind | None,
+    state: ceph.State | None,
+) -> Verdict:
+    if not kind.public:
+        return Verdict.REFUSED
+    verdict = metadata.judge(
+        asked['keys'], kind, asked['size'], from_source=state is not None
+    )
+    if verdict is Verdict.ACCEPTED and source and source != kind:
+        # Cinder has rules of its own about the types of copies.
+        same = source.backends == kind.backends
+        if not same or source.multiattach or kind.multiattach:
+            return Verdict.EITHER
+    return verdict
+
+
+def check_undisclosed(world: World, text: str, what: str) -> None:
+    """Check that an answer says nothing of the private type's specs."""
+    for word in ('volumes-data', '16K', '16 KiB', 'x 7'):
+        if word in text:
+            world.violate('type-disclosed', f'{what}: {text}')
+            return
+
+
+RULES = (
+    rule.Rule('create', 6, _draw_plain, _plain, 'v'),
+    rule.Rule('create from image', 2, _draw_image, _from_image, 'v'),
+    rule.Rule('create from snapshot', 3, _draw_snapshot, _from_snapshot, 'v'),
+    rule.Rule('create from volume', 4, _draw_clone, _from_volume, 'v'),
+    rule.Rule('create from backup', 2, _draw_backup, _from_backup, 'v'),
+)

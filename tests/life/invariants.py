@@ -1,0 +1,203 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What holds after every step, in Cinder, its database and Ceph."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from rbd_volume_options import features
+from tests.life import ceph
+from tests.life import content
+from tests.life import expectation
+from tests.life import kinds
+from tests.life import metadata
+from tests.life import model
+from tests.life import world as worlds
+
+World = worlds.World
+Record = dict[str, Any]
+
+_ALIAS = 'os-rbd-volume-options'
+_TENANTS = ('a', 'b')
+
+
+def check(world: World, read: Container[str]) -> None:
+    """Check all volumes, and what the tenants use up.
+
+    :param read: names of the volumes of which the content is checked, too
+    :raises Violation: where something is not as it must be
+    """
+    records = {}
+    for tenant in _TENANTS:
+        records.update(_records(world, tenant))
+    for each in world.model.volumes.values():
+        if each.owner == 'admin':
+            record = world.show(each.ident)
+            records |= {each.ident: record} if record else {}
+    known = {each.ident: each for each in world.model.volumes.values()}
+    for ident in known.keys() - records.keys():
+        world.violate('vanished', f'{known[ident].name} is gone')
+    for ident in records.keys() - known.keys():
+        world.violate('left-behind', f'volume {ident}: {records[ident]}')
+    for ident in known.keys() & records.keys():
+        there = known[ident]
+        _check_volume(world, there, records[ident])
+        if there.name in read and there.status != 'error':
+            _check_content(world, there)
+    for tenant in _TENANTS:
+        _check_quota(world, tenant)
+
+
+def _records(world: World, tenant: str) -> dict[str, Record]:
+    """Return a tenant's volumes, by id, as an administrator sees them."""
+    caller = world.callers[tenant]
+    caller.check_hidden(caller.get('/volumes/detail'), 'GET /volumes/detail')
+    path = f'/volumes/detail?all_tenants=1&project_id={caller.project}'
+    found = world.admin.get(path).body['volumes']
+    return {each['id']: each for each in found}
+
+
+def _check_volume(world: World, there: model.Volume, record: Record) -> None:
+    name = there.name
+    status = record['status']
+    if status.startswith('error') and there.status != 'error':
+        world.violate('error-status', f'{name} is {status}')
+    if record['size'] != there.size:
+        world.violate('size', f'{name}: {record["size"]}, not {there.size}')
+    if world.kind(record['volume_type']) != there.kind:
+        world.violate('type', f'{name} is a {record["volume_type"]}')
+    _check_keys(world, there, record['metadata'])
+    backend = there.backend
+    if backend is None or there.status == 'error':
+        return
+    state = world.state(there)
+    if state is None:
+        world.violate('no-image', f'{name} has no image {there.image}')
+        return
+    _check_attributes(world, there, record, state)
+    _check_limits(world, there, backend, state)
+    if state.size != there.size * content.GIB:
+        world.violate('size', f'{name}: the image has {state.size} bytes')
+
+
+def _check_keys(
+    world: World, there: model.Volume, items: dict[str, str]
+) -> None:
+    name = there.name
+    for key in items:
+        if metadata.is_misspelled(key):
+            world.violate('misspelled', f'{name} has {key!r}')
+    found = metadata.ours(items)
+    if found != there.keys:
+        world.violate('keys-changed', f'{name}: {found}, not {there.keys}')
+    if ('rbd:stripe_unit' in found) != ('rbd:stripe_count' in found):
+        world.violate('half-a-pair', f'{name}: {found}')
+    if there.backend and there.owner != 'admin' and not there.managed:
+        allowed = set(there.kind.tenant_options(there.backend))
+        if more := found.keys() - allowed:
+            world.violate('key-not-allowed', f'{name}: {sorted(more)}')
+
+
+def _check_attributes(
+    world: World, there: model.Volume, record: Record, state: ceph.State
+) -> None:
+    """Check that the attributes are what the image is."""
+    shown = {
+        name: record.get(f'{_ALIAS}:{name}')
+        for name in ('object_size', 'stripe_unit', 'stripe_count', 'data_pool')
+    }
+    if shown['object_size'] is None:
+        world.violate('no-record', f'{there.name}: {shown}')
+        return
+    found = {
+        'object_size': state.object_size,
+        'stripe_unit': state.stripe_unit,
+        'stripe_count': state.stripe_count,
+        'data_pool': state.data_pool,
+    }
+    if shown != found:
+        world.violate('attributes', f'{there.name}: {shown}, but {found}')
+    names = set(record.get(f'{_ALIAS}:features') or ()) & features.CHOOSABLE
+    if names != state.features & features.CHOOSABLE:
+        world.violate(
+            'attributes',
+            f'{there.name}: {sorted(names)}, but {sorted(state.features)}',
+        )
+
+
+def _check_limits(
+    world: World,
+    there: model.Volume,
+    backend: kinds.Backend,
+    state: ceph.State,
+) -> None:
+    """Check that the image is what keys, type and back end say."""
+    name = f'{there.name} ({there.kind.name}, {there.keys})'
+    pool = expectation.data_pool(there, backend)
+    if state.data_pool != pool and not there.managed:
+        world.violate('data-pool', f'{name}: {state.data_pool}, not {pool}')
+    if state.flags:
+        world.violate('object-map-invalid', f'{name}: flags {state.flags}')
+    if there.managed and not {**there.kind.own, **there.keys}:
+        return
+    layouts = expectation.layouts(there, backend)
+    if state.layout not in layouts:
+        world.violate('layout', f'{name}: {state.layout}, not {layouts}')
+    sets = expectation.single_client(there, backend)
+    found = state.features & features.SINGLE_CLIENT
+    if found not in sets:
+        wanted = [sorted(each) for each in sets]
+        world.violate('features', f'{name}: {sorted(found)}, not {wanted}')
+
+
+def _check_content(world: World, there: model.Volume) -> None:
+    if there.filled is None or there.backend is None:
+        return
+    found = world.cluster.content(there.backend.pool, there.image)
+    expected = content.digests(there.filled)
+    if found != expected:
+        wrong = sorted(
+            at
+            for at in found.keys() | expected.keys()
+            if found.get(at) != expected.get(at)
+        )
+        world.violate('content', f'{there.name}: wrong at {wrong[:8]}')
+
+
+def _check_quota(world: World, tenant: str) -> None:
+    """Check that what a tenant uses up is what it has."""
+    caller = world.callers[tenant]
+    mine = [v for v in world.model.volumes.values() if v.owner == tenant]
+    snapshots = [
+        s for s in world.model.snapshots.values() if s.owner == tenant
+    ]
+    backups = [b for b in world.model.backups.values() if b.owner == tenant]
+    expected = {
+        'volumes': len(mine),
+        'snapshots': len(snapshots),
+        'gigabytes': sum(v.size for v in mine)
+        + sum(s.size for s in snapshots),
+        'backups': len(backups),
+        'backup_gigabytes': sum(b.size for b in backups),
+    }
+    for kind in kinds.by_name().values():
+        of = [v for v in mine if v.kind == kind]
+        expected[f'volumes_{world.type_name(kind)}'] = len(of)
+    answer = world.admin.get(f'/os-quota-sets/{caller.project}?usage=True')
+    usage = answer.body['quota_set']
+    for name, number in expected.items():
+        found = usage.get(name, {'in_use': 0, 'reserved': 0})
+        if found['reserved'] or found['in_use'] != number:
+            world.violate('quota', f'{tenant} has {number} {name}: {found}')

@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What may not be left of a sequence that has deleted all it made."""
+
+from __future__ import annotations
+
+from tests.life import ceph
+from tests.life import cloud
+from tests.life import world as worlds
+
+World = worlds.World
+
+_TENANTS = ('a', 'b')
+_VOLUMES = ('volumes', 'volumes2', 'backups')
+
+
+def idents(world: World) -> list[str]:
+    """Return the ids of all volumes that the tenants ever had."""
+    return [
+        ident
+        for tenant in _TENANTS
+        for ident in cloud.rows('volumes', world.callers[tenant].project)
+    ]
+
+
+def check(world: World, more: list[str]) -> None:
+    """Check that nothing is left of a sequence's volumes.
+
+    :param more: ids that the tenants' rows don't show (an image, a volume
+        of the administrator's)
+    """
+    wanted = {*idents(world), *more}
+    for pool in ('images', *_VOLUMES):
+        left = [
+            name
+            for name in world.cluster.names(pool)
+            if any(ident in name for ident in wanted)
+        ]
+        if left:
+            world.violate('left-in-ceph', f'{pool}: {left}')
+    for tenant in _TENANTS:
+        _check_rows(world, tenant)
+
+
+def _check_rows(world: World, tenant: str) -> None:
+    project = world.callers[tenant].project
+    for table in ('volumes', 'snapshots', 'backups', 'reservations'):
+        condition = 'not deleted'
+        if table == 'reservations':
+            # Those that would give something back are left by Cinder's
+            # scheduler where it finds no host for a retype.
+            condition += ' and delta > 0'
+        if rows := cloud.rows(table, project, condition):
+            world.violate('left-in-database', f'{table}: {rows}')
+
+
+def check_cluster(cluster: ceph.Cluster, before: set[str]) -> list[str]:
+    """Return what the pools have now that they hadn't before."""
+    return sorted(cluster.everything() - before)

@@ -1,0 +1,250 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The ``rbd:`` keys of a request: drawn, and judged by rules of our own.
+
+What a key means is written down here again, not asked of the code under test.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+import unicodedata
+
+from rbd_volume_options import features
+from tests.life import kinds
+
+Keys = dict[str, str]
+
+MIB = 2**20
+_SIZES = {
+    '64K': 2**16,
+    '65536': 2**16,
+    '16K': 2**14,
+    '512K': 2**19,
+    '1M': MIB,
+    '1048576': MIB,
+    '4M': 4 * MIB,
+    '4MiB': 4 * MIB,
+    '8M': 8 * MIB,
+}
+_COUNTS = {str(n): n for n in (1, 2, 3, 4, 7, 8, 16, 48, 64, 65, 1000)}
+_SIZE, _UNIT, _COUNT, _MAP, _FEATURES, _MODE = kinds.ALL
+_MODES = ('none', 'writethrough', 'writeback', 'directsync', 'unsafe')
+_TRUE, _FALSE = ('true', '<is> True'), ('false',)
+_SETS = (
+    'layering',
+    'layering,exclusive-lock',
+    'layering,exclusive-lock,object-map,fast-diff',
+    'layering,deep-flatten',
+)
+_LAYOUTS: tuple[Keys, ...] = (
+    {_SIZE: '1M'},
+    {_SIZE: '8M'},
+    {_SIZE: '1048576', _UNIT: '64K', _COUNT: '8'},
+    {_UNIT: '64K', _COUNT: '4'},
+    {_UNIT: '1M', _COUNT: '2'},
+    {_SIZE: '64K', _UNIT: '64K', _COUNT: '1', _MAP: 'true'},
+    # As many stripes as fit into 3 GiB and into no power of two.
+    {_UNIT: '1M', _COUNT: '48'},
+    {_SIZE: '1M', _UNIT: '512K', _COUNT: '3'},
+)
+_INVALID: tuple[Keys, ...] = (
+    {_SIZE: '3M'},
+    {_SIZE: '64M'},
+    {_SIZE: ''},
+    {_SIZE: '-1'},
+    {_UNIT: '64K'},
+    {_COUNT: '4'},
+    {_UNIT: '100K', _COUNT: '4'},
+    {_UNIT: '64K', _COUNT: '0'},
+    {_UNIT: '64K', _COUNT: '65'},
+    {_UNIT: '8M', _COUNT: '2'},
+    {_SIZE: '64K', _UNIT: '1M', _COUNT: '2'},
+    {_MAP: 'maybe'},
+    {_FEATURES: 'object-map'},
+    {_FEATURES: 'layering,fast-diff'},
+    {_FEATURES: 'layering', _MAP: 'true'},
+    {_MODE: 'fast'},
+    {'rbd:stripes': '4'},
+    {'rbd:data_pool': 'volumes-data'},
+    {'rbd:tenant_options': 'rbd:features'},
+)
+
+
+class Verdict(enum.Enum):
+    """What has to become of a request."""
+
+    ACCEPTED = 'accepted'
+    REFUSED = 'refused'
+    EITHER = 'either'
+
+
+def drawn(rng: random.Random) -> Keys:
+    """Draw the keys of a request."""
+    found: Keys = {}
+    chance = rng.random()
+    if chance < 0.35:
+        return found
+    if chance < 0.75:
+        found.update(rng.choice(_LAYOUTS))
+    elif chance < 0.83:
+        found.update(rng.choice(_INVALID))
+    elif chance < 0.88:
+        found[misspelled(rng)] = '4'
+    if rng.random() < 0.25:
+        found[_MODE] = rng.choice(_MODES)
+    if rng.random() < 0.2:
+        found[_MAP] = rng.choice((*_TRUE, *_FALSE))
+    elif rng.random() < 0.15:
+        found[_FEATURES] = rng.choice(_SETS)
+    return found
+
+
+def one(rng: random.Random) -> tuple[str, str]:
+    """Draw one key and a value, valid or not, for a volume that exists."""
+    if rng.random() < 0.25:
+        return misspelled(rng), '4'
+    key = rng.choice((*kinds.ALL, _MODE, _MODE, 'rbd:unknown'))
+    values = {_MODE: (*_MODES, 'fast'), _MAP: (*_TRUE, *_FALSE, '')}
+    return key, rng.choice(values.get(key, ('1M', '4', 'layering')))
+
+
+def misspelled(rng: random.Random) -> str:
+    """Return one of our keys as MariaDB takes it for the same."""
+    key = rng.choice(kinds.ALL)
+    return rng.choice(
+        (
+            key.upper(),
+            key.replace('rbd', 'RBD'),
+            key.title(),
+            f'{key} ',
+            key.replace('rbd', '\uff52\uff42\uff44'),
+        )
+    )
+
+
+def is_misspelled(key: str) -> bool:
+    """Whether a key is one of ours but for its spelling."""
+    folded = unicodedata.normalize('NFKC', key).casefold().strip()
+    return folded != key and folded.startswith('rbd:')
+
+
+def ours(items: dict[str, str]) -> Keys:
+    """Return the items that are ours."""
+    return {k: v for k, v in items.items() if k.startswith('rbd:')}
+
+
+def as_size(text: str) -> int:
+    """Return the bytes that a size means."""
+    return _SIZES[text]
+
+
+def is_true(text: str) -> bool:
+    """Whether a boolean's text says yes."""
+    return text in _TRUE
+
+
+def pair(items: Keys) -> tuple[int, int] | None:
+    """Return stripe unit and count; None where they aren't given."""
+    if _UNIT in items and _COUNT in items:
+        return _SIZES[items[_UNIT]], _COUNTS[items[_COUNT]]
+    return None
+
+
+def judge(
+    given: Keys, kind: kinds.Kind, size: int, from_source: bool = False
+) -> Verdict:
+    """Say what has to become of a request for a volume.
+
+    :param given: its metadata
+    :param size: GiB
+    :param from_source: whether it inherits a layout, which decides as well
+    """
+    if any(is_misspelled(key) for key in given):
+        return Verdict.REFUSED
+    given = ours(given)
+    if not kind.on_ceph:
+        return Verdict.EITHER if given else Verdict.ACCEPTED
+    if not _is_valid(given):
+        return Verdict.REFUSED
+    found = {
+        _fits(given, kind, kinds.BACKENDS[name], size, from_source)
+        for name in kind.backends
+    }
+    return found.pop() if len(found) == 1 else Verdict.EITHER
+
+
+def _is_valid(given: Keys) -> bool:
+    """Whether keys are right by themselves."""
+    if given.keys() - set(kinds.ALL) or (_UNIT in given) != (_COUNT in given):
+        return False
+    for key, values in (
+        (_SIZE, _SIZES),
+        (_UNIT, _SIZES),
+        (_COUNT, _COUNTS),
+        (_MAP, (*_TRUE, *_FALSE)),
+        (_FEATURES, _SETS),
+        (_MODE, _MODES),
+    ):
+        if given.get(key, next(iter(values))) not in values:
+            return False
+    if _FEATURES in given and _MAP in given:
+        has = features.OBJECT_MAP in given[_FEATURES].split(',')
+        return has is is_true(given[_MAP])
+    return True
+
+
+def _fits(
+    given: Keys,
+    kind: kinds.Kind,
+    backend: kinds.Backend,
+    size: int,
+    from_source: bool,
+) -> Verdict:
+    """Say whether valid keys go with a type on a back end."""
+    if given.keys() - set(kind.tenant_options(backend)):
+        return Verdict.REFUSED
+    asked = {**kind.own, **given}
+    if asked.get(_MODE, 'none') not in backend.cache_modes:
+        return Verdict.REFUSED
+    if kind.multiattach and given.keys() & {_MAP, _FEATURES, _MODE}:
+        # `none`, and `layering`, are what such a volume has anyway.
+        return Verdict.EITHER
+    striping = pair(given) or pair(kind.own)
+    if striping is None:
+        # An inherited striping may be wider than the object size.
+        smaller = from_source and _SIZE in asked
+        return Verdict.EITHER if smaller else Verdict.ACCEPTED
+    unit, count = striping
+    if count > backend.max_count:
+        return Verdict.REFUSED
+    if unit > as_size(asked.get(_SIZE, '4M')):
+        inherited = from_source and _SIZE not in asked
+        return Verdict.EITHER if inherited else Verdict.REFUSED
+    if from_source and _SIZE not in asked:
+        return Verdict.EITHER
+    if whole_stripes(striping, size) or _unstriped(asked, striping):
+        return Verdict.ACCEPTED
+    return Verdict.REFUSED
+
+
+def _unstriped(asked: Keys, striping: tuple[int, int]) -> bool:
+    """Whether a pair is what an image without striping has."""
+    return striping == (as_size(asked.get(_SIZE, '4M')), 1)
+
+
+def whole_stripes(striping: tuple[int, int], size: int) -> bool:
+    """Whether a size in GiB is a multiple of the stripe's width."""
+    unit, count = striping
+    return size * 2**30 % (unit * count) == 0

@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A run: sequences by several workers, until the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent import futures
+import dataclasses
+import functools
+import io
+import itertools
+import threading
+import time
+from typing import Any
+import uuid
+
+from tests.life import ceph
+from tests.life import cloud
+from tests.life import content
+from tests.life import kinds
+from tests.life import leftovers
+from tests.life import model
+from tests.life import purge
+from tests.life import sequence
+from tests.life import world as worlds
+
+_IMAGE = 4 * 2**20
+_BLOCKS = {0: 11, 2**20: 12, _IMAGE - content.BLOCK: 13}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is to be run.
+
+    :ivar seed: what all of it is drawn from
+    :ivar minutes: after which no sequence begins any more
+    :ivar steps: of each sequence
+    :ivar workers: sequences that run at a time
+    :ivar only: the number of the one sequence to run
+    :ivar script: steps to take instead of drawn ones
+    :ivar known: kinds of violations that don't end a sequence
+    :ivar verbose: whether to show every sequence, not the failed ones alone
+    """
+
+    seed: int
+    minutes: float
+    steps: int
+    workers: int
+    only: int | None = None
+    script: Sequence[sequence.Step] | None = None
+    known: frozenset[str] = frozenset()
+    verbose: bool = False
+
+
+@dataclasses.dataclass
+class Totals:
+    """What came of a run."""
+
+    sequences: int = 0
+    steps: int = 0
+    failed: list[str] = dataclasses.field(default_factory=list)
+    kinds: dict[str, int] = dataclasses.field(default_factory=dict)
+    rules: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+class Run:
+    """Types and an image for all; a pair of tenants for each worker."""
+
+    def __init__(
+        self, plan: Plan, conf: str, show: Callable[[str], None]
+    ) -> None:
+        self.plan = plan
+        self.totals = Totals()
+        self._show = show
+        self._prefix = f'{purge.PREFIX}{uuid.uuid4().hex[:6]}'
+        self._cluster = ceph.Cluster(conf)
+        self._admin = cloud.administrator()
+        self._tenants = cloud.Tenants(self._admin)
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._numbers = itertools.count(1)
+        self._deadline = time.monotonic() + plan.minutes * 60
+
+    def run(self) -> Totals:
+        """Run all; the types and tenants are gone then."""
+        admin = cloud.Caller('admin', self._admin, self._show)
+        purge.killed_runs(admin, self._cluster)
+        before = self._cluster.everything()
+        types: list[str] = []
+        image = None
+        try:
+            types = [self._make_type(k) for k in kinds.by_name().values()]
+            image = self._make_image()
+            self._work(image)
+        finally:
+            if image:
+                self._admin.image.delete(f'/images/{image.ident}')
+            for ident in types:
+                self._admin.block_storage.delete(f'/types/{ident}')
+            self._tenants.remove()
+        # After a failure things are left that have been told of.
+        left = leftovers.check_cluster(self._cluster, before)
+        if left and not self.totals.failed:
+            self._failed('the run', ['left-in-pools'], f'left: {left[:20]}')
+        return self.totals
+
+    def end(self) -> None:
+        """Begin nothing more: no step, no sequence."""
+        self._ended.set()
+
+    def _work(self, image: model.Image) -> None:
+        workers = 1 if self._is_single else self.plan.workers
+        with futures.ThreadPoolExecutor(workers) as pool:
+            running = [
+                pool.submit(self._worker, number, image)
+                for number in range(workers)
+            ]
+            for each in futures.as_completed(running):
+                each.result()
+
+    @property
+    def _is_single(self) -> bool:
+        return self.plan.only is not None or self.plan.script is not None
+
+    def _make_type(self, kind: kinds.Kind) -> str:
+        body: dict[str, Any] = {
+            'name': f'{self._prefix}-{kind.name}',
+            'extra_specs': kind.extra_specs(),
+            'os-volume-type-access:is_public': kind.public,
+        }
+        answer = self._admin.block_storage.post(
+            '/types', json={'volume_type': body}
+        ).json()
+        ident: str = answer['volume_type']['id']
+        return ident
+
+    def _make_image(self) -> model.Image:
+        data = bytearray(_IMAGE)
+        for at, number in _BLOCKS.items():
+            data[at : at + content.BLOCK] = content.block(number)
+        made = self._admin.image.create_image(
+            self._prefix,
+            disk_format='raw',
+            container_format='bare',
+            visibility='public',
+            allow_duplicates=True,
+        )
+        self._admin.image.put(
+            f'/images/{made.id}/file',
+            headers={'Content-Type': 'application/octet-stream'},
+            data=io.BytesIO(data),
+        )
+        return model.Image('', made.id, 'admin', 1, dict(_BLOCKS), True)
+
+    def _worker(self, number: int, image: model.Image) -> None:
+        with self._lock:
+            connections = {
+                name: self._tenants.make(f'{self._prefix}-{number}-{name}')
+                for name in 'ab'
+            }
+            connections['admin'] = cloud.administrator()
+        if self._is_single:
+            self._sequence(connections, image, self.plan.only or 0)
+            return
+        while time.monotonic() < self._deadline and not self._ended.is_set():
+            with self._lock:
+                mine = next(self._numbers)
+            self._sequence(connections, image, mine)
+
+    def _sequence(
+        self, connections: dict[str, Any], image: model.Image, number: int
+    ) -> None:
+        told: list[str] = []
+        callers = {
+            name: cloud.Caller(name, connection, told.append)
+            for name, connection in connections.items()
+        }
+        world = worlds.World(
+            callers,
+            self._cluster,
+            self._prefix,
+            image,
+            told.append,
+            self.plan.known,
+        )
+        seed = f'{self.plan.seed} {number}'
+        steps = self.plan.script or sequence.drawn(
+            world, seed, self.plan.steps
+        )
+        steps = itertools.takewhile(lambda _: not self._ended.is_set(), steps)
+        began = time.monotonic()
+        try:
+            result = sequence.run(world, steps, seed)
+        except Exception:
+            self._show('\n'.join(told))
+            raise
+        self._count(number, result, told, time.monotonic() - began)
+
+    def _count(
+        self,
+        number: int,
+        result: sequence.Result,
+        told: list[str],
+        seconds: float,
+    ) -> None:
+        what = f'sequence {number} of seed {self.plan.seed}'
+        with self._lock:
+            self.totals.sequences += 1
+            self.totals.steps += len(result.steps)
+            for step in result.steps:
+                count = self.totals.rules.get(step.rule, 0)
+                self.totals.rules[step.rule] = count + 1
+            self._show(
+                f'  {what}: {len(result.steps)} steps, {seconds:.0f} s, '
+                f'{len(result.violations)} violations'
+            )
+            if result.violations:
+                found = [each.kind for each in result.violations]
+                self._failed(what, found, str(result.violations[-1]))
+            if result.violations or self.plan.verbose:
+                self._show('\n'.join(f'    {line}' for line in told))
+
+    def _failed(self, what: str, found: list[str], text: str) -> None:
+        for kind in found:
+            self.totals.kinds[kind] = self.totals.kinds.get(kind, 0) + 1
+        self.totals.failed.append(f'{what}: {text[:300]}')
+
+
+printed = functools.partial(print, flush=True)

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules about extra specs: of a type of the sequence's own."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.life import metadata
+from tests.life import model
+from tests.life import rule
+from tests.life import world as worlds
+
+Verdict = metadata.Verdict
+
+_PAIR = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '4'}
+
+
+def _draw(there: model.Model, rng: random.Random) -> rule.Args | None:
+    how = rng.choice(('delete one', 'misspell', 'half', 'valid'))
+    return {'how': how, 'key': metadata.misspelled(rng)}
+
+
+def _change(world: worlds.World, new: str, how: str, key: str) -> None:
+    name = f'{world.prefix}-{world.callers["a"].project[:8]}-{new}'
+    specs = {'volume_backend_name': 'rbd', **_PAIR}
+    body: dict[str, Any] = {'name': name, 'extra_specs': specs}
+    made = world.admin.send('POST', '/types', {'volume_type': body})
+    if not world.judge(made, Verdict.ACCEPTED, f'type {specs}'):
+        return
+    path = f'/types/{made.body["volume_type"]["id"]}'
+    try:
+        _ask(world, path, how, key)
+    finally:
+        world.admin.send('DELETE', path)
+
+
+def _ask(world: worlds.World, path: str, how: str, key: str) -> None:
+    one = f'{path}/extra_specs/rbd:stripe_count'
+    expected = Verdict.REFUSED
+    if how == 'delete one':
+        answer = world.admin.send('DELETE', one)
+    elif how == 'misspell':
+        body = {'extra_specs': {key: '4'}}
+        answer = world.admin.send('POST', f'{path}/extra_specs', body)
+    elif how == 'half':
+        body = {'extra_specs': {'rbd:stripe_unit': '3'}}
+        answer = world.admin.send('POST', f'{path}/extra_specs', body)
+    else:
+        answer = world.admin.send('PUT', one, {'rbd:stripe_count': '8'})
+        expected = Verdict.ACCEPTED
+    world.judge(answer, expected, f'type with {_PAIR}: {how} {key!r}')
+
+
+RULES = (rule.Rule('extra specs', 0.7, _draw, _change, 'k'),)

@@ -1,0 +1,185 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a sequence works with: callers, the model, and waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import time
+from typing import Any
+
+from tests.life import ceph
+from tests.life import cloud
+from tests.life import failures
+from tests.life import kinds
+from tests.life import metadata
+from tests.life import model as models
+
+Verdict = metadata.Verdict
+Record = dict[str, Any]
+
+#: Seconds; a machine with two processors that does something else, too.
+_PATIENCE = 150
+_FINAL = ('available', 'in-use', 'reserved', 'attaching', 'awaiting-transfer')
+_MOVING = ('starting', 'migrating', 'completing')
+
+
+@dataclasses.dataclass
+class World:
+    """One sequence's surroundings.
+
+    :ivar known: kinds of violations that don't end it
+    :ivar found: those that were found and didn't
+    :ivar step: the number of the step, which names what it makes
+    """
+
+    callers: Mapping[str, cloud.Caller]
+    cluster: ceph.Cluster
+    prefix: str
+    image: models.Image
+    tell: Callable[[str], None]
+    known: frozenset[str] = frozenset()
+    found: list[failures.Violation] = dataclasses.field(default_factory=list)
+    model: models.Model = dataclasses.field(default_factory=models.Model)
+
+    @property
+    def admin(self) -> cloud.Caller:
+        """The administrator."""
+        return self.callers['admin']
+
+    def type_name(self, kind: kinds.Kind) -> str:
+        """Return what Cinder calls a type."""
+        return f'{self.prefix}-{kind.name}'
+
+    def kind(self, type_name: str) -> kinds.Kind:
+        """Return a type by what Cinder calls it."""
+        return kinds.by_name()[type_name.removeprefix(f'{self.prefix}-')]
+
+    # Judgement
+
+    def violate(self, kind: str, text: str) -> None:
+        """Note a violation; end the sequence unless its kind is known.
+
+        :raises Violation: unless it is known
+        """
+        violation = failures.Violation(kind, text)
+        if any(each.text == text for each in self.found):
+            return
+        self.tell(f'VIOLATION {violation}')
+        if not self.known & {kind, 'all'}:
+            raise violation
+        self.found.append(violation)
+
+    def judge(
+        self, answer: cloud.Answer, expected: Verdict, what: str
+    ) -> bool:
+        """Check that an answer is the one expected.
+
+        :returns: whether it was accepted
+        """
+        if expected is Verdict.ACCEPTED and not answer.accepted:
+            self.violate(
+                'valid-refused', f'{what}: {answer.status} {answer.reason}'
+            )
+        if expected is Verdict.REFUSED and answer.accepted:
+            self.violate('invalid-accepted', what)
+        return answer.accepted
+
+    # What is there
+
+    def show(self, volume: str) -> Record | None:
+        """Return a volume as an administrator sees it; None for none."""
+        answer = self.admin.get(f'/volumes/{volume}')
+        if answer.status == 404:
+            return None
+        found: Record = answer.body['volume']
+        return found
+
+    def state(self, volume: models.Volume) -> ceph.State | None:
+        """Return what a volume's image is; None for none."""
+        if not volume.backend:
+            return None
+        return self.cluster.state(volume.backend.pool, volume.image)
+
+    def settle(self, volume: models.Volume) -> Record:
+        """Wait until nothing goes on with a volume; update what we know."""
+        record: Record = self.until(
+            lambda: self._settled(volume.ident), f'{volume.name} to settle'
+        )
+        status = record['status']
+        volume.status = status
+        volume.host = record['os-vol-host-attr:host'] or ''
+        name_id = record.get('os-vol-mig-status-attr:name_id')
+        volume.name_id = name_id or ''
+        if status not in _FINAL:
+            volume.status = 'error'
+            self.violate('error-status', f'{volume.name} is {status}')
+        return record
+
+    def _settled(self, ident: str) -> Record | None:
+        record = self.show(ident)
+        if record is None:
+            raise failures.Violation('vanished', f'{ident} is gone')
+        if record.get('migration_status') in _MOVING:
+            return None
+        done = record['status'] in _FINAL or 'error' in record['status']
+        return record if done else None
+
+    def settle_other(self, path: str) -> Record:
+        """Wait until a snapshot or backup is made, or has failed."""
+
+        def done() -> Record | None:
+            answer = self.admin.get(path)
+            if answer.status == 404:
+                return {'status': 'gone'}
+            (record,) = answer.body.values()
+            final = record['status'] == 'available'
+            return record if final or 'error' in record['status'] else None
+
+        record: Record = self.until(done, f'{path} to settle')
+        if record['status'] != 'available':
+            self.violate('error-status', f'{path} is {record["status"]}')
+        return record
+
+    def gone(self, path: str, service: str = 'block_storage') -> bool:
+        """Wait until something is deleted; say whether it is."""
+
+        def done() -> str | None:
+            answer = self.admin.get(path, service)
+            if answer.status == 404:
+                return 'gone'
+            (record,) = answer.body.values() if len(answer.body) == 1 else [{}]
+            if record.get('status', '').startswith('error'):
+                return str(record['status'])
+            # A volume that is busy is available again.
+            if record.get('status') == 'available':
+                return 'available'
+            return None
+
+        found = self.until(done, f'{path} to be deleted')
+        if found != 'gone':
+            self.violate('not-deleted', f'{path} is {found}')
+        return bool(found == 'gone')
+
+    def until(self, done: Callable[[], Any], what: str) -> Any:
+        """Wait until a function returns something true; return that."""
+        deadline = time.monotonic() + _PATIENCE
+        pause = 0.1
+        while time.monotonic() < deadline:
+            if found := done():
+                return found
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.3)
+        raise failures.Violation('stuck', f'waited {_PATIENCE} s for {what}')
