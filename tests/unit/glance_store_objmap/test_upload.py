@@ -38,6 +38,9 @@ class _Sizes:
     def resize(self, size: int) -> None:
         self.sizes.append(size)
 
+    def flush(self) -> None:
+        pass
+
 
 class _Slow:
     """An image of which a test sees the writes that are waited for."""
@@ -52,6 +55,9 @@ class _Slow:
         )
         completion.get_return_value.return_value = 0
         return completion
+
+    def flush(self) -> None:
+        pass
 
 
 @ddt.ddt
