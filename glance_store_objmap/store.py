@@ -184,6 +184,9 @@ class Store(stock.Store):
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
         ):
+            # Pieces of megabytes gain nothing from librbd's cache, which in a
+            # full pool holds them back for ever once it is full of them.
+            conn.conf_set('rbd_cache', 'false')
             place = self._created(conn, ioctx, str(image_id), size)
             with self._removed_on_failure(place):
                 if not trash.exists(ioctx):

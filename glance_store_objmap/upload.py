@@ -90,8 +90,9 @@ class Upload:
         """
         while self._in_flight:
             self._in_flight.popleft().finish()
-        # Where ceph.conf has librbd's cache on from the first write, only
-        # this tells of a write that failed: a snapshot would be taken.
+        # Where librbd's cache is on from the first write, which a pool's
+        # configuration may say, only this tells of a write that failed: the
+        # snapshot would be taken.
         self._image.flush()
         if not self._announced:
             # Also takes away what it has grown too far.

@@ -85,6 +85,7 @@ def _nothing(*args: Any, **kwargs: Any) -> int:
 
 #: Such methods, by the name of the mock.
 _LACKING = {
+    'MockRados.Rados.conf_set': _nothing,
     'MockRados.Rados.mon_command': lambda *_: (0, b'{}', ''),
     'MockRados.ioctx.get_pool_id': _nothing,
     'MockRados.ioctx.set_osdmap_full_try': _nothing,

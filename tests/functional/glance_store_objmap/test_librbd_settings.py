@@ -1,0 +1,105 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Uploads with whatever librbd is configured with: the content is the same."""
+
+import os
+import random
+from typing import Any
+
+import ddt
+from glance_store import exceptions
+
+from tests.functional.glance_store_objmap import base
+from tests.functional.glance_store_objmap import test_store
+
+MIB = base.MIB
+
+#: One run in a few seconds; another seed by RBD_TEST_SEED.
+SEED = int(os.environ.get('RBD_TEST_SEED', '20'))
+
+_LIBRBD = {
+    'rbd_cache': ('true', 'false'),
+    'rbd_cache_policy': ('writethrough', 'writearound', 'writeback'),
+    'rbd_cache_writethrough_until_flush': ('true', 'false'),
+    'rbd_disable_zero_copy_writes': ('true', 'false'),
+    'rbd_default_features': ('1', '5', '61'),
+}
+_STORE: dict[str, tuple[Any, ...]] = {
+    'rbd_store_chunk_size': (1, 2, 3, 8),
+    'rbd_store_write_depth': (1, 2, 4, 16),
+    'rbd_store_object_size': (None, '64K', '1M', '4M'),
+    'rbd_thin_provisioning': (True, False),
+}
+
+
+class FreshBody(base.Body):
+    """A body of which each part is a new object that nobody else holds."""
+
+    def __init__(self, data: bytes, draw: random.Random) -> None:
+        super().__init__(data)
+        self._draw = draw
+
+    def read(self, wanted: int) -> bytes:
+        """Return a part of any length."""
+        part = super().read(self._draw.randint(1, max(1, wanted)))
+        # Memory that is freed too early is soon another's.
+        return bytes(bytearray(part))
+
+
+@ddt.ddt
+class RandomSettingsTest(test_store.CephStoreTestCase):
+    def _content(self, draw: random.Random) -> bytes:
+        parts = []
+        for _ in range(draw.randint(1, 24)):
+            length = draw.choice((1, 4096, MIB - 1, MIB, 2 * MIB))
+            parts.append(draw.choice((draw.randbytes, bytes))(length))
+        return b''.join(parts)
+
+    @ddt.data(*range(12))
+    def test_content(self, run: int) -> None:
+        draw = random.Random(SEED * 1000 + run)
+        settings = {k: draw.choice(v) for k, v in _LIBRBD.items()}
+        options = {k: draw.choice(v) for k, v in _STORE.items()}
+        shown = {**settings, **options, 'seed': SEED, 'run': run}
+        self.addDetail('settings', base.text(shown))
+        store = self.store_with(options, **settings)
+        data = self._content(draw)
+        size = draw.choice((0, len(data)))
+        uri, written, _, sha512, _ = store.add(
+            f'run-{run}', FreshBody(data, draw), size, 'sha512'
+        )
+        self.assertEqual((len(data), base.sha512(data)), (written, sha512))
+        self.check_same(data, self.read(self.location(uri)))
+
+    @ddt.data(1, 4, 16)
+    def test_zero_copy(self, depth: int) -> None:
+        """librbd sends from the piece, which nobody else holds."""
+        store = self.store_with(
+            {'rbd_store_write_depth': depth, 'rbd_store_chunk_size': 8},
+            rbd_cache='false',
+            rbd_disable_zero_copy_writes='false',
+        )
+        data = base.content(96 * MIB)
+        body = FreshBody(data, random.Random(depth))
+        uri, *_ = store.add('zero-copy', body, len(data), 'sha512')
+        self.check_same(data, self.read(self.location(uri)))
+
+    def test_zero_copy_that_is_cut_short(self) -> None:
+        store = self.store_with(
+            rbd_cache='false', rbd_disable_zero_copy_writes='false'
+        )
+        body = FreshBody(base.content(40 * MIB), random.Random(1))
+        self.assertRaises(
+            exceptions.Invalid, store.add, 'i', body, 41 * MIB, 'sha512'
+        )
+        self.assertEqual([], self.images())
