@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Pools of the shared cluster that are full: at a quota, or of data."""
+"""The shared cluster when it is full, or does not answer."""
 
 import json
 import time
@@ -22,8 +22,8 @@ from tests.functional import ceph
 _RATIOS = {'nearfull': 0.85, 'backfillfull': 0.9, 'full': 0.95}
 
 
-class FillingCluster:
-    """The cluster's monitor, told when a pool is to be full.
+class Monitor:
+    """The cluster's monitor, told what state it is to be in.
 
     A pool is marked full some seconds after it is.
     """
@@ -52,6 +52,14 @@ class FillingCluster:
         """Have all OSDs count as full above a ratio."""
         for index, name in enumerate(_RATIOS):
             self.command(f'osd set-{name}-ratio', ratio=ratio * (8 + index))
+
+    def pause(self) -> None:
+        """Have all OSDs answer nobody."""
+        self.command('osd set', key='pause')
+
+    def resume(self) -> None:
+        """End a pause."""
+        self.command('osd unset', key='pause')
 
     def reset(self, pool: str) -> None:
         """Have nothing full any more."""

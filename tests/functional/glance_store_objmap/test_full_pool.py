@@ -89,7 +89,7 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.filling = filling.FillingCluster(self.cluster)
+        self.filling = filling.Monitor(self.cluster)
         self.make_pool()
         self.addCleanup(self.filling.reset, self.pool)
 
