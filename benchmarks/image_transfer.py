@@ -32,18 +32,22 @@ bench`` writes to the same pool.
 import argparse
 import collections
 from collections.abc import Callable
+from collections.abc import Iterator
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import random
 import resource
+import signal
 import subprocess
 import sys
 import time
 from typing import Any
 
+from glance_store import exceptions
 from glance_store import location
 from glance_store._drivers import rbd as stock
 from oslo_config import cfg
@@ -59,6 +63,8 @@ KINDS = (*STORES, 'limit')
 RUN = 8 * MIB
 #: The size of a request, as stores have it by default.
 PIECE = 8 * MIB
+#: Seconds for which Ceph keeps the watch of a client that is gone, and some.
+WATCH = 45
 
 
 class Body:
@@ -220,32 +226,68 @@ def run(
     command += ['--pool', args.pool, '--user', args.user]
     command += ['--size', str(args.size), '--depth', str(args.depth)]
     command += ['--transfer', f'{what}:{kind}', '--image', image]
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, env=os.environ
-    )
-    found: dict[str, float] = json.loads(done.stdout)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=os.environ
+    ) as child:
+        try:
+            shown, _ = child.communicate()
+        except BaseException:
+            # So that it closes the image: what is open can't be removed.
+            child.send_signal(signal.SIGINT)
+            raise
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    found: dict[str, float] = json.loads(shown)
     return found
 
 
 def remove(image: str, args: argparse.Namespace) -> None:
-    """Remove an image through the store."""
+    """Remove an image through the store, if it is there."""
     made = make('ours', args, False)
-    made._delete_image(args.pool, image, 'snap')
+    deadline = time.monotonic() + WATCH
+    while True:
+        try:
+            made._delete_image(args.pool, image, 'snap')
+        except exceptions.NotFound:
+            return
+        except exceptions.InUseByStore:
+            # By a transfer that was killed: its watch expires.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+
+
+@contextlib.contextmanager
+def removed(image: str, args: argparse.Namespace) -> Iterator[str]:
+    """Remove an image afterwards, however that ends."""
+    try:
+        yield image
+    finally:
+        remove(image, args)
+
+
+def transfers(
+    what: str, args: argparse.Namespace
+) -> dict[str, list[dict[str, float]]]:
+    """Transfer with each store in turn; return how each went."""
+    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+    with contextlib.ExitStack() as stack:
+        if what == 'download':
+            stack.enter_context(removed('bench-source', args))
+            run('upload', 'ours', 'bench-source', args)
+        for _ in range(args.runs):
+            for kind, results in found.items():
+                if what == 'download':
+                    results.append(run(what, kind, 'bench-source', args))
+                else:
+                    with removed(f'bench-{kind}', args) as image:
+                        results.append(run(what, kind, image, args))
+    return found
 
 
 def compare(what: str, args: argparse.Namespace) -> None:
-    """Transfer with each store in turn, and print the best of each."""
-    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
-    if what == 'download':
-        run('upload', 'ours', 'bench-source', args)
-    for _ in range(args.runs):
-        for kind, results in found.items():
-            image = 'bench-source' if what == 'download' else f'bench-{kind}'
-            results.append(run(what, kind, image, args))
-            if what != 'download':
-                remove(image, args)
-    if what == 'download':
-        remove('bench-source', args)
+    """Print the best transfer of each store."""
+    found = transfers(what, args)
     best = {
         (kind, key): min(r[key] for r in results)
         for kind, results in found.items()
@@ -323,6 +365,8 @@ def main() -> None:
     if args.transfer:
         print(json.dumps(transfer(args)))
         return
+    # An end that is asked for in other ways also removes the images.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
     limits(args)
     for what in (
         'upload',

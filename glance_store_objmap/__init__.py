@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A Glance RBD store with its own image features (not built yet)."""
+"""A store for Glance: RBD images with a layout and features of their own."""

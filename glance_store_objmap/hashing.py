@@ -22,6 +22,9 @@ import queue
 import threading
 from typing import Protocol
 
+from glance_store import exceptions
+from glance_store import i18n
+
 
 class Hash(Protocol):
     """What takes pieces: a hashlib object, or Glance's signature verifier."""
@@ -32,43 +35,68 @@ class Hash(Protocol):
 
 #: Pieces that wait for a hash; they are held in memory.
 BACKLOG = 2
+#: Seconds between two looks at whether a thread is alive.
+_WATCH = 1
 
 
 class _Worker:
-    """One hash and its thread."""
+    """One hash and its thread.
+
+    :ivar failure: what the hash, or the thread, has ended with
+    """
 
     def __init__(self, digest: Hash) -> None:
         self._digest = digest
         self._waiting: queue.Queue[bytes | None] = queue.Queue(BACKLOG)
         self._abandoned = False
-        self.failure: Exception | None = None
+        self._complete = False
+        self.failure: BaseException | None = None
         # A daemon: a process that ends doesn't wait for an upload.
         self._thread = threading.Thread(
             target=self._run, name='glance-upload-hash', daemon=True
         )
         self._thread.start()
 
-    def put(self, piece: bytes) -> None:
-        self._waiting.put(piece)
+    def put(self, piece: bytes | None) -> None:
+        """Hand a piece over; dropped where nobody takes it any more."""
+        while self._thread.is_alive():
+            try:
+                self._waiting.put(piece, timeout=_WATCH)
+                return
+            except queue.Full:
+                continue
 
     def end(self, abandon: bool) -> None:
         """Wait for the thread; it drops what waits if that is abandoned."""
         self._abandoned = self._abandoned or abandon
-        self._waiting.put(None)
+        self.put(None)
         self._thread.join()
 
+    def check(self) -> None:
+        """Check that all pieces so far are, or will be, in the hash.
+
+        :raises Exception: what the hash has failed with
+        :raises glance_store.exceptions.BackendException: for a thread that
+            has ended early
+        """
+        if isinstance(self.failure, Exception):
+            raise self.failure
+        # Not raised as it is: it was to end that thread, not the caller's.
+        if self.failure or not (self._complete or self._thread.is_alive()):
+            raise exceptions.BackendException(
+                i18n._('Hashing has ended early: %r') % self.failure
+            ) from self.failure
+
     def _run(self) -> None:
-        # After a failure it goes on taking pieces: who puts them must not
-        # wait for ever.
-        while (piece := self._waiting.get()) is not None:
-            if self._abandoned or self.failure:
-                continue
-            try:
-                self._digest.update(piece)
-            except Exception as error:
-                self.failure = error
-            # Not kept while the thread waits for the next.
-            del piece
+        try:
+            while (piece := self._waiting.get()) is not None:
+                if not self._abandoned:
+                    self._digest.update(piece)
+                # Not kept while the thread waits for the next.
+                del piece
+            self._complete = True
+        except BaseException as error:
+            self.failure = error
 
 
 class Hashing:
@@ -114,5 +142,4 @@ class Hashing:
 
     def _check(self) -> None:
         for worker in self._workers:
-            if worker.failure:
-                raise worker.failure
+            worker.check()

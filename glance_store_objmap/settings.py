@@ -69,8 +69,8 @@ class StoreSettings:
         """Read the settings from glance_store's configuration of a store.
 
         :raises OptionError: for values that contradict each other, or a
-            ``rbd_store_chunk_size`` that is no power of two; its key is the
-            option's name
+            ``rbd_store_chunk_size`` that librbd can't have as an object size;
+            its key is the option's name
         """
         given = {
             key: str(value)
@@ -78,7 +78,8 @@ class StoreSettings:
             if (value := getattr(configuration, option)) is not None
         }
         chunk_size = layout.parse_chunk_size(
-            configuration.rbd_store_chunk_size, errors.Origin.BACKEND
+            _power_of_two(configuration.rbd_store_chunk_size),
+            errors.Origin.BACKEND,
         )
         origin = errors.Origin.BACKEND
         try:
@@ -123,3 +124,11 @@ class StoreSettings:
             return plan.plan_image(resolved, base, size, _LIMITS)
         except errors.OptionError as error:
             raise error.renamed(OPTION_OF_KEY) from None
+
+
+def _power_of_two(chunk_size: int) -> int:
+    """Return the chunk size that the stock store makes images with: 2 for 3.
+
+    It takes the logarithm and drops what is behind the decimal point.
+    """
+    return 1 << (chunk_size.bit_length() - 1)

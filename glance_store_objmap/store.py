@@ -27,12 +27,15 @@ from glance_store import i18n
 from glance_store._drivers import rbd as stock
 from glance_store.common import utils as hashes
 
+from glance_store_objmap import connection
 from glance_store_objmap import download
 from glance_store_objmap import hashing
 from glance_store_objmap import opts
 from glance_store_objmap import pieces
 from glance_store_objmap import releases
 from glance_store_objmap import settings
+from glance_store_objmap import space
+from glance_store_objmap import trash
 from glance_store_objmap import upload
 from rbd_volume_options import errors
 from rbd_volume_options import features as feature_rules
@@ -87,6 +90,12 @@ class Store(stock.Store):
         # Without this glance_store makes, and connects, a new object for
         # each request: the stock store keeps the state of an upload.
         self.set_capabilities(_BITS.DRIVER_REUSABLE)
+
+    @contextlib.contextmanager
+    def get_connection(self, conffile: str, rados_id: str) -> Iterator[Any]:
+        """Connect, so that nothing waits for room in a full pool."""
+        with super().get_connection(conffile, rados_id) as client:
+            yield connection.Connection(client)
 
     def _set_url_prefix(self) -> None:
         # What configure_add connects with.
@@ -175,15 +184,22 @@ class Store(stock.Store):
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
         ):
+            # Pieces of megabytes gain nothing from librbd's cache, which in a
+            # full pool holds them back for ever once it is full of them.
+            conn.conf_set('rbd_cache', 'false')
             place = self._created(conn, ioctx, str(image_id), size)
-            with (
-                self._removed_on_failure(place),
-                stock.rbd.Image(ioctx, place.image) as image,
-            ):
-                written = self._fill(image, image_file, size, takers)
-                if place.snapshot:
-                    image.create_snap(place.snapshot)
-                    image.protect_snap(place.snapshot)
+            with self._removed_on_failure(place):
+                if not trash.exists(ioctx):
+                    # Now, while there is room: the first removal makes it.
+                    releases.rbd_of(self).remove(ioctx, place.image)
+                    self._created(conn, ioctx, place.image, size)
+                with stock.rbd.Image(ioctx, place.image) as image:
+                    # ceph.conf may name another pool for the data.
+                    room = space.Room(conn, image.data_pool_id())
+                    written = self._fill(image, image_file, size, takers, room)
+                    if place.snapshot:
+                        image.create_snap(place.snapshot)
+                        image.protect_snap(place.snapshot)
         metadata = {'store': self.backend_group} if self.backend_group else {}
         return (
             place.get_uri(),
@@ -197,7 +213,7 @@ class Store(stock.Store):
         self, conn: Any, ioctx: Any, name: str, size: int
     ) -> StoreLocation:
         fsid = conn.get_fsid() if hasattr(conn, 'get_fsid') else None
-        order = layout.ImageLayout(self.WRITE_CHUNKSIZE).order
+        order = layout.ImageLayout(self.settings.chunk_size).order
         LOG.debug('Creating image %s, %d bytes', name, size)
         try:
             return self._create_image(fsid, conn, ioctx, name, size, order)
@@ -205,12 +221,23 @@ class Store(stock.Store):
             raise exceptions.Duplicate(
                 message=i18n._('RBD image %s already exists') % name
             ) from error
+        except stock.rbd.Error as error:
+            if space.is_refusal(error):
+                raise _storage_full(name) from error
+            raise
 
     def _fill(
-        self, image: Any, source: Any, size: int, takers: list[hashing.Hash]
+        self,
+        image: Any,
+        source: Any,
+        size: int,
+        takers: list[hashing.Hash],
+        room: space.Room,
     ) -> int:
         """Write, and hash, all that a source gives; return how much."""
-        writing = upload.Upload(image, size, self.settings)
+        # How much of an image isn't zeros is known at its end.
+        room.require(1 if self.settings.thin else max(1, size))
+        writing = upload.Upload(image, size, self.settings, room.require)
         try:
             with hashing.Hashing(takers) as hashed:
                 for piece in pieces.pieces(source, self.settings.piece):
@@ -234,10 +261,8 @@ class Store(stock.Store):
         except BaseException as error:
             LOG.error('Failed to store image %s: %s', place.image, error)
             self._discard(place)
-            if isinstance(error, stock.rbd.NoSpace):
-                raise exceptions.StorageFull(
-                    message=i18n._('No space left for image %s') % place.image
-                ) from error
+            if space.is_refusal(error):
+                raise _storage_full(place.image) from error
             raise
 
     def _discard(self, place: StoreLocation) -> None:
@@ -249,6 +274,28 @@ class Store(stock.Store):
         except Exception:
             # What made the upload fail is what the caller must hear of.
             LOG.exception('Could not remove image %s', place.image)
+
+    def _delete_image(
+        self,
+        target_pool: str,
+        image_name: str,
+        snapshot_name: str | None = None,
+        context: Any = None,
+    ) -> None:
+        """Remove an image and its snapshot.
+
+        :raises glance_store.exceptions.NotFound: if there is no such image
+        :raises glance_store.exceptions.BackendException: if it is still there
+        """
+        try:
+            super()._delete_image(target_pool, image_name, snapshot_name)
+        except exceptions.NotFound:
+            with (
+                self.get_connection(self.conf_file, self.user) as conn,
+                conn.open_ioctx(target_pool) as ioctx,
+            ):
+                trash.check_gone(releases.rbd_of(self), ioctx, image_name)
+            raise
 
     @capabilities.check
     def get(
@@ -286,3 +333,9 @@ class Store(stock.Store):
             ) as image,
         ):
             yield image
+
+
+def _storage_full(name: str) -> exceptions.StorageFull:
+    return exceptions.StorageFull(
+        message=i18n._('No space left for image %s') % name
+    )

@@ -13,7 +13,7 @@
 """The writing of an upload into an RBD image, several pieces at a time."""
 
 import collections
-import errno
+from collections.abc import Callable
 from typing import Any
 
 from glance_store import exceptions
@@ -21,6 +21,7 @@ from glance_store import i18n
 from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import settings as settings_module
+from glance_store_objmap import space
 from rbd_volume_options import sizes
 
 #: An image whose size isn't known grows by at most this at a time, as in the
@@ -39,10 +40,16 @@ class Upload:
 
     :param image: the open RBD image
     :param size: bytes that were announced; 0 where the size isn't known
+    :param require: raises where there is no room for so many bytes; called
+        when the image grows
     """
 
     def __init__(
-        self, image: Any, size: int, settings: settings_module.StoreSettings
+        self,
+        image: Any,
+        size: int,
+        settings: settings_module.StoreSettings,
+        require: Callable[[int], object] = lambda needed: None,
     ) -> None:
         self.written = 0
         self._image = image
@@ -51,7 +58,8 @@ class Upload:
         self._growth = settings.chunk_size
         self._depth = settings.write_depth
         self._thin = settings.thin
-        self._in_flight: collections.deque[Any] = collections.deque()
+        self._require = require
+        self._in_flight: collections.deque[_Write] = collections.deque()
 
     def write(self, piece: bytes) -> None:
         """Write the next piece; waits while too many are in flight.
@@ -75,13 +83,17 @@ class Upload:
         self.written = end
 
     def finish(self) -> None:
-        """Wait for all writes, and give the image its size.
+        """Wait until all is stored, and give the image its size.
 
         :raises glance_store.exceptions.Invalid: for less than was announced
         :raises rbd.Error: where a write fails
         """
         while self._in_flight:
-            self._wait()
+            self._in_flight.popleft().finish()
+        # Where librbd's cache is on from the first write, which a pool's
+        # configuration may say, only this tells of a write that failed: the
+        # snapshot would be taken.
+        self._image.flush()
         if not self._announced:
             # Also takes away what it has grown too far.
             self._image.resize(self.written)
@@ -100,10 +112,11 @@ class Upload:
         An image that is written to can't be closed.
         """
         while self._in_flight:
-            self._in_flight.popleft().wait_for_complete_and_cb()
+            self._in_flight.popleft().wait()
 
     def _grow(self, end: int) -> None:
         """Make room, more each time: resizing stops all writes."""
+        self._require(end - self.written)
         while self._allocated < end:
             self._growth = min(self._growth * 2, MAX_GROWTH)
             self._allocated += self._growth
@@ -111,31 +124,45 @@ class Upload:
 
     def _send(self, piece: bytes) -> None:
         if len(self._in_flight) >= self._depth:
-            self._wait()
-        self._in_flight.append(
-            self._image.aio_write(piece, self.written, _ignore)
+            # The oldest. The others go on meanwhile, and it is mostly the
+            # first to be done.
+            self._in_flight.popleft().finish()
+        self._in_flight.append(_Write(self._image, piece, self.written))
+
+
+class _Write:
+    """One write in flight.
+
+    librbd may send from the piece itself (``rbd_disable_zero_copy_writes``),
+    and its binding for Python keeps no reference. What librbd calls at the
+    end does, also where this object is lost before.
+    """
+
+    def __init__(self, image: Any, piece: bytes, start: int) -> None:
+        held = [piece]
+        self._completion = image.aio_write(
+            piece, start, lambda completion: held.clear()
         )
 
-    def _wait(self) -> None:
-        """Wait for the oldest write.
+    def wait(self) -> None:
+        """Wait until it is done, whatever comes of it."""
+        self._completion.wait_for_complete_and_cb()
 
-        The others go on meanwhile, and it is mostly the first to be done.
+    def finish(self) -> None:
+        """Wait until it is done.
+
+        :raises rbd.Error: if it has failed
         """
-        completion = self._in_flight.popleft()
-        completion.wait_for_complete_and_cb()
-        result = completion.get_return_value()
+        self.wait()
+        result = self._completion.get_return_value()
         if result < 0:
             raise _failure(-result)
-
-
-def _ignore(completion: Any) -> None:
-    """Do nothing: librbd wants to have somebody to tell."""
 
 
 def _failure(number: int) -> Exception:
     """Return librbd's exception for an error number."""
     text = 'error writing to image'
-    if number in (errno.ENOSPC, errno.EDQUOT):
+    if number in space.FULL:
         # A full pool and a full quota are one to Glance.
         failure: Exception = stock.rbd.NoSpace(text, errno=number)
     else:

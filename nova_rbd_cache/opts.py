@@ -41,7 +41,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
         help=(
             'Cache modes in which RBD volumes may be attached to servers on '
-            'this host, a comma-separated list without spaces. unsafe drops '
+            'this host, a comma-separated list. unsafe drops '
             'the flushes of the guest, so that data is lost when the host '
             'fails, and is allowed only where it is listed. Volumes that ask '
             'for no mode have that of [libvirt] disk_cachemodes, whatever is '

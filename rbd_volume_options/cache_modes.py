@@ -17,6 +17,7 @@ import enum
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import lists
 
 
 class CacheMode(enum.Enum):
@@ -67,15 +68,14 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
     :raises OptionError: for a word that is none
     """
     known = {mode.value: mode for mode in CacheMode}
-    words = value.split(',')
+    words = lists.split(value)
     for word in words:
         if word not in known:
             raise errors.OptionError(
                 keys.CACHE_MODE,
                 value,
                 f'{errors.shown(word)} is not a cache mode',
-                'a comma-separated list, without spaces, of '
-                + joined(tuple(CacheMode)),
+                'a comma-separated list of ' + joined(tuple(CacheMode)),
             )
     return tuple(known[word] for word in words)
 

@@ -22,6 +22,7 @@ import dataclasses
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import lists
 
 Features = frozenset[str]
 
@@ -85,7 +86,7 @@ MAP_OFF: Features = frozenset({OBJECT_MAP, FAST_DIFF})
 #: ``cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT``.
 MAX_OBJECT_MAP_OBJECTS = 256_000_000
 
-_ALLOWED = 'a comma-separated list, without spaces, of ' + ', '.join(
+_ALLOWED = 'a comma-separated list of ' + ', '.join(
     f.name for f in FEATURES.values() if f.choosable
 )
 _TRUE = frozenset({'true', 't', 'yes', 'y', 'on', '1'})
@@ -123,7 +124,7 @@ def parse_features(value: str) -> Features:
     :raises OptionError: for an unknown name, a missing prerequisite, or a
         set without ``layering``, from which Cinder couldn't clone
     """
-    names = value.split(',') if isinstance(value, str) else []
+    names = lists.split(value) if isinstance(value, str) else []
     chosen = frozenset(names)
     for name in names:
         if name not in FEATURES:

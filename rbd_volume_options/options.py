@@ -22,6 +22,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import lists
 
 T = TypeVar('T')
 
@@ -177,15 +178,14 @@ def parse_tenant_options(value: str) -> frozenset[str]:
 
     :raises OptionError: for a word that is no key of volume metadata
     """
-    names = frozenset(value.split(',')) if value else frozenset[str]()
+    names = frozenset(lists.split(value)) if value else frozenset[str]()
     for name in sorted(names):
         if name not in keys.VOLUME_KEYS:
             raise errors.OptionError(
                 keys.TENANT_OPTIONS,
                 value,
                 f'{errors.shown(name)} is no key that tenants can set',
-                'a comma-separated list, without spaces, of '
-                + ', '.join(keys.VOLUME_KEYS),
+                'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
             )
     return names
 

@@ -169,6 +169,8 @@ class RBD:
             raise fake_images.ImageBusy('error removing image')
         stored.detach()
         del images[name]
+        # An image goes there first; the object stays.
+        ioctx.pool.objects['rbd_trash'] = b''
 
     def rename(
         self, ioctx: fake_rados.Ioctx, source: str, target: str

@@ -48,6 +48,10 @@ class SharedCluster:
             self._ioctx[pool] = self.rados.open_ioctx(pool)
         return self._ioctx[pool]
 
+    def forget(self, pool: str) -> None:
+        """Close the context of a pool that goes away."""
+        self._ioctx.pop(pool).close()
+
     def image(self, name: str, pool: str = 'volumes', **kwargs: Any) -> Any:
         """Open an image."""
         return rbd.Image(self.ioctx(pool), name, **kwargs)

@@ -16,9 +16,12 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 
+import ddt
 import fixtures
 
 from testrun import tree
@@ -33,6 +36,7 @@ _VARIANTS = ('4 MiB objects (stock)', 'with object map', 'writeback')
 _TRANSFERS = ('upload', 'upload-sparse-thin', 'download')
 
 
+@ddt.ddt
 class BenchmarksTest(base.TestCase):
     timeout = 300
 
@@ -79,6 +83,32 @@ class BenchmarksTest(base.TestCase):
             {'layouts.svg', 'object-map.svg', 'cache-modes.svg'}, drawn
         )
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
+
+    @ddt.data(
+        ('download', 'bench-source', signal.SIGINT),
+        ('download', 'bench-source', signal.SIGTERM),
+        ('upload', 'bench-stock', signal.SIGINT),
+    )
+    @ddt.unpack
+    def test_image_transfer_that_is_interrupted(
+        self, what: str, image: str, number: signal.Signals
+    ) -> None:
+        cluster = ceph.shared_cluster()
+        command = [sys.executable, 'benchmarks/image_transfer.py']
+        command += ['--conf', cluster.conf, '--size', '512', '--only', what]
+        with subprocess.Popen(
+            command,
+            cwd=tree.ROOT,
+            env={**os.environ, 'PYTHONPATH': str(tree.ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as running:
+            while image not in cluster.names('images'):
+                self.assertIsNone(running.poll())
+                time.sleep(0.05)
+            running.send_signal(number)
+            self.assertNotEqual(0, running.wait(120))
+        self.assertEqual([], cluster.names('images'))
 
     def test_image_transfer(self) -> None:
         shown = self._run('images.rst', '--runs', '1', '--size', '16')

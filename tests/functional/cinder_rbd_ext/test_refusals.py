@@ -30,9 +30,9 @@ _REFUSED = {
     'unicode digits': ({keys.OBJECT_SIZE: '٤٠٩٦'}, 'not a size'),
     'too small': ({keys.OBJECT_SIZE: '2K'}, '4 KiB to 32 MiB'),
     'too large': ({keys.OBJECT_SIZE: '64M'}, '4 KiB to 32 MiB'),
-    'a list with spaces': (
-        {keys.FEATURES: 'layering, exclusive-lock'},
-        'without spaces',
+    'a list without commas': (
+        {keys.FEATURES: 'layering exclusive-lock'},
+        'a comma-separated list',
     ),
     'unknown feature': ({keys.FEATURES: 'layering,speed'}, 'speed'),
     'missing prerequisite': (

@@ -21,6 +21,7 @@ import uuid
 from glance_store import location
 from glance_store._drivers import rbd as stock
 from oslo_config import cfg
+import testtools.content
 
 from glance_store_objmap import store
 from tests.unit import base
@@ -35,6 +36,16 @@ PIECE = MIB
 def content(length: int, seed: int = 1) -> bytes:
     """Return bytes that no other part of an image repeats."""
     return random.Random(seed).randbytes(length)
+
+
+def sha512(data: bytes) -> str:
+    """Return the hash of what was uploaded."""
+    return hashlib.sha512(data).hexdigest()
+
+
+def text(value: object) -> testtools.content.Content:
+    """Return what a failing test shows."""
+    return testtools.content.text_content(repr(value))
 
 
 class Body:

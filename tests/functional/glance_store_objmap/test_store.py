@@ -13,10 +13,12 @@
 """The store on real Ceph."""
 
 import itertools
+import pathlib
 import time
 from typing import Any
 
 import ddt
+import fixtures
 from glance_store._drivers import rbd as stock
 import rbd
 
@@ -37,6 +39,23 @@ class CephStoreTestCase(base.StoreTestCase):
             'rbd_store_user': 'admin',
             'rbd_store_ceph_conf': self.cluster.conf,
         }
+
+    def store_with(self, options: Any = None, **settings: str) -> Any:
+        """Return a store whose ceph.conf has more settings of clients.
+
+        :param options: of the store
+        """
+        lines = [f'{name} = {value}' for name, value in settings.items()]
+        # librados reads the cluster's name from that of the file.
+        path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'ceph.conf'
+        )
+        # Its last section is that of clients.
+        text = pathlib.Path(self.cluster.conf).read_text()
+        path.write_text('\n'.join([text, *lines, '']))
+        return self.make_store(
+            **(options or {}), rbd_store_ceph_conf=str(path)
+        )
 
     def images(self) -> list[str]:
         """Return the names of the RBD images in the pool."""

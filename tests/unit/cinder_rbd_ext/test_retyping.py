@@ -26,6 +26,7 @@ from tests.unit.cinder_rbd_ext import asked
 
 _MIB = 1 << 20
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
+_LAYOUT_KEYS = (keys.OBJECT_SIZE, *_PAIR)
 _LOCKED = {keys.TENANT_OPTIONS: ''}
 _FEATURES = frozenset({'layering', 'exclusive-lock'})
 _PLAIN = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES)
@@ -44,7 +45,7 @@ def _obstacle(
     **options: Any,
 ) -> errors.OptionError | None:
     if requested is None:
-        requested = retyping.layout_requested(metadata, former)
+        requested = not {*metadata, *former}.isdisjoint(_LAYOUT_KEYS)
     retype = retyping.Retype(
         metadata, former, specs, asked.settings(**options), 1, requested
     )

@@ -43,6 +43,9 @@ class OSError(fake_images.OSError):
 class NoSpace(OSError):
     """The pool or a quota is full."""
 
+    def __init__(self, message: str, errno: int = errno.ENOSPC) -> None:
+        super().__init__(message, errno)
+
 
 class Completion:
     """``rbd.Completion``."""
@@ -165,6 +168,10 @@ class Image(fake_handle.Image):
         data = self._data
         del data[size:]
         data.extend(bytes(size - len(data)))
+
+    def flush(self) -> None:
+        """Wait for what librbd's cache holds."""
+        self._write('Image.flush')
 
     def create_snap(self, name: str) -> None:
         """Take a snapshot."""

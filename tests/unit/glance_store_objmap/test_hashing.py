@@ -16,6 +16,10 @@ import hashlib
 import threading
 import time
 
+import ddt
+import fixtures
+from glance_store import exceptions
+
 from glance_store_objmap import hashing
 from tests.unit import base
 
@@ -30,6 +34,16 @@ class _Slow:
         self.taken.append(piece)
 
 
+class _Ends:
+    """What ends the thread that it is called on."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def update(self, piece: bytes) -> None:
+        raise self._error
+
+
 class _Broken:
     def update(self, piece: bytes) -> None:
         raise ZeroDivisionError
@@ -39,6 +53,7 @@ def _threads() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if 'upload-hash' in t.name]
 
 
+@ddt.ddt
 class HashingTest(base.TestCase):
     def test_in_order(self) -> None:
         parts = [bytes([n]) * 5000 for n in range(50)]
@@ -83,6 +98,39 @@ class HashingTest(base.TestCase):
 
             self.assertRaises(ZeroDivisionError, give)
             self.assertEqual([], _threads())
+
+    @ddt.data(
+        SystemExit(), KeyboardInterrupt(), GeneratorExit(), BaseException()
+    )
+    def test_thread_that_ends(self, error: BaseException) -> None:
+        """By whatever: no wrong hash, nobody waits for ever."""
+        for count in (1, 2, 50):
+            hashed = hashing.Hashing([hashlib.sha256(), _Ends(error)])
+
+            def give(hashed: hashing.Hashing = hashed, n: int = count) -> None:
+                with hashed:
+                    for _ in range(n):
+                        hashed.update(b'x')
+
+            raised = self.assertRaises(exceptions.BackendException, give)
+            # Not as it is: it was to end that thread.
+            self.assertIs(error, raised.__cause__)
+            self.assertEqual([], _threads())
+
+    def test_thread_that_vanishes(self) -> None:
+        """Without as much as a word."""
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'glance_store_objmap.hashing._Worker._run', lambda worker: None
+            )
+        )
+
+        def give() -> None:
+            with hashing.Hashing([hashlib.sha256()]) as hashed:
+                for _ in range(50):
+                    hashed.update(b'x')
+
+        self.assertRaises(exceptions.BackendException, give)
 
     def test_the_rest_is_dropped(self) -> None:
         slow = _Slow()

@@ -64,7 +64,7 @@ class OptsTest(base.TestCase):
         error = self.assertRaises(cfg.ConfigFileValueError, made.configure)
         self.assertIn(name, str(error))
 
-    @ddt.data('rbd_store_features = all', 'rbd_store_chunk_size = 6')
+    @ddt.data('rbd_store_features = all', 'rbd_store_chunk_size = 64')
     def test_wrong_value_stops_the_start(self, text: str) -> None:
         """As glance-api makes its stores: what is raised ends it."""
         conf = self._conf(

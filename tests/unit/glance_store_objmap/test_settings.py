@@ -12,6 +12,7 @@
 
 """A store's section, parsed."""
 
+import math
 import types
 from typing import Any
 
@@ -79,6 +80,15 @@ class SettingsTest(base.TestCase):
         self.assertEqual(read_piece, found.read_piece)
         self.assertEqual(chunk * MIB, found.chunk_size)
 
+    @ddt.data((3, 2), (6, 4), (7, 4), (33, 32), (63, 32))
+    @ddt.unpack
+    def test_chunk_size_of_the_stock_store(
+        self, chunk: int, mebibytes: int
+    ) -> None:
+        found = read(rbd_store_chunk_size=chunk)
+        self.assertEqual(mebibytes * MIB, found.chunk_size)
+        self.assertEqual(1 << int(math.log(chunk * MIB, 2)), found.chunk_size)
+
     @ddt.data(
         ({'rbd_store_stripe_unit': '64K'}, 'rbd_store_stripe_unit'),
         ({'rbd_store_stripe_count': '2'}, 'rbd_store_stripe_count'),
@@ -96,7 +106,6 @@ class SettingsTest(base.TestCase):
             },
             'rbd_store_object_map',
         ),
-        ({'rbd_store_chunk_size': 6}, 'rbd_store_chunk_size'),
         ({'rbd_store_chunk_size': 64}, 'rbd_store_chunk_size'),
     )
     @ddt.unpack

@@ -54,6 +54,17 @@ class FaultsTest(fakes.FakeStoreTestCase):
         self.assertRaises(exceptions.StorageFull, self._upload, 0)
         self.assertEqual([], self.images())
 
+    @ddt.data(errno.ENOSPC, errno.EDQUOT)
+    def test_no_space_for_the_image(self, number: int) -> None:
+        self.cluster.fail('RBD.create', fake_data.OSError('full', number))
+        self.assertRaises(exceptions.StorageFull, self._upload)
+        self.assertEqual([], self.images())
+
+    def test_no_space_at_the_last_flush(self) -> None:
+        self.cluster.fail('Image.flush', fake_data.NoSpace('full'))
+        self.assertRaises(exceptions.StorageFull, self._upload)
+        self.assertEqual([], self.images())
+
     def test_other_failure_in_completions(self) -> None:
         error = fake_data.OSError('broken', errno.EIO)
         self.cluster.fail('Image.aio_write done', error, times=4)
@@ -80,6 +91,7 @@ class FaultsTest(fakes.FakeStoreTestCase):
         self.assertEqual([], self.images())
 
     def test_clean_up_fails(self) -> None:
+        self.cluster.pools['images'].objects['rbd_trash'] = b''
         self.cluster.fail('RBD.remove', self.librbd.ImageBusy('watched'))
         body = io.BytesIO(b'short')
         error = self.assertRaises(
@@ -129,7 +141,7 @@ class ConfigurationTest(fakes.FakeStoreTestCase):
             'glance', self.make_store(rbd_store_user='glance').user
         )
 
-    @ddt.data(3, 6, 64)
+    @ddt.data(64, 100)
     def test_chunk_size(self, chunk: int) -> None:
         error = self.assertRaises(
             errors.OptionError, self.make_store, rbd_store_chunk_size=chunk

@@ -12,6 +12,8 @@
 
 """glance_store's own suites for its RBD store, with our classes in place."""
 
+import errno
+import functools
 import importlib.metadata
 import importlib.util
 from typing import Any
@@ -76,6 +78,28 @@ def _aio_write(image: Any, data: bytes, offset: int, done: Any) -> Any:
     return _Completion()
 
 
+def _nothing(*args: Any, **kwargs: Any) -> int:
+    """Stand for a method that the suites' mocks lack."""
+    return 0
+
+
+#: Such methods, by the name of the mock.
+_LACKING = {
+    'MockRados.Rados.conf_set': _nothing,
+    'MockRados.Rados.mon_command': lambda *_: (0, b'{}', ''),
+    'MockRados.ioctx.get_pool_id': _nothing,
+    'MockRados.ioctx.set_osdmap_full_try': _nothing,
+    'MockRados.ioctx.stat': _nothing,
+    'MockRBD.Image.aio_write': _aio_write,
+    'MockRBD.Image.data_pool_id': _nothing,
+    'MockRBD.Image.flush': _nothing,
+}
+
+
+class _Error(Exception):
+    """``rbd.Error``, the base of all others, which the mock lacks."""
+
+
 def _load(conf: Any, entry: str, *args: Any, **kwargs: Any) -> Any:
     """Load our store where the suites ask for the stock one."""
     backend = kwargs.get('backend')
@@ -100,10 +124,22 @@ class _OurClasses(fixtures.Fixture):
         for module in _MODULES:
             self._patch(module, 'rbd_store', _OurDriver())
             if hasattr(module, 'MockRBD'):
-                image = module.MockRBD.Image
-                image.aio_write = _aio_write
-                self.addCleanup(delattr, image, 'aio_write')
+                self._complete(module)
         self._patch(multi_backend, '_load_multi_store', _load)
+
+    def _complete(self, module: Any) -> None:
+        """Give the mocks what a Ceph of our time has."""
+        for path, function in _LACKING.items():
+            names = path.split('.')
+            holder = functools.reduce(getattr, names[:-1], module)
+            setattr(holder, names[-1], function)
+            self.addCleanup(delattr, holder, names[-1])
+        librbd = module.MockRBD
+        librbd.Error = _Error
+        self.addCleanup(delattr, librbd, 'Error')
+        # The mock's has no number, as librbd's has.
+        librbd.NoSpace.errno = errno.ENOSPC
+        self.addCleanup(delattr, librbd.NoSpace, 'errno')
 
     def _patch(self, holder: Any, name: str, value: Any) -> None:
         self.addCleanup(setattr, holder, name, getattr(holder, name))

@@ -14,6 +14,8 @@
 
 import functools
 import itertools
+import os
+import sys
 from typing import Any
 from unittest import mock
 
@@ -38,6 +40,22 @@ class _Sizes:
     def resize(self, size: int) -> None:
         self.sizes.append(size)
 
+    def flush(self) -> None:
+        pass
+
+
+class _Unfinished:
+    """An image whose write takes as long as a test wants."""
+
+    def aio_write(self, piece: bytes, offset: int, done: Any) -> Any:
+        # No reference, as in librbd's binding.
+        self._done = done
+        return mock.create_autospec(fake_data.Completion, instance=True)
+
+    def tell(self) -> None:
+        """Be done, and say so."""
+        self._done(None)
+
 
 class _Slow:
     """An image of which a test sees the writes that are waited for."""
@@ -52,6 +70,9 @@ class _Slow:
         )
         completion.get_return_value.return_value = 0
         return completion
+
+    def flush(self) -> None:
+        pass
 
 
 @ddt.ddt
@@ -99,6 +120,40 @@ class UploadTest(base.TestCase):
         writing.write(b'd')
         writing.finish()
         self.assertEqual([0, 1, 2, 3], image.waited)
+
+    def test_piece_is_kept_until_it_is_written(self) -> None:
+        """librbd may send from it; its binding keeps no reference."""
+        image = _Unfinished()
+        writing = upload.Upload(image, 9, test_settings.read())
+        piece = os.urandom(9)
+        before = sys.getrefcount(piece)
+        writing.write(piece)
+        self.assertEqual(before + 1, sys.getrefcount(piece))
+        # As when a green thread ends between the call and what follows it.
+        del writing
+        self.assertEqual(before + 1, sys.getrefcount(piece))
+        image.tell()
+        self.assertEqual(before, sys.getrefcount(piece))
+
+    def test_failure_that_only_a_flush_tells(self) -> None:
+        """With librbd's cache on from the first write."""
+        image = mock.create_autospec(fake_data.Image, instance=True)
+        image.flush.side_effect = fake_data.NoSpace('full')
+        writing = upload.Upload(image, 1, test_settings.read())
+        writing.written = 1
+        self.assertRaises(fake_data.NoSpace, writing.finish)
+
+    def test_room_for_growth(self) -> None:
+        asked: list[int] = []
+        writing = upload.Upload(
+            _Sizes(),
+            0,
+            test_settings.read(rbd_thin_provisioning=True),
+            asked.append,
+        )
+        for _ in range(4):
+            writing.write(bytes(8 * MIB))
+        self.assertEqual([8 * MIB, 8 * MIB], asked)
 
     def test_known_size_is_left_alone(self) -> None:
         image = self._image(3)

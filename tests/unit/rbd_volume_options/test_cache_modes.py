@@ -79,13 +79,19 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             'unsafe,none',
             [CacheMode.UNSAFE, CacheMode.NONE],
         ],
+        [
+            'spaces',
+            'none, writeback',
+            [CacheMode.NONE, CacheMode.WRITEBACK],
+        ],
     )
     def test_list(self, value: str, expected: list[CacheMode]) -> None:
         self.assertEqual(tuple(expected), cache_modes.parse_cache_modes(value))
 
     @ddt.named_data(
         ['empty', '', "''"],
-        ['space', 'none, writeback', "' writeback'"],
+        ['space_within', 'none, write back', "'write back'"],
+        ['line_break', 'none,\nwriteback', "'\\nwriteback'"],
         ['trailing_comma', 'none,', "''"],
         ['no_mode', 'none,fast', "'fast'"],
     )
@@ -95,8 +101,8 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             keys.CACHE_MODE,
             value,
             f'{word} is not a cache mode',
-            'a comma-separated list, without spaces, of none, writethrough, '
-            'writeback, directsync, unsafe',
+            'a comma-separated list of none, writethrough, writeback, '
+            'directsync, unsafe',
         )
 
     def test_joined_is_in_one_order(self) -> None:

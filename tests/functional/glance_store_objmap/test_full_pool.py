@@ -1,0 +1,271 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The store on pools that are full, or become so during an upload."""
+
+from collections.abc import Callable
+import concurrent.futures
+import contextlib
+import os
+import threading
+from typing import Any
+import unittest
+import uuid
+
+import ddt
+from glance_store import exceptions
+import rbd
+
+from tests.functional import ceph
+from tests.functional.glance_store_objmap import base
+from tests.functional.glance_store_objmap import filling
+from tests.functional.glance_store_objmap import test_store
+
+MIB = base.MIB
+
+#: Seconds in which an upload must have ended; the stock store's hangs.
+BOUND = 20
+
+#: Bytes; more than what earlier tests may have left in the statistics.
+QUOTA = 100 * MIB
+
+#: Settings of librbd's cache. With the last two a write is acknowledged
+#: before it is sent.
+CACHES = {
+    'off': {'rbd_cache': 'false'},
+    'default': {},
+    'writethrough': {'rbd_cache_policy': 'writethrough'},
+    'writearound': {
+        'rbd_cache_policy': 'writearound',
+        'rbd_cache_writethrough_until_flush': 'false',
+    },
+    'writeback': {
+        'rbd_cache_policy': 'writeback',
+        'rbd_cache_writethrough_until_flush': 'false',
+    },
+}
+
+
+class FillingBody(base.Body):
+    """A body, in the midst of which the pool becomes full."""
+
+    def __init__(
+        self, data: bytes, fill: Callable[[], None], at: int = 8 * MIB
+    ) -> None:
+        super().__init__(data, most=MIB)
+        self._fill: Callable[[], None] | None = fill
+        self._left = at
+
+    def read(self, wanted: int) -> bytes:
+        """Return bytes."""
+        self._left -= wanted
+        if self._fill and self._left <= 0:
+            self._fill()
+            self._fill = None
+        return super().read(wanted)
+
+
+class UnreadBody:
+    """A body of which nothing is to be read."""
+
+    def read(self, wanted: int) -> bytes:
+        """Fail."""
+        raise AssertionError('read, though it does not fit')
+
+
+class FullPoolTestCase(test_store.CephStoreTestCase):
+    """A store, and the cluster's monitor."""
+
+    pool = 'images'
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.filling = filling.Monitor(self.cluster)
+        self.make_pool()
+        self.addCleanup(self.filling.reset, self.pool)
+
+    def make_pool(self) -> None:
+        """Make the pool, if it isn't there."""
+
+    def images(self) -> list[str]:
+        """Return the names of the RBD images in the pool."""
+        return self.cluster.names(self.pool)
+
+    def within_bound(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a call returns; fail where it takes too long."""
+        found: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+        def run() -> None:
+            try:
+                found.set_result(function(*args))
+            except BaseException as error:
+                found.set_exception(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        # What hangs goes on once there is room, and then ends.
+        self.addCleanup(thread.join, 60)
+        return found.result(BOUND)
+
+    def upload(self, body: Any, size: int, store: Any = None) -> Any:
+        """Upload within the bound."""
+        where = store or self.store
+        return self.within_bound(
+            where.add, str(uuid.uuid4()), body, size, 'sha512'
+        )
+
+    def check_full(self, body: Any, size: int, store: Any = None) -> None:
+        """Check that an upload ends for want of space, and leaves nothing."""
+        before = self.images()
+        with self.raises_full():
+            self.upload(body, size, store)
+        self.assertEqual(before, self.images())
+        self.assertNotIn('Could not remove', self.log.output)
+
+    @contextlib.contextmanager
+    def raises_full(self) -> Any:
+        """Expect what Glance answers with HTTP 413."""
+        try:
+            yield
+        except exceptions.StorageFull:
+            return
+        self.fail('StorageFull was not raised')
+
+    def fill_by_quota(self) -> None:
+        """Have the pool reach its quota, with what is there."""
+        self.filling.set_quota(self.pool, 1)
+        self.filling.wait(self.pool, full=True)
+
+
+@ddt.ddt
+class QuotaTest(FullPoolTestCase):
+    """A quota in bytes."""
+
+    @ddt.data(0, 4 * MIB)
+    def test_reached_before(self, size: int) -> None:
+        self.upload(base.Body(base.content(MIB)), 0)
+        self.fill_by_quota()
+        self.check_full(UnreadBody(), size)
+
+    def test_known_size_that_does_not_fit(self) -> None:
+        self.filling.set_quota(self.pool, QUOTA)
+        self.check_full(UnreadBody(), QUOTA + 1)
+
+    def test_zeros_that_are_not_written_fit(self) -> None:
+        self.filling.set_quota(self.pool, QUOTA)
+        store = self.make_store(rbd_thin_provisioning=True)
+        place = self.add(bytes(QUOTA + MIB), QUOTA + MIB, store)
+        self.assertEqual(0, self.stored_bytes(place.store_location.image))
+
+    def test_size_that_fits(self) -> None:
+        self.filling.set_quota(self.pool, QUOTA)
+        data = base.content(6 * MIB)
+        self.check_same(data, self.read(self.add(data, len(data))))
+
+    @ddt.data(*CACHES)
+    def test_reached_during_the_upload(self, cache: str) -> None:
+        store = self.store_with(**CACHES[cache])
+        body = FillingBody(base.content(24 * MIB), self.fill_by_quota)
+        self.check_full(body, 24 * MIB, store)
+
+    def test_reached_at_the_last_piece(self) -> None:
+        """The snapshot must not be taken of what was not written."""
+        ioctx, librbd = self.cluster.ioctx(self.pool), rbd.RBD()
+        # What a pool is configured with overrides what a client says.
+        for name, value in {
+            **CACHES['writearound'],
+            'rbd_cache': 'true',
+        }.items():
+            librbd.config_set(ioctx, name, value)
+            self.addCleanup(librbd.config_remove, ioctx, name)
+        # Before that, which would wait for room.
+        self.addCleanup(self.filling.reset, self.pool)
+        body = FillingBody(
+            base.content(8 * MIB), self.fill_by_quota, at=7 * MIB
+        )
+        self.check_full(body, 8 * MIB)
+
+    def test_next_upload(self) -> None:
+        body = FillingBody(base.content(24 * MIB), self.fill_by_quota)
+        self.check_full(body, 0)
+        self.filling.reset(self.pool)
+        data = base.content(5 * MIB)
+        self.check_same(data, self.read(self.add(data, len(data))))
+
+    def test_deletion(self) -> None:
+        place = self.add(base.content(5 * MIB), 0)
+        self.fill_by_quota()
+        self.within_bound(self.store.delete, place)
+        self.assertEqual([], self.images())
+
+
+class NewPoolTest(FullPoolTestCase):
+    """A pool from which nothing was ever removed."""
+
+    pool = 'images-new'
+
+    def make_pool(self) -> None:
+        """Make the pool."""
+        self.filling.command('osd pool create', pool=self.pool, pg_num=1)
+        self.addCleanup(self.cluster.rados.delete_pool, self.pool)
+        rbd.RBD().pool_init(self.cluster.ioctx(self.pool), True)
+        self.addCleanup(self.cluster.forget, self.pool)
+        self.store = self.make_store(rbd_store_pool=self.pool)
+
+    def test_upload(self) -> None:
+        body = FillingBody(base.content(24 * MIB), self.fill_by_quota)
+        self.check_full(body, 24 * MIB)
+
+    def test_deletion_of_what_the_stock_store_made(self) -> None:
+        """librbd can't remove it, and says that it isn't there."""
+        ioctx = self.cluster.ioctx(self.pool)
+        rbd.RBD().create(ioctx, 'i', 8 * MIB, old_format=False, features=61)
+        with rbd.Image(ioctx, 'i') as image:
+            image.write(base.content(MIB), 0)
+            image.create_snap('snap')
+            image.protect_snap('snap')
+        self.fill_by_quota()
+        place = self.location(f'rbd://fsid/{self.pool}/i/snap')
+        error = self.assertRaises(
+            exceptions.BackendException,
+            self.within_bound,
+            self.store.delete,
+            place,
+        )
+        self.assertIn('its pool is full', str(error))
+        self.filling.reset(self.pool)
+        self.store.delete(place)
+        self.assertEqual([], self.images())
+
+
+@unittest.skipIf(ceph.CONF_VARIABLE in os.environ, 'a cluster of others')
+@ddt.ddt
+class FullOSDTest(FullPoolTestCase):
+    """OSDs above the ratio at which they count as full."""
+
+    def fill(self) -> None:
+        """Have all OSDs be full, with what is there."""
+        self.filling.set_full_ratios(0.00001)
+        self.filling.wait(self.pool, full=True)
+
+    @ddt.data(0, 4 * MIB)
+    def test_before(self, size: int) -> None:
+        self.fill()
+        self.check_full(UnreadBody(), size)
+
+    @ddt.data(0, 24 * MIB)
+    def test_during_the_upload(self, size: int) -> None:
+        place = self.add(base.content(5 * MIB), 0)
+        body = FillingBody(base.content(24 * MIB), self.fill)
+        self.check_full(body, size)
+        self.within_bound(self.store.delete, place)
+        self.assertEqual([], self.images())

@@ -1,0 +1,36 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Connections that don't wait for room."""
+
+from glance_store_objmap import connection
+from tests.fakes import fake_rados
+from tests.unit import base
+
+
+class ConnectionTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        cluster = fake_rados.Cluster('images')
+        self.client = cluster.rados.Rados()
+        self.client.connect()
+        self.connection = connection.Connection(self.client)
+
+    def test_contexts_do_not_wait(self) -> None:
+        self.assertFalse(self.client.open_ioctx('images').full_try)
+        ioctx = self.connection.open_ioctx('images')
+        self.assertIsInstance(ioctx, fake_rados.Ioctx)
+        self.assertTrue(ioctx.full_try)
+
+    def test_the_rest_is_the_client(self) -> None:
+        self.assertEqual(fake_rados.FSID, self.connection.get_fsid())
+        self.assertFalse(hasattr(self.connection, 'nothing'))

@@ -1,0 +1,108 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The space in a pool, as monitors tell of it."""
+
+import errno
+import json
+from typing import Any
+
+import ddt
+from glance_store import exceptions
+
+from glance_store_objmap import space
+from tests.unit import base
+from tests.unit.glance_store_objmap import fake_data
+
+_PLENTY = {'max_avail': 1000, 'stored': 50, 'objects': 5}
+
+
+class _Monitor:
+    """A client, and what its monitor answers."""
+
+    def __init__(self, total: int = 10_000, **stats: int) -> None:
+        pools = [{'id': 1, 'stats': {**_PLENTY, 'max_avail': 0}}]
+        pools.append({'id': 2, 'stats': {**_PLENTY, **stats}})
+        self.answer: Any = {'stats': {'total_bytes': total}, 'pools': pools}
+        self.status = 0
+
+    def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
+        """Answer ``ceph df detail``."""
+        asked = json.loads(command)
+        assert asked['prefix'] == 'df'  # noqa: S101
+        return self.status, json.dumps(self.answer).encode(), 'no'
+
+
+@ddt.ddt
+class AvailableTest(base.TestCase):
+    @ddt.data(
+        ({}, 1000),
+        ({'max_avail': 0}, 0),
+        ({'quota_bytes': 80}, 30),
+        ({'quota_bytes': 50}, 0),
+        ({'quota_bytes': 20}, 0),
+        ({'quota_bytes': 5000}, 1000),
+        ({'quota_objects': 6}, 1000),
+        ({'quota_objects': 5}, 0),
+        # More fits than that, as it is compressed.
+        ({'compress_under_bytes': 1}, None),
+        ({'compress_under_bytes': 1, 'quota_bytes': 80}, 30),
+        ({'compress_under_bytes': 1, 'max_avail': 0}, 0),
+    )
+    @ddt.unpack
+    def test_known(self, stats: dict[str, int], expected: int | None) -> None:
+        self.assertEqual(expected, space.available(_Monitor(**stats), 2))
+
+    def test_manager_that_starts(self) -> None:
+        monitor = _Monitor(total=0, max_avail=0)
+        self.assertIsNone(space.available(monitor, 2))
+
+    def test_other_pool(self) -> None:
+        self.assertIsNone(space.available(_Monitor(), 3))
+
+    def test_user_who_may_not_ask(self) -> None:
+        monitor = _Monitor()
+        monitor.status = -13
+        self.assertIsNone(space.available(monitor, 2))
+
+    @ddt.data({}, [], None, {'pools': [{'id': 2, 'stats': {}}]})
+    def test_strange_answer(self, answer: Any) -> None:
+        monitor = _Monitor()
+        monitor.answer = answer
+        self.assertIsNone(space.available(monitor, 2))
+
+
+class RoomTest(base.TestCase):
+    def test_enough(self) -> None:
+        space.Room(_Monitor(), 2).require(1000)
+
+    def test_not_enough(self) -> None:
+        error = self.assertRaises(
+            exceptions.StorageFull, space.Room(_Monitor(), 2).require, 1001
+        )
+        self.assertIn('room for 1000 bytes, 1001 are needed', str(error))
+
+    def test_unknown(self) -> None:
+        space.Room(_Monitor(), 3).require(1 << 60)
+
+
+@ddt.ddt
+class RefusalTest(base.TestCase):
+    @ddt.data(
+        (fake_data.NoSpace('full'), True),
+        (fake_data.OSError('quota', errno.EDQUOT), True),
+        (fake_data.OSError('broken', errno.EIO), False),
+        (ValueError('no number'), False),
+    )
+    @ddt.unpack
+    def test_is_refusal(self, error: Exception, expected: bool) -> None:
+        self.assertIs(expected, space.is_refusal(error))

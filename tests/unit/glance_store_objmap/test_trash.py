@@ -1,0 +1,44 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The trash of a pool."""
+
+from glance_store import exceptions
+
+from glance_store_objmap import trash
+from tests.unit.glance_store_objmap import fakes
+
+
+class TrashTest(fakes.FakeStoreTestCase):
+    def test_is_there_after_the_first_upload(self) -> None:
+        """Made while there is room: without it nothing can be removed."""
+        ioctx = self.client.open_ioctx('images')
+        self.assertFalse(trash.exists(ioctx))
+        place = self.add(b'data', 4)
+        self.assertTrue(trash.exists(ioctx))
+        self.assertEqual([place.store_location.image], self.images())
+
+    def test_image_that_is_still_there(self) -> None:
+        ioctx = self.client.open_ioctx('images')
+        librbd = self.librbd.RBD()
+        librbd.create(ioctx, 'i', 4, old_format=False)
+        trash.check_gone(librbd, ioctx, 'other')
+        error = self.assertRaises(
+            exceptions.BackendException, trash.check_gone, librbd, ioctx, 'i'
+        )
+        self.assertIn('its pool is full', str(error))
+
+    def test_image_that_is_being_removed(self) -> None:
+        """With a trash, one that can't be opened any more is as good as gone."""
+        ioctx = self.client.open_ioctx('images')
+        self.add(b'data', 4, ident='i')
+        trash.check_gone(self.librbd.RBD(), ioctx, 'i')
