@@ -70,7 +70,8 @@ class AttributesTest(base.ApiTestCase):
             self.assertEqual(wanted, self.attributes(shown))
 
     def test_nothing_recorded(self) -> None:
-        for made in (None, {'rbd:object_size': 'x'}):
+        elsewhere = {**base.MADE, 'rbd:recorded_by': 'host@elsewhere'}
+        for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
             shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
             wanted = dict.fromkeys(_NAMES) | {'cache_modes': {}}
