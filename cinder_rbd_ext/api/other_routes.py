@@ -12,6 +12,8 @@
 
 """Routes of Cinder's API that none of our checks needs to know."""
 
+_OLDER = 'Services and extensions, as in older releases of Cinder'
+
 #: Requests that can't touch a volume, its metadata, its type or its
 #: attachment, by the reason.
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -84,4 +86,13 @@ OTHERS: dict[str, tuple[str, ...]] = {
         'PUT /os-services/set-log',
         'PUT /os-services/thaw',
     ),
+    _OLDER: (
+        'PUT /clusters/{id}',
+        'PUT /os-services/{id}',
+        'POST /extensions',
+        'DELETE /extensions/{id}',
+    ),
 }
+
+#: Those of older releases of Cinder only.
+OLDER = frozenset(OTHERS[_OLDER])

@@ -67,6 +67,15 @@ class ManageTest(base.DriverTestCase):
         self.assertIn(next(iter(metadata)), str(error))
         self.assertEqual(['found'], self.cluster.names())
 
+    def test_list_for_tenants_does_not_apply(self) -> None:
+        """It is an operator who manages a volume."""
+        volume = self.new_volume(
+            {keys.OBJECT_SIZE: '1M'},
+            volume_type=self.make_type(**{keys.TENANT_OPTIONS: ''}),
+        )
+        self._manage(volume)
+        self.assertEqual([volume.name], self.cluster.names())
+
     @testtools.skipUnless(
         hasattr(stock.RBDDriver, '_is_valid_type'),
         'this Cinder sets up no volume that it manages',

@@ -23,6 +23,7 @@ from typing import Any
 import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder import context as cinder_context
 from cinder import objects
+from cinder import policy as cinder_policy
 from cinder.api.openstack import api_version_request
 from cinder.api.v3 import router
 from cinder.db import api as db
@@ -245,6 +246,12 @@ class ApiTestCase(test.TestCase):
         return utils.create_volume(
             context, metadata=metadata, admin_metadata=made, **values
         )
+
+    def enforce_new_defaults(self) -> None:
+        """Have the policies that newer releases of Cinder enforce."""
+        self.override_config('enforce_new_defaults', True, 'oslo_policy')
+        cinder_policy.reset()
+        self.addCleanup(cinder_policy.reset)
 
     def set_specs(self, name: str, **specs: str) -> None:
         """Give a type extra specs, unchecked; ``rbd__x`` is ``rbd:x``."""

@@ -122,5 +122,6 @@ class ExtendTest(base.ApiTestCase):
         volume = self.volume(_KEYS, _MADE, size=3)
         path, body = self._path(volume), {'os-extend': {'new_size': 4}}
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
+        self.enforce_new_defaults()
         # Cinder's own policy comes first.
         self.refused(403, 'volume:extend', 'POST', path, body, app=self.reader)

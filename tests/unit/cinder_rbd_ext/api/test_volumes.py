@@ -251,6 +251,7 @@ class CreateTest(base.ApiTestCase):
             self.refused(400, words, 'POST', _VOLUMES, body)
 
     def test_reader(self) -> None:
+        self.enforce_new_defaults()
         body = self.create({'rbd:object_size': '1M'})
         # Cinder's own policy comes first.
         self.refused(
@@ -344,6 +345,7 @@ class RetypeTest(base.ApiTestCase):
     def test_cinders_policy_first(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
         path = f'/volumes/{volume.id}/action'
+        self.enforce_new_defaults()
         body = self._body('fake')
         self.refused(403, 'volume:retype', 'POST', path, body, app=self.reader)
 
