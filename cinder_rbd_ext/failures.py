@@ -20,10 +20,16 @@ from oslo_concurrency import processutils
 
 from cinder_rbd_ext import creation as creation_module
 from cinder_rbd_ext import exceptions
+from rbd_volume_options import errors
 
-# Classes that Cinder's flows know. CreateVolumeFromSpecTask tells a failed
-# command from other failures.
-_KNOWN = (exception.CinderException, processutils.ProcessExecutionError)
+# Classes that Cinder's flows know, where CreateVolumeFromSpecTask tells a
+# failed command from other failures, and the one that the driver turns into
+# a refusal.
+_KNOWN = (
+    exception.CinderException,
+    processutils.ProcessExecutionError,
+    errors.OptionError,
+)
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ class MigrationTest(base.DriverTestCase):
     def test_an_image_that_is_there_is_not_removed(self) -> None:
         volume = self.made_volume(base.ASKED)
         rbd.RBD().create(self.cluster.ioctx('volumes2'), volume.name, units.Mi)
-        self.assertRaises(rbd.ImageExists, self._migrate, volume)
+        self.assertRaises(exceptions.ImageNotMade, self._migrate, volume)
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
         self.assertEqual([volume.name], self.cluster.names('volumes'))
 

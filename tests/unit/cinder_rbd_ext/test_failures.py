@@ -18,6 +18,7 @@ from oslo_concurrency import processutils
 from cinder_rbd_ext import creation
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import failures
+from rbd_volume_options import errors
 from tests.unit import base
 
 
@@ -53,6 +54,7 @@ class NamingTest(base.TestCase):
         for own in (
             exception.InvalidInput(reason='x'),
             processutils.ProcessExecutionError('y'),
+            errors.OptionError('rbd:x', 'y', 'not allowed', 'nothing'),
         ):
             self.assertIs(own, self._raised(own))
             self.assertIs(own, self._raised(OSError('later'), own))
