@@ -13,8 +13,10 @@
 """Images in several stores: ours, stock ones, on one pool and on two."""
 
 from typing import Any
+import uuid
 
 import ddt
+import openstack
 
 from tests.cloud import base
 from tests.cloud import images
@@ -131,18 +133,49 @@ class EachOthersTest(StoresTestCase):
         back, of ours to the stock store, is for the functional tests.
         """
         found = self.tenant.image.get(f'/images/{image.id}').json()
-        (place,) = found['locations']
         other = self.make()
+        response = self.service().image.post(
+            f'/images/{other.id}/locations', json={'url': found['direct_url']}
+        )
+        self.assertEqual(202, response.status_code, response.text)
+        return self.active(other.id)
+
+    def service(self) -> Any:
+        """Return a service of the tenant's project.
+
+        Nobody else may tell Glance where in a pool an image is.
+        """
+        identity = self.operator.identity
+        name = f'test-{uuid.uuid4().hex[:8]}'
+        project = self.tenant.current_project
+        user = identity.create_user(name=name, password=name)
+        self.addCleanup(identity.delete_user, user)
+        for role in ('member', 'service'):
+            identity.assign_project_role_to_user(
+                project, user, identity.find_role(role)
+            )
+        config = self.tenant.config.config['auth']
+        auth = {**config, 'username': name, 'password': name}
+        return openstack.connect(cloud='demo', auth=auth)
+
+    def test_tenants_set_no_location(self) -> None:
+        image = self.upload(images.content())
+        found = self.tenant.image.get(f'/images/{image.id}').json()
+        self.assertNotIn('locations', found)
+        other = self.make()
+        place = {'url': found['direct_url']}
+        response = self.tenant.image.post(
+            f'/images/{other.id}/locations', json=place
+        )
+        self.assertEqual(403, response.status_code, response.text)
         kind = 'application/openstack-images-v2.1-json-patch'
-        location = {'url': place['url'], 'metadata': {}}
+        value = {**place, 'metadata': {}}
         response = self.tenant.image.patch(
             f'/images/{other.id}',
             headers={'Content-Type': kind},
-            json=[{'op': 'add', 'path': '/locations/-', 'value': location}],
+            json=[{'op': 'add', 'path': '/locations/-', 'value': value}],
         )
-        self.assertEqual(200, response.status_code, response.text)
-        self.assertEqual({OURS}, self.stores(other))
-        return self.tenant.image.get_image(other.id)
+        self.assertEqual(403, response.status_code, response.text)
 
     def test_read_and_deleted_by_ours(self) -> None:
         image = self.upload(images.content(), BESIDE)

@@ -57,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
         help='go on after violations of these kinds',
     )
     parser.add_argument('--verbose', action='store_true')
+    parser.add_argument(
+        '--minimise',
+        action='store_true',
+        help='with --sequence or --script: leave out steps as long as it '
+        'fails alike',
+    )
     return parser
 
 
@@ -85,6 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         _script(asked.script),
         frozenset(filter(None, asked.known.split(','))),
         asked.verbose,
+        asked.minimise,
     )
     run.printed(f'  seed {seed}')
     running = run.Run(plan, os.environ['CEPH_CONF'], run.printed)

@@ -210,8 +210,6 @@ def _expected(
     source: kinds.Kind | None,
     state: ceph.State | None,
 ) -> Verdict:
-    if not kind.public:
-        return Verdict.REFUSED
     verdict = metadata.judge(
         asked['keys'], kind, asked['size'], from_source=state is not None
     )

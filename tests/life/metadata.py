@@ -171,7 +171,7 @@ def judge(
     :param size: GiB
     :param from_source: whether it inherits a layout, which decides as well
     """
-    if any(is_misspelled(key) for key in given):
+    if not kind.public or any(is_misspelled(key) for key in given):
         return Verdict.REFUSED
     given = ours(given)
     if not kind.on_ceph:

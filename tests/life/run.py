@@ -31,6 +31,7 @@ from tests.life import cloud
 from tests.life import content
 from tests.life import kinds
 from tests.life import leftovers
+from tests.life import minimise
 from tests.life import model
 from tests.life import purge
 from tests.life import sequence
@@ -52,6 +53,8 @@ class Plan:
     :ivar script: steps to take instead of drawn ones
     :ivar known: kinds of violations that don't end a sequence
     :ivar verbose: whether to show every sequence, not the failed ones alone
+    :ivar minimise: whether to look for the steps that the failure of the one
+        sequence needs
     """
 
     seed: int
@@ -62,6 +65,7 @@ class Plan:
     script: Sequence[sequence.Step] | None = None
     known: frozenset[str] = frozenset()
     verbose: bool = False
+    minimise: bool = False
 
 
 @dataclasses.dataclass
@@ -172,16 +176,38 @@ class Run:
             }
             connections['admin'] = cloud.administrator()
         if self._is_single:
-            self._sequence(connections, image, self.plan.only or 0)
+            self._single(connections, image)
             return
         while time.monotonic() < self._deadline and not self._ended.is_set():
             with self._lock:
                 mine = next(self._numbers)
             self._sequence(connections, image, mine)
 
+    def _single(self, connections: dict[str, Any], image: model.Image) -> None:
+        number, script = self.plan.only or 0, self.plan.script
+        result = self._sequence(connections, image, number, script)
+        if not self.plan.minimise or not result.violations:
+            return
+        kind = result.violations[-1].kind
+
+        def fails(steps: Sequence[sequence.Step]) -> bool:
+            if self._ended.is_set():
+                return False
+            found = self._sequence(connections, image, number, steps)
+            return kind in {each.kind for each in found.violations}
+
+        steps = minimise.reduced(result.steps, fails)
+        self._show(f'  enough for {kind}:')
+        for step in steps:
+            self._show(f'    step {step.line()}')
+
     def _sequence(
-        self, connections: dict[str, Any], image: model.Image, number: int
-    ) -> None:
+        self,
+        connections: dict[str, Any],
+        image: model.Image,
+        number: int,
+        script: Sequence[sequence.Step] | None = None,
+    ) -> sequence.Result:
         told: list[str] = []
         callers = {
             name: cloud.Caller(name, connection, told.append)
@@ -196,17 +222,12 @@ class Run:
             self.plan.known,
         )
         seed = f'{self.plan.seed} {number}'
-        steps = self.plan.script or sequence.drawn(
-            world, seed, self.plan.steps
-        )
+        steps = script or sequence.drawn(world, seed, self.plan.steps)
         steps = itertools.takewhile(lambda _: not self._ended.is_set(), steps)
         began = time.monotonic()
-        try:
-            result = sequence.run(world, steps, seed)
-        except Exception:
-            self._show('\n'.join(told))
-            raise
+        result = sequence.run(world, steps, seed)
         self._count(number, result, told, time.monotonic() - began)
+        return result
 
     def _count(
         self,

@@ -30,6 +30,7 @@ _MIRRORED = {
     'packages': 'packages',
     'testrun': 'tools/testrun',
     'fakes': 'tests/fakes',
+    'life': 'tests/life',
 }
 
 # Tests that the wheel ships, for Tempest: they run on a cloud.

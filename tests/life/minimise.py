@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Finds the steps of a failed sequence that its failure needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar('T')
+
+
+def reduced(
+    steps: Sequence[T], fails: Callable[[Sequence[T]], bool]
+) -> list[T]:
+    """Return the steps without those that a failure doesn't need.
+
+    Large pieces are tried first, since a try takes as long as its steps do.
+
+    :param fails: runs some of the steps, says whether they fail alike
+    """
+    found = list(steps)
+    size = max(1, len(found) // 2)
+    while True:
+        # From the end: what came after the failure's cause goes at once.
+        at = len(found)
+        while at > 0:
+            begin = max(0, at - size)
+            fewer = found[:begin] + found[at:]
+            if fewer and fails(fewer):
+                found = fewer
+            at = begin
+        if size == 1:
+            return found
+        size //= 2

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import random
+
+import ddt
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from tests.life import kinds
+from tests.life import metadata
+from tests.unit import base
+
+ACCEPTED = metadata.Verdict.ACCEPTED
+REFUSED = metadata.Verdict.REFUSED
+EITHER = metadata.Verdict.EITHER
+
+
+def _given(unit: str, count: str, size: str = '') -> dict[str, str]:
+    given = {'rbd:stripe_unit': unit, 'rbd:stripe_count': count}
+    return {**given, 'rbd:object_size': size} if size else given
+
+
+@ddt.ddt
+class JudgeTestCase(base.TestCase):
+    @ddt.data(
+        ({}, 'plain', 1, ACCEPTED),
+        ({}, 'private', 1, REFUSED),
+        ({}, 'thirds', 3, ACCEPTED),
+        ({}, 'thirds', 1, REFUSED),
+        (_given('64K', '4'), 'plain', 1, ACCEPTED),
+        (_given('64K', '4'), 'none', 1, REFUSED),
+        (_given('64K', '4'), 'some', 1, REFUSED),
+        (_given('64K', '4'), 'second', 1, REFUSED),
+        (_given('64K', '4'), 'second-open', 1, ACCEPTED),
+        (_given('64K', '8', '1M'), 'second-open', 1, REFUSED),
+        (_given('64K', '8', '1M'), 'either', 1, EITHER),
+        (_given('1M', '48'), 'plain', 1, REFUSED),
+        (_given('1M', '48'), 'plain', 3, ACCEPTED),
+        (_given('8M', '2'), 'plain', 1, REFUSED),
+        (_given('4M', '1'), 'plain', 1, ACCEPTED),
+        ({'rbd:stripe_unit': '64K'}, 'plain', 1, REFUSED),
+        ({'RBD:stripe_count': '4'}, 'plain', 1, REFUSED),
+        ({'rbd:cache_mode': 'unsafe'}, 'plain', 1, REFUSED),
+        ({'rbd:cache_mode': 'unsafe'}, 'second', 1, ACCEPTED),
+        ({'other': 'x'}, 'fake', 1, ACCEPTED),
+        ({'rbd:object_size': '1M'}, 'fake', 1, EITHER),
+    )
+    @ddt.unpack
+    def test_judge(
+        self,
+        given: dict[str, str],
+        kind: str,
+        size: int,
+        expected: metadata.Verdict,
+    ) -> None:
+        of = kinds.by_name()[kind]
+        self.assertEqual(expected, metadata.judge(given, of, size))
+
+    def test_what_is_right_by_itself_is_parsed(self) -> None:
+        """The rules of the test and of the code agree, key by key."""
+        plain = kinds.by_name()['plain']
+        for seed in range(400):
+            given = metadata.drawn(random.Random(seed))
+            if any(metadata.is_misspelled(key) for key in given):
+                continue
+            try:
+                options.parse(
+                    given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+                )
+            except errors.OptionError:
+                judged = metadata.judge(given, plain, 3)
+                self.assertEqual(REFUSED, judged, str(given))
+
+    def test_misspelled(self) -> None:
+        for seed in range(50):
+            key = metadata.misspelled(random.Random(seed))
+            self.assertTrue(metadata.is_misspelled(key), key)
+        for key in (*kinds.ALL, 'other', 'rbd', 'r\u0431d:x'):
+            self.assertFalse(metadata.is_misspelled(key), key)
