@@ -14,6 +14,15 @@
 
 from typing import Any
 
+#: Settings of librbd for images that are opened after they were set. Pieces
+#: of megabytes gain nothing from its cache, and in a full pool a cache that is
+#: full too waits for ever. An upload keeps each piece until it is written, so
+#: that librbd needs no copy of it.
+_FOR_UPLOADS = {
+    'rbd_cache': 'false',
+    'rbd_disable_zero_copy_writes': 'false',
+}
+
 
 class Connection:
     """A connected client of librados, for the store.
@@ -31,6 +40,11 @@ class Connection:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
+
+    def prepare_upload(self) -> None:
+        """Have images that are opened from now on suit an upload."""
+        for name, value in _FOR_UPLOADS.items():
+            self._client.conf_set(name, value)
 
     def open_ioctx(self, pool: str) -> Any:
         """Return the context of a pool; librbd takes the flag from it."""

@@ -92,7 +92,9 @@ class Store(stock.Store):
         self.set_capabilities(_BITS.DRIVER_REUSABLE)
 
     @contextlib.contextmanager
-    def get_connection(self, conffile: str, rados_id: str) -> Iterator[Any]:
+    def get_connection(
+        self, conffile: str, rados_id: str | None
+    ) -> Iterator[Any]:
         """Connect, so that nothing waits for room in a full pool."""
         with super().get_connection(conffile, rados_id) as client:
             yield connection.Connection(client)
@@ -184,9 +186,7 @@ class Store(stock.Store):
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
         ):
-            # Pieces of megabytes gain nothing from librbd's cache, which in a
-            # full pool holds them back for ever once it is full of them.
-            conn.conf_set('rbd_cache', 'false')
+            conn.prepare_upload()
             place = self._created(conn, ioctx, str(image_id), size)
             with self._removed_on_failure(place):
                 if not trash.exists(ioctx):

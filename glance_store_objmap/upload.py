@@ -133,9 +133,9 @@ class Upload:
 class _Write:
     """One write in flight.
 
-    librbd may send from the piece itself (``rbd_disable_zero_copy_writes``),
-    and its binding for Python keeps no reference. What librbd calls at the
-    end does, also where this object is lost before.
+    librbd sends from the piece itself (``rbd_disable_zero_copy_writes``), and
+    its binding for Python keeps no reference. What librbd calls at the end
+    does, also where this object is lost before.
     """
 
     def __init__(self, image: Any, piece: bytes, start: int) -> None:

@@ -28,6 +28,7 @@ from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
 
+from nova_rbd_cache import connector as offer
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
@@ -35,6 +36,9 @@ from rbd_volume_options import cache_modes
 #: The stock class and ours, as ``VOLUME_DRIVERS`` of Nova's has them.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
 OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
+
+#: What os-brick asks for the modes that the host allows.
+OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,9 +136,24 @@ def _io_threads() -> str | None:
 
 
 def _connectors() -> str | None:
-    found = getattr(connector, 'unix_connector_list', None)
-    if not isinstance(found, list):
+    """Ask Nova for this host's connector, with ours among os-brick's."""
+    listed = getattr(connector, 'unix_connector_list', None)
+    if not isinstance(listed, list):
         return 'os_brick.initiator.connector has no unix_connector_list'
+    stock = listed[:]
+    # The others look for what the host may have, which needs root and time.
+    listed[:] = [OUR_CONNECTOR]
+    try:
+        told = driver.LibvirtDriver.get_volume_connector(None, None)
+    except Exception as error:
+        return f'could not get the connector of this host: {error!r}'
+    finally:
+        listed[:] = stock
+    if not told.get(offer.CACHE_MODES):
+        return (
+            f'the connector of this host lacks {offer.CACHE_MODES}: os-brick '
+            f'did not ask {OUR_CONNECTOR}'
+        )
     return None
 
 

@@ -31,7 +31,7 @@ from rbd_volume_options import cache_modes
 
 LOG = logging.getLogger(__name__)
 
-OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
+OUR_CONNECTOR = contract.OUR_CONNECTOR
 
 
 def activate() -> bool:

@@ -66,7 +66,11 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         asked = connection_info['data'].get(CACHE_MODE)
         if asked is None:
             return made
-        mode = self._mode(asked, connection_info, stock)
+        try:
+            mode = self._mode(asked, connection_info, stock)
+        except exceptions.CacheModeRefused:
+            self._remove_secret(connection_info, stock)
+            raise
         if stock.shareable:
             # The stock disk gets `none` from Nova, always: the caches of two
             # hosts know nothing of each other.
@@ -140,6 +144,19 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         # that the other host has offered.
         had = guest.disks[stock.serial].get('cache')
         return guest.running or had == mode.value
+
+    def _remove_secret(self, connection_info: Any, stock: Any) -> None:
+        """Remove the LUKS secret of a volume that is refused.
+
+        Nova has just defined it, and removes it only where attaching fails
+        later. A guest that has the volume needs it.
+        """
+        guest = guests.find(self.host, connection_info)
+        if guest is not None and stock.serial in guest.disks:
+            return
+        volume_id = _volume_id(connection_info)
+        if self.host.find_secret('volume', volume_id):
+            self.host.delete_secret('volume', volume_id)
 
     def _refused(
         self, asked: str, connection_info: Any

@@ -195,9 +195,11 @@ class Rados:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.state = 'configuring'
+        self.settings: dict[str, str] = {}
 
     def conf_set(self, option: str, value: str) -> None:
-        """Take an option and forget it: time-outs, as far as Cinder goes."""
+        """Take an option, for this client."""
+        self.settings[option] = value
 
     def conf_get(self, option: str) -> str | None:
         """Return an option's value."""

@@ -31,6 +31,13 @@ class ConnectionTest(base.TestCase):
         self.assertIsInstance(ioctx, fake_rados.Ioctx)
         self.assertTrue(ioctx.full_try)
 
+    def test_upload(self) -> None:
+        self.connection.prepare_upload()
+        self.assertEqual(
+            {'rbd_cache': 'false', 'rbd_disable_zero_copy_writes': 'false'},
+            self.client.settings,
+        )
+
     def test_the_rest_is_the_client(self) -> None:
         self.assertEqual(fake_rados.FSID, self.connection.get_fsid())
         self.assertFalse(hasattr(self.connection, 'nothing'))

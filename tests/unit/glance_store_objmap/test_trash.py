@@ -38,7 +38,7 @@ class TrashTest(fakes.FakeStoreTestCase):
         self.assertIn('its pool is full', str(error))
 
     def test_image_that_is_being_removed(self) -> None:
-        """With a trash, one that can't be opened any more is as good as gone."""
+        """With a trash, one that can't be opened any more is on its way."""
         ioctx = self.client.open_ioctx('images')
         self.add(b'data', 4, ident='i')
         trash.check_gone(self.librbd.RBD(), ioctx, 'i')

@@ -74,11 +74,13 @@ class FakeHost:
     """Nova's object for libvirt, with a guest or none.
 
     :ivar xml: of the one guest
+    :ivar secrets: type and id of what they are for
     """
 
     def __init__(self, xml: str = '', running: bool = True) -> None:
         self.xml = xml
         self.running = running
+        self.secrets: set[tuple[str, str]] = set()
 
     def get_guest(self, instance: Any) -> Any:
         """Return Nova's object for the guest."""
@@ -88,8 +90,15 @@ class FakeHost:
             get_xml_desc=lambda: self.xml, is_active=lambda: self.running
         )
 
-    def find_secret(self, usage_type: str, usage_id: str) -> None:
-        """Return the passphrase of an encrypted volume: there is none."""
+    def find_secret(self, usage_type: str, usage_id: str) -> Any:
+        """Return the passphrase of an encrypted volume, if there is one."""
+        if (usage_type, usage_id) not in self.secrets:
+            return None
+        return types.SimpleNamespace(UUIDString=lambda: SERVER_ID)
+
+    def delete_secret(self, usage_type: str, usage_id: str) -> None:
+        """Undefine the passphrase."""
+        self.secrets.remove((usage_type, usage_id))
 
 
 def guest_xml(threads: int = 1, driver: Any = None) -> str:

@@ -83,6 +83,31 @@ class ContractTest(base.NovaTestCase):
         (problem,) = contract.problems(_EVERY)
         self.assertIn(text, problem)
 
+    def test_connector_lacks_our_key(self) -> None:
+        """There is a list, of which os-brick makes nothing."""
+        self.patch(
+            connector, 'get_connector_properties', lambda *_, **kw: {'ip': ''}
+        )
+        (problem,) = contract.problems(_NOTHING)
+        self.assertIn('lacks rbd_cache_modes', problem)
+
+    def test_connector_cannot_be_had(self) -> None:
+        def fail(*args: Any, **kwargs: Any) -> None:
+            raise ZeroDivisionError
+
+        self.patch(connector, 'get_connector_properties', fail)
+        (problem,) = contract.problems(_NOTHING)
+        self.assertIn('ZeroDivisionError', problem)
+
+    def test_list_of_connectors_is_as_before(self) -> None:
+        listed, before = connector.unix_connector_list, self._connectors()
+        self.assertEqual([], list(contract.problems(_NOTHING)))
+        self.assertIs(listed, connector.unix_connector_list)
+        self.assertEqual(before, self._connectors())
+
+    def _connectors(self) -> list[str]:
+        return list(connector.unix_connector_list)
+
     def test_disks_of_servers_only_where_they_matter(self) -> None:
         self.patch(rbd_utils.RBDDriver, 'clone', _clone)
         self.assertEqual([], list(contract.problems(_NOTHING)))

@@ -293,6 +293,30 @@ class RefusedTest(VolumeTestCase):
             self.assertIn(word, str(error))
         self.assertNotIn('compute-1', str(error))
 
+    def _refuse(self, host: base.FakeHost) -> None:
+        nova = self.make_driver('network=writeback')
+        ours = nova._get_volume_driver(base.connection_info())
+        self.patch(ours, 'host', host)
+        host.secrets = {('volume', base.VOLUME_ID), ('volume', 'other')}
+        self.assertRaises(
+            exceptions.CacheModeRefused,
+            self.config,
+            nova,
+            base.connection_info('fast'),
+        )
+
+    @ddt.data(base.guest_xml(), '')
+    def test_secret_is_removed(self, xml: str) -> None:
+        """Nova defines that of an encrypted volume before it asks us."""
+        host = base.FakeHost(xml)
+        self._refuse(host)
+        self.assertEqual({('volume', 'other')}, host.secrets)
+
+    def test_secret_of_a_disk_of_the_guest_stays(self) -> None:
+        host = base.FakeHost(base.guest_xml(driver={'cache': 'writeback'}))
+        self._refuse(host)
+        self.assertIn(('volume', base.VOLUME_ID), host.secrets)
+
     def test_word_that_is_none_for_a_shared_disk(self) -> None:
         nova = self.make_driver()
         self.assertRaises(
