@@ -28,7 +28,6 @@ from cinder_rbd_ext import sources
 from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
-from rbd_volume_options import errors
 from rbd_volume_options import options
 
 _ON_DEMAND = 'set migration_policy to on-demand'
@@ -53,7 +52,9 @@ def check(
     specs = request.specs_of(new_type)
     former = request.specs_of(volume.volume_type)
     metadata = request.metadata_of(volume)
-    if not any(options.ours(each) for each in (metadata, specs, former)):
+    if not any(
+        options.ours(each) for each in (metadata, specs, former)
+    ) and not sources.layout_requested(volume, record.items_of(volume.id)):
         return None
     matching = reported.matching(specs)
     if not matching:
@@ -108,26 +109,24 @@ def _check_here(
         accepted = retype.acceptance()
         obstacle = source.state and retype.change(source.state).obstacle
     if obstacle:
-        _check_migration(retyped.volume, obstacle, source.hint, may_migrate)
+        way = _way_to_migrate(retyped.volume, may_migrate)
+        hint = f'{source.hint}; the retype needs a migration: {way}'
+        if way:
+            with refusals.bad_request(hint, shows_pools):
+                raise obstacle
     return _notice([accepted])
 
 
-def _check_migration(
-    volume: Any, obstacle: errors.OptionError, hint: str, may_migrate: bool
-) -> None:
-    """Check that a volume can be migrated within its back end."""
-    way = None
+def _way_to_migrate(volume: Any, may_migrate: bool) -> str | None:
+    """Return what lets Cinder migrate a volume; None if nothing is needed."""
     if not may_migrate:
-        way = _ON_DEMAND
-    elif len(
-        objects.SnapshotList.get_all_for_volume(volume._context, volume.id)
-    ):
-        way = 'delete the snapshots of the volume, with which it can not be'
-    if way:
-        with refusals.bad_request(
-            f'{hint}; the retype needs a migration: {way}'
-        ):
-            raise obstacle
+        return _ON_DEMAND
+    snapshots = objects.SnapshotList.get_all_for_volume(
+        volume._context, volume.id
+    )
+    if len(snapshots):
+        return 'delete the snapshots of the volume first'
+    return None
 
 
 def _check_there(

@@ -32,7 +32,6 @@ _SNAPSHOTS = f'{_API}snapshots'
 _MANAGING = f'{_API}managing'
 _ATTACHMENTS = f'{_API}attachments'
 _DRIVER = 'cinder_rbd_ext.driver'
-_ATTACHING = 'cinder_rbd_ext.attaching'
 _CREATION = 'cinder_rbd_ext.creation'
 
 _STATE = 'Changes the status only.'
@@ -113,7 +112,7 @@ ROUTES: tuple[Route, ...] = (
     _volume('os-show_image_metadata', None, 'Reads only.'),
     _volume(
         'os-initialize_connection',
-        _ATTACHING,
+        _ATTACHMENTS,
         'The cache mode against what the compute host accepts.',
     ),
     _volume(

@@ -130,24 +130,6 @@ _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
     ('PUT', 'metadata/rbd:object_map', {'meta': _NEW}, 'settled'),
     ('DELETE', 'metadata/rbd:object_size', None, "can't be removed"),
     ('PUT', '', {'volume': {'metadata': {}}}, "can't be removed"),
-    (
-        'POST',
-        'action',
-        {'os-retype': {'new_type': 'fake', 'migration_policy': 'on-demand'}},
-        'no back end of the volume type',
-    ),
-    (
-        'POST',
-        'action',
-        {'os-retype': {'new_type': 'rbd2', 'migration_policy': 'on-demand'}},
-        'not for tenants to set',
-    ),
-    (
-        'POST',
-        'action',
-        {'os-retype': {'new_type': 'rbd-multiattach'}},
-        'multi-attach',
-    ),
 )
 
 # Extra specs, beside the name of the back end; by an administrator.

@@ -19,6 +19,7 @@ from cinder import exception
 from oslo_utils import units
 import rbd
 
+from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 

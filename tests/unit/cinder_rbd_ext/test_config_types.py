@@ -46,10 +46,10 @@ TYPES: dict[
     ),
     'features': (
         config_types.FEATURES,
-        ('layering', 'layering,exclusive-lock,object-map'),
+        ('layering', 'layering, exclusive-lock,object-map'),
         {
             'layering,object-map': 'object-map requires exclusive-lock',
-            'layering, deep-flatten': 'no image feature',
+            'layering,,deep-flatten': 'no image feature',
         },
     ),
     'cache_mode': (
@@ -59,8 +59,8 @@ TYPES: dict[
     ),
     'cache_modes': (
         config_types.CACHE_MODES,
-        ('none', 'none,unsafe'),
-        {'none,all': 'not a cache mode', 'none, none': 'not a cache mode'},
+        ('none', 'none,unsafe', 'none, unsafe'),
+        {'none,all': 'not a cache mode', 'none,,none': 'not a cache mode'},
     ),
     'keys': (
         config_types.KEYS,

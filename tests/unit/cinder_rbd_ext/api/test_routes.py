@@ -28,7 +28,6 @@ _PAGE = tree.ROOT / 'doc/source/contributor/routes.rst'
 # The newest major version of Cinder that the lists were compared with.
 _NEWEST = 29
 # Of the requests about attachments, which are checked by a part of its own.
-_ELSEWHERE = {'cinder_rbd_ext.api.attachments'}
 _PREFIX = re.compile(r'^/(\{project_id(:[^}]*)?\}|:\(?project_id\)?)?/?')
 _PARAMETER = re.compile(r':\(?(\w+)\)?')
 
@@ -109,12 +108,11 @@ class RoutesTest(base.ApiTestCase):
             route = self.table.get(request)
             check = route.check if route else None
             named = {check} if check and '.api.' in check else set()
-            if not named <= _ELSEWHERE or modules:
-                self.assertEqual(named, modules, request)
+            self.assertEqual(named, modules, request)
 
     def test_checks_exist(self) -> None:
         for route in routes.ROUTES:
-            if route.check and route.check not in _ELSEWHERE:
+            if route.check:
                 importlib.import_module(route.check)
 
     def test_documentation(self) -> None:
