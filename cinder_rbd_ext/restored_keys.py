@@ -20,7 +20,6 @@ volume's own keys stands in the admin metadata, which a backup does not have.
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import unicodedata
 
 from cinder import context
 from cinder.db import api as db
@@ -115,7 +114,7 @@ def settled(
     :param own: the keys of ours that it had
     :param found: the metadata that it has now
     """
-    kept = {k: v for k, v in found.items() if not _looks_like_ours(k)}
+    kept = {k: v for k, v in found.items() if not keys.is_ours(k)}
     kept.update(own)
     for group in _GROUPS:
         added = {k: found[k] for k in group if k in found and k not in own}
@@ -127,8 +126,3 @@ def settled(
             else:
                 kept.update(added)
     return kept
-
-
-def _looks_like_ours(key: str) -> bool:
-    name = unicodedata.normalize('NFKC', key).strip().casefold()
-    return name.startswith(keys.PREFIX)

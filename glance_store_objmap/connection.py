@@ -14,14 +14,10 @@
 
 from typing import Any
 
-#: Settings of librbd for images that are opened after they were set. Pieces
-#: of megabytes gain nothing from its cache, and in a full pool a cache that is
-#: full too waits for ever. An upload keeps each piece until it is written, so
-#: that librbd needs no copy of it.
-_FOR_UPLOADS = {
-    'rbd_cache': 'false',
-    'rbd_disable_zero_copy_writes': 'false',
-}
+from rbd_volume_options import cache_modes
+
+_CACHE = 'rbd_cache'
+_NO_ZERO_COPY = 'rbd_disable_zero_copy_writes'
 
 
 class Connection:
@@ -41,10 +37,24 @@ class Connection:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def prepare_upload(self) -> None:
-        """Have images that are opened from now on suit an upload."""
-        for name, value in _FOR_UPLOADS.items():
-            self._client.conf_set(name, value)
+    def prepare_upload(self, librbd: Any, ioctx: Any) -> None:
+        """Have images that are opened from now on suit an upload.
+
+        Pieces of megabytes gain nothing from librbd's cache, and in a full
+        pool a cache that is full too waits for ever. An upload keeps each
+        piece until it is written, so that librbd needs no copy. A cache does:
+        a write would not end before the cache drops the piece.
+
+        :param librbd: ``rbd.RBD``
+        """
+        self._client.conf_set(_CACHE, 'false')
+        # A pool's configuration overrides that.
+        cached = any(
+            option['name'] == _CACHE
+            and cache_modes.librbd_caches(option['value'])
+            for option in librbd.config_list(ioctx)
+        )
+        self._client.conf_set(_NO_ZERO_COPY, 'true' if cached else 'false')
 
     def open_ioctx(self, pool: str) -> Any:
         """Return the context of a pool; librbd takes the flag from it."""

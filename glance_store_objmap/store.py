@@ -186,7 +186,7 @@ class Store(stock.Store):
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
         ):
-            conn.prepare_upload()
+            conn.prepare_upload(releases.rbd_of(self), ioctx)
             place = self._created(conn, ioctx, str(image_id), size)
             with self._removed_on_failure(place):
                 if not trash.exists(ioctx):

@@ -53,7 +53,7 @@ _VALUES: tuple[tuple[dict[str, str], str], ...] = (
     ({'rbd:object_map': '<is>'}, 'not a boolean'),
     ({'rbd:features': 'layering,object-map'}, 'requires exclusive-lock'),
     ({'rbd:features': 'exclusive-lock'}, 'layering is missing'),
-    ({'rbd:features': 'layering, deep-flatten'}, 'is no image feature'),
+    ({'rbd:features': 'layering,,deep-flatten'}, 'is no image feature'),
     ({'rbd:features': 'layering,striping'}, 'follows from the layout'),
     ({'rbd:features': ''}, 'is no image feature'),
     ({'rbd:features': 'layering', **_MAP}, 'contradicts rbd:features'),

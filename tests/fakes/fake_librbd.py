@@ -76,6 +76,7 @@ class RBD:
             'rbd_default_stripe_count': '0',
             'rbd_default_stripe_unit': '0',
             'rbd_cache': 'true',
+            **ioctx.client.settings,
             **ioctx.pool.config,
         }
         for name, value in options.items():

@@ -12,16 +12,20 @@
 
 """Connections that don't wait for room."""
 
+import ddt
+
 from glance_store_objmap import connection
+from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
 
 
+@ddt.ddt
 class ConnectionTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        cluster = fake_rados.Cluster('images')
-        self.client = cluster.rados.Rados()
+        self.cluster = fake_rados.Cluster('images')
+        self.client = self.cluster.rados.Rados()
         self.client.connect()
         self.connection = connection.Connection(self.client)
 
@@ -31,10 +35,18 @@ class ConnectionTest(base.TestCase):
         self.assertIsInstance(ioctx, fake_rados.Ioctx)
         self.assertTrue(ioctx.full_try)
 
-    def test_upload(self) -> None:
-        self.connection.prepare_upload()
+    @ddt.data((None, 'false'), ('false', 'false'), ('true', 'true'))
+    @ddt.unpack
+    def test_upload(self, pool: str | None, copied: str) -> None:
+        """Copied only where a pool has a cache, which would keep the piece."""
+        if pool:
+            self.cluster.pools['images'].config['rbd_cache'] = pool
+        self.connection.prepare_upload(
+            fake_librbd.Librbd(self.cluster).RBD(),
+            self.connection.open_ioctx('images'),
+        )
         self.assertEqual(
-            {'rbd_cache': 'false', 'rbd_disable_zero_copy_writes': 'false'},
+            {'rbd_cache': 'false', 'rbd_disable_zero_copy_writes': copied},
             self.client.settings,
         )
 

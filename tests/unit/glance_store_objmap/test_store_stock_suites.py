@@ -93,6 +93,7 @@ _LACKING = {
     'MockRBD.Image.aio_write': _aio_write,
     'MockRBD.Image.data_pool_id': _nothing,
     'MockRBD.Image.flush': _nothing,
+    'MockRBD.RBD.config_list': lambda *_: [],
 }
 
 
