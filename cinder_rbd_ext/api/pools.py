@@ -34,6 +34,8 @@ LOG = logging.getLogger(__name__)
 #: Seconds for which an answer of the scheduler's is good. Back ends report
 #: once a minute, so that this adds little to its age.
 MAX_AGE = 10.0
+#: Seconds for which it is good where no pool in it is the one looked for.
+MIN_AGE = 1.0
 #: Seconds for which a failure to get one is.
 MAX_FAILURE_AGE = 5.0
 #: Seconds that a request waits for the scheduler. Cinder's own limit,
@@ -76,7 +78,7 @@ class ReportedPools:
         self._asking = threading.Lock()
         #: None where the last request to the scheduler failed.
         self._pools: tuple[Pool, ...] | None = ()
-        self._expires = float('-inf')
+        self._asked = self._expires = float('-inf')
 
     def all(self) -> tuple[Pool, ...]:
         """Return the pools of all back ends that are up.
@@ -104,7 +106,8 @@ class ReportedPools:
             if self._clock() >= self._expires:
                 found = self._ask()
                 # Other requests look at both without the lock.
-                self._expires = self._clock() + _good_for(found)
+                self._asked = self._clock()
+                self._expires = self._asked + _good_for(found)
                 self._pools = found
         finally:
             self._asking.release()
@@ -140,9 +143,18 @@ class ReportedPools:
         :raises HTTPServiceUnavailable: as :meth:`all`
         """
         properties = {'resource_type': {'extra_specs': dict(specs)}}
-        return tuple(
-            pool for pool in self.all() if self._passes(pool, properties)
-        )
+        return self._found(lambda pool: self._passes(pool, properties))
+
+    def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
+        """Return the pools that suit; ask again where none does.
+
+        A back end that has just been added is not in the last answer.
+        """
+        found = tuple(filter(suits, self.all()))
+        if not found and self._clock() >= self._asked + MIN_AGE:
+            self._expires = float('-inf')
+            found = tuple(filter(suits, self.all()))
+        return found
 
     def _passes(self, pool: Pool, properties: dict[str, Any]) -> bool:
         try:
@@ -161,10 +173,8 @@ class ReportedPools:
         :param volume: Cinder's volume object
         """
         name = volume.service_topic_queue
-        for pool in self.all():
-            if pool.name == name:
-                return pool
-        return None
+        found = self._found(lambda pool: pool.name == name)
+        return found[0] if found else None
 
     def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
         """Return the pools that a request names by host or cluster.

@@ -56,6 +56,19 @@ class ReportedPoolsTest(base.TestCase):
         self.scheduler.get_pools.return_value = api_base.POOLS
         self.assertEqual(3, len(self.reported.all()))
 
+    def test_back_end_that_has_just_been_added(self) -> None:
+        self.reported.all()
+        self.scheduler.get_pools.return_value = [
+            *api_base.POOLS,
+            api_base.pool('new', api_base.settings()),
+        ]
+        for seconds, found in ((0.9, []), (1.0, ['host@new'])):
+            self.now = 1000.0 + seconds
+            self.assertEqual(found, self._matching(volume_backend_name='new'))
+        self.now += 0.9
+        self.assertEqual([], self._matching(volume_backend_name='other'))
+        self.assertEqual(2, self.scheduler.get_pools.call_count)
+
     def test_matching(self) -> None:
         self.assertEqual(
             ['host@rbd'], self._matching(volume_backend_name='rbd')
