@@ -36,7 +36,10 @@ OPTION_OF_KEY = {
 #: The operator is the only one who asks, and a Glance image is as long as
 #: what was uploaded, so that neither rule for tenants' volumes holds here.
 _LIMITS = limits.Limits(
-    max_stripe_count=layout.MAX_STRIPE_COUNT, require_whole_stripes=False
+    max_stripe_count=layout.MAX_STRIPE_COUNT,
+    require_whole_stripes=False,
+    min_object_size=layout.MIN_OBJECT_SIZE,
+    max_objects=1 << 63,
 )
 
 #: Larger pieces don't make an upload faster, and it holds up to five of them

@@ -31,6 +31,9 @@ Origin = errors.Origin
 
 _NOTHING = 'no rbd: key at all'
 
+# Of an extension that does not report it: then Cinder alone checks it.
+_UNKNOWN_MAXIMUM = 1 << 63
+
 
 @dataclasses.dataclass(frozen=True)
 class Offer:
@@ -80,11 +83,14 @@ class Offer:
     def limits(self) -> limits_module.Limits:
         """What the back ends of the type and the type allow."""
         count = self.options.get(keys.STRIPE_COUNT, {})
+        object_size = self.options.get(keys.OBJECT_SIZE, {})
         return limits_module.Limits(
             max_stripe_count=count.get(
                 'maximum', limits_module.DEFAULT_MAX_STRIPE_COUNT
             ),
             require_whole_stripes=self.require_whole_stripes,
+            min_object_size=object_size.get('minimum', layout.MIN_OBJECT_SIZE),
+            max_objects=object_size.get('maximum_objects', _UNKNOWN_MAXIMUM),
             cache_modes=self.cache_modes,
             tenant_options=self.settable,
         )

@@ -109,7 +109,10 @@ def _of_backends(key: str, offer: offers.Offer) -> Answer:
     """Return the bounds that back ends and the type set: the narrowest."""
     bounds = [each.limits for each in offer.settings]
     if key == keys.OBJECT_SIZE:
-        return {'minimum': max(each.min_object_size for each in bounds)}
+        return {
+            'minimum': max(each.min_object_size for each in bounds),
+            'maximum_objects': min(each.max_objects for each in bounds),
+        }
     if key == keys.STRIPE_COUNT:
         return {'maximum': min(each.max_stripe_count for each in bounds)}
     if key == keys.CACHE_MODE:

@@ -51,7 +51,7 @@ class OptsTest(base.TestCase):
 
     @ddt.data(
         ('enabled', 'perhaps'),
-        ('allowed_modes', 'none, writeback'),
+        ('allowed_modes', 'none,,writeback'),
         ('allowed_modes', 'all'),
         ('disk_iothread', '2'),
         ('disk_queues', '0'),
