@@ -94,6 +94,14 @@ _FREE = (
 _MOVING = ('starting', 'migrating', 'completing')
 
 
+#: Of a volume that a backup is restored to; the second is one that Cinder
+#: makes for it.
+RESTORING = (
+    fields.VolumeStatus.RESTORING_BACKUP,
+    fields.VolumeStatus.CREATING,
+)
+
+
 class Consumer(enum.Enum):
     """Who a connection is for."""
 

@@ -41,6 +41,7 @@ from cinder_rbd_ext import retyping
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
 
@@ -125,7 +126,16 @@ class RBDExtDriver(moving.MovingDriver):
             if images.enable(image, change.enable) & features.MAP_OFF:
                 self._rebuild_object_maps(image, volume.name)
             state = self.rbd.state_of(image)
-        record.made(volume.id, state, record.backend_of(volume))
+        given = None
+        if change.enable or change.disable:
+            # What is inherited from this volume is the new type's.
+            there = sources.origins_of(volume, record.items_of(volume.id))
+            given = {
+                **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
+                **there,
+                precedence.Part.FEATURES: errors.Origin.VOLUME_TYPE,
+            }
+        record.made(volume.id, state, record.backend_of(volume), given)
 
     def _rebuild_object_maps(self, image: Any, name: str) -> None:
         def at(snapshot: str) -> Any:

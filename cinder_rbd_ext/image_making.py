@@ -39,6 +39,7 @@ from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -288,7 +289,9 @@ class ImageMakingDriver(image_lookup.ImageLookupDriver):
                 },
             )
             if to_tenant:
-                record.refused(volume.id, str(error))
+                # Names of pools are for operators.
+                told = error.hidden() if error.key == keys.DATA_POOL else error
+                record.refused(volume.id, str(told))
             raise exceptions.VolumeOptionRefused(reason=str(error)) from error
 
     def _execute_keeping_layout(self, *command: Any, **kwargs: Any) -> Any:

@@ -31,7 +31,8 @@ from rbd_volume_options import keys
 LOG = logging.getLogger(__name__)
 
 #: Checks metadata as that of a volume; raises OptionError.
-Check = Callable[[Mapping[str, str]], None]
+#: Gets all metadata, and the keys of it that a restore has added.
+Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
 # Says that a copy was taken; a volume may have no key at all.
 _TAKEN = 'rbd:restoring'
@@ -120,7 +121,7 @@ def settled(
         added = {k: found[k] for k in group if k in found and k not in own}
         if added:
             try:
-                check({**kept, **added})
+                check({**kept, **added}, frozenset(added))
             except errors.OptionError as error:
                 LOG.info('Not kept after a restore: %s', error)
             else:

@@ -17,26 +17,20 @@ data and metadata, and disconnects: all drivers of backups do so in that
 order. The driver takes part in the first step and in the last.
 """
 
+import functools
 from typing import Any
 
-from cinder.objects import fields
 from oslo_log import log as logging
 
 from cinder_rbd_ext import attaching
 from cinder_rbd_ext import changes
 from cinder_rbd_ext import consumers
+from cinder_rbd_ext import permissions
 from cinder_rbd_ext import request
 from cinder_rbd_ext import restored_keys
 from rbd_volume_options import limits
 
 LOG = logging.getLogger(__name__)
-
-# Of a volume that a backup is restored to; the second is one that Cinder
-# makes for it.
-_RESTORING = (
-    fields.VolumeStatus.RESTORING_BACKUP,
-    fields.VolumeStatus.CREATING,
-)
 
 
 class RestoringDriver(attaching.AttachingDriver):
@@ -46,7 +40,7 @@ class RestoringDriver(attaching.AttachingDriver):
         """Return how to attach a volume; remember its keys for a restore."""
         if connector and not isinstance(connector, consumers.OwnConnector):
             status = consumers.current(volume).status
-            if status in _RESTORING:
+            if status in consumers.RESTORING:
                 restored_keys.remember(volume.id)
             else:
                 # The restore was cut short, and the volume is in use again.
@@ -68,19 +62,25 @@ class RestoringDriver(attaching.AttachingDriver):
         """
         try:
             restored_keys.repair(
-                volume.id, lambda metadata: self._check_keys(volume, metadata)
+                volume.id, functools.partial(self._check_keys, volume)
             )
         except Exception:
             LOG.exception('Could not give volume %s its keys back', volume.id)
 
-    def _check_keys(self, volume: Any, metadata: Any) -> None:
+    def _check_keys(
+        self, volume: Any, metadata: Any, added: frozenset[str]
+    ) -> None:
         """Check that a volume may have keys, and that its image is so.
 
-        :raises OptionError: for keys that it can't have
+        :param added: the keys that the restore has added
+        :raises OptionError: for keys that it may not have
         """
         specs = request.specs_of(volume.volume_type)
         request.check_tenant(metadata, specs, self.settings)
         asked = request.read(metadata, specs, self.settings)
+        limits.check_tenant_keys(
+            added, permissions.settable(volume, asked, moved=False)
+        )
         resolved = asked.resolve(backend_too=False)
         if resolved.striping and resolved.striping.value:
             limits.check_stripe_count(

@@ -258,6 +258,9 @@ class Store(stock.Store):
         """
         try:
             yield
+        except exceptions.Duplicate:
+            # Ours was removed a moment ago; this one is another's.
+            raise
         except BaseException as error:
             LOG.error('Failed to store image %s: %s', place.image, error)
             self._discard(place)

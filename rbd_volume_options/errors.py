@@ -51,6 +51,9 @@ _LABELS = {
 }
 
 
+_HIDDEN = 'not shown'
+
+
 def shown(value: object) -> str:
     """Return a value as a message may repeat it.
 
@@ -99,6 +102,12 @@ class OptionError(ValueError):
         """Return the same error, told where the value was given."""
         return OptionError(
             self.key, self.value, self.reason, self.allowed, origin
+        )
+
+    def hidden(self) -> 'OptionError':
+        """Return the same error without the value and what is allowed."""
+        return OptionError(
+            self.key, _HIDDEN, self.reason, _HIDDEN, self.origin
         )
 
     def renamed(self, names: Mapping[str, str]) -> 'OptionError':

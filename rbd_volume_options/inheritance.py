@@ -142,6 +142,8 @@ def _may_inherit_layout(
     bounds: Bounds,
     own: Callable[[], plan.ImageState],
 ) -> bool:
+    if not _fits(source, inherited):
+        return False
     parts = [
         part
         for part in _LAYOUT
@@ -171,6 +173,27 @@ def _may_inherit_layout(
         else has.striping == would_have.striping
         for part in missing
     )
+
+
+def _fits(source: Source, inherited: precedence.Resolved) -> bool:
+    """Return whether what is inherited suits what the type gives.
+
+    A key in the volume's own metadata that does not suit the source is an
+    error instead: its creator can correct it.
+    """
+    found = inherited.image_layout
+    given = {inherited.origins[part] for part in _LAYOUT}
+    if (
+        found is None
+        or source.level.origin not in given
+        or Origin.VOLUME_METADATA in given
+    ):
+        return True
+    try:
+        limits_module.check_unit(found)
+    except errors.OptionError:
+        return False
+    return True
 
 
 def _within_limits(

@@ -23,8 +23,6 @@ from rbd_volume_options import precedence
 
 Origin = precedence.Origin
 
-#: A stripe count that an image has was allowed once; these are checked anew.
-
 
 @dataclasses.dataclass(frozen=True)
 class ImageState:
@@ -148,16 +146,19 @@ def _check_size(
     or of the image that is cloned) is not restricted.
     """
     image_layout = resolved.layout_over(base)
-    striping, asked = resolved.striping, resolved.layout_choice
+    striping = resolved.striping
     check_object_size(resolved, limits)
     if striping and striping.origin in precedence.GIVEN:
         limits_module.check_whole_stripes(
             image_layout, size, limits, striping.origin
         )
-    if asked and asked.origin in precedence.ASKED:
-        limits_module.check_object_count(
-            image_layout, size, limits, asked.origin
-        )
+    asked = [
+        choice.origin
+        for choice in (striping, resolved.object_size)
+        if choice and choice.origin in precedence.ASKED
+    ]
+    if asked:
+        limits_module.check_object_count(image_layout, size, limits, asked[0])
 
 
 def _origin_of(choice: precedence.Choice[object] | None) -> Origin:

@@ -74,6 +74,9 @@ class AttachmentsController(wsgi.Controller):
     ) -> None:
         volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
         server = asked.get('instance_uuid')
+        if server is not None and not isinstance(server, str):
+            # Cinder's schema refuses it.
+            return
         same = any(
             each.instance_uuid == server for each in volume.volume_attachment
         )
@@ -141,6 +144,27 @@ class ConnectionsController(wsgi.Controller):
                     is consumers.Consumer.SERVER,
                     functools.partial(consumers.replaced, current),
                 )
+        yield
+
+    @wsgi.extends(action='os-terminate_connection')
+    def terminate_connection(
+        self, req: Any, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Leave the connection of a restore to Cinder itself.
+
+        The driver gives a volume its keys back when that connection ends.
+        """
+        context = req.environ['cinder.context']
+        volume = objects.Volume.get_by_id(context, id)
+        if (
+            _may(context, action_policies.TERMINATE_POLICY, volume)
+            and volume.status in consumers.RESTORING
+            and not _is_service(context)
+        ):
+            raise webob.exc.HTTPBadRequest(
+                explanation=f'The volume is {volume.status}: connections are '
+                'ended by Cinder itself.'
+            )
         yield
 
 

@@ -153,7 +153,7 @@ def whole_number(given: Any) -> int | None:
     """Return a size in GiB as Cinder reads it; None for what it refuses."""
     try:
         size = int(given)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
     return size if size > 0 else None
 

@@ -46,6 +46,10 @@ def check(
     changed = checks.changed(before, after)
     fixed = {k for k in changed if k in keys.KEYS and keys.KEYS[k].fixed}
     if fixed and policies.allows(context, policies.CORRECT_FIXED, volume):
+        checks.check_fixed(
+            {k: v for k, v in before.items() if k not in fixed},
+            {k: v for k, v in after.items() if k not in fixed},
+        )
         _check_agrees(volume, fixed, after)
     elif not fixed or changed & after.keys() or _is_ours(volume, reported):
         checks.check_fixed(before, after)

@@ -20,8 +20,6 @@ import webob.exc
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
-_HIDDEN = 'not shown'
-
 
 @contextlib.contextmanager
 def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
@@ -34,9 +32,7 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
         yield
     except errors.OptionError as error:
         if error.key == keys.DATA_POOL and not shows_pools:
-            error = errors.OptionError(
-                error.key, _HIDDEN, error.reason, _HIDDEN, error.origin
-            )
+            error = error.hidden()
         text = f'{error}; {hint}' if hint else str(error)
         raise webob.exc.HTTPBadRequest(
             explanation=f'RBD volume option refused: {text}'

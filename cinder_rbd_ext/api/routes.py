@@ -32,7 +32,9 @@ _SNAPSHOTS = f'{_API}snapshots'
 _MANAGING = f'{_API}managing'
 _ATTACHMENTS = f'{_API}attachments'
 _DRIVER = 'cinder_rbd_ext.driver'
-_CREATION = 'cinder_rbd_ext.creation'
+_CREATION = 'cinder_rbd_ext.image_making'
+_MOVING = 'cinder_rbd_ext.moving'
+_RESTORING = 'cinder_rbd_ext.restoring'
 
 _STATE = 'Changes the status only.'
 _REMOVES = 'Deletes; no value of ours is read.'
@@ -117,7 +119,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     _volume(
         'os-migrate_volume',
-        _CREATION,
+        _MOVING,
         'What the volume has against the back end that it moves to.',
     ),
     _volume(
@@ -144,7 +146,11 @@ ROUTES: tuple[Route, ...] = (
     _volume('os-unreserve', None, _STATE),
     _volume('os-reset_status', None, _STATE),
     _volume('os-force_detach', None, 'Ends an attachment.'),
-    _volume('os-terminate_connection', None, 'Ends an attachment.'),
+    _volume(
+        'os-terminate_connection',
+        _ATTACHMENTS,
+        'Not during the restore of a backup.',
+    ),
     _volume('os-set_bootable', None, 'Changes a flag of the volume.'),
     _volume('os-update_readonly_flag', None, 'Changes a flag of the volume.'),
     Route(
@@ -240,7 +246,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         'POST /backups/{id}/restore',
-        _DRIVER,
+        _RESTORING,
         'The volume keeps its keys; the backup is from another one.',
     ),
     Route(

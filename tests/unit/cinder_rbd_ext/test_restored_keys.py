@@ -24,11 +24,11 @@ from tests.unit import base
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 
 
-def _anything(metadata: Mapping[str, str]) -> None:
+def _anything(metadata: Mapping[str, str], added: frozenset[str]) -> None:
     """Allow all."""
 
 
-def _nothing(metadata: Mapping[str, str]) -> None:
+def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:
     raise errors.OptionError('rbd:x', 'y', 'not allowed', 'nothing')
 
 
@@ -41,16 +41,20 @@ class SettledTest(base.TestCase):
         self.assertEqual({**_PAIR, 'x': 'y'}, found)
 
     def test_others_are_checked_with_them(self) -> None:
-        seen: list[Mapping[str, str]] = []
+        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
         came = {keys.CACHE_MODE: 'none'}
-        found = restored_keys.settled(_PAIR, came, seen.append)
-        self.assertEqual([{**_PAIR, **came}], seen)
+        found = restored_keys.settled(
+            _PAIR, came, lambda *asked: seen.append(asked)
+        )
+        self.assertEqual(
+            [({**_PAIR, **came}, frozenset({keys.CACHE_MODE}))], seen
+        )
         self.assertEqual({**_PAIR, **came}, found)
 
     def test_pair_is_checked_as_one(self) -> None:
-        seen: list[Mapping[str, str]] = []
-        restored_keys.settled({}, _PAIR, seen.append)
-        self.assertEqual([_PAIR], seen)
+        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
+        restored_keys.settled({}, _PAIR, lambda *asked: seen.append(asked))
+        self.assertEqual([(_PAIR, frozenset(_PAIR))], seen)
 
     def test_refused(self) -> None:
         self.assertEqual(

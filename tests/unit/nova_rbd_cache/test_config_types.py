@@ -26,7 +26,7 @@ class ParsedTest(base.TestCase):
     def test_kept_as_written(self, value: str) -> None:
         self.assertEqual(value, config_types.CACHE_MODES(value))
 
-    @ddt.data('', 'none, writeback', 'writeback,', 'WRITEBACK', 'default')
+    @ddt.data('', 'none,,writeback', 'writeback,', 'WRITEBACK', 'default')
     def test_refused(self, value: str) -> None:
         error = self.assertRaises(ValueError, config_types.CACHE_MODES, value)
         self.assertIn('; allowed: ', str(error))

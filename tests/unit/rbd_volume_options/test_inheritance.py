@@ -128,6 +128,17 @@ class LayoutTest(base.TestCase):
         made = self._layout(_source(Origin.CLUSTER), **bounds)
         self.assertEqual(_STRIPED, made)
 
+    def test_what_does_not_fit_the_type(self) -> None:
+        small = precedence.Level(
+            Origin.VOLUME_TYPE, options.VolumeOptions(object_size=64 * KIB)
+        )
+        wide = layout.ImageLayout(4 * MIB, layout.Striping(MIB, 4))
+        for origin in (Origin.VOLUME_METADATA, Origin.CLUSTER):
+            self.assertEqual(
+                layout.ImageLayout(64 * KIB),
+                self._layout(_source(origin, wide), small, settable=_ALL_KEYS),
+            )
+
     def test_no_striping_is_inherited_too(self) -> None:
         of_backend = precedence.Level(
             Origin.BACKEND,

@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import functools
 from typing import Any
 
 import ddt
@@ -291,6 +292,21 @@ class RefusedTestCase(refusals.RefusalTestCase):
             ImageLayout(4 * MIB, Striping(64 * KIB, 3)),
             _plan(level, how=allowed).layout,
         )
+
+    def test_too_many_objects_whatever_else_the_source_has(self) -> None:
+        """A source that has no striping says so."""
+        state = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        how = limits.Limits(max_objects=1000)
+        given = _said(_BY_METADATA, object_size=64 * KIB)
+        source = plan.level_of(Origin.SOURCE_VOLUME, state)
+        for levels in ([given], [given, source]):
+            self.assertRefused(
+                functools.partial(_plan, *levels, how=how),
+                'rbd:object_size',
+                65536,
+                '1 GiB in 64 KiB objects are 16,384 objects',
+                origin=_BY_METADATA,
+            )
 
     def test_default_stripes_need_not_be_whole(self) -> None:
         base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)

@@ -17,6 +17,7 @@ is what Cinder records.
 
 import pathlib
 from typing import Any
+from unittest import mock
 
 from cinder import context as cinder_context
 from cinder import objects
@@ -45,6 +46,9 @@ def _connector(*offer: str) -> base.Answer:
     if offer:
         found['rbd_cache_modes'] = list(offer)
     return found
+
+
+_TERMINATE = 'cinder.volume.rpcapi.VolumeAPI.terminate_connection'
 
 
 class AttachmentsTestCase(base.ApiTestCase):
@@ -317,6 +321,17 @@ class LeftTest(AttachmentsTestCase):
     def test_scheduler_is_not_asked_in_vain(self) -> None:
         self.ok(*self.put(self.reserved(self.volume())))
         self.get_pools.assert_not_called()
+
+    def test_connection_of_a_restore(self) -> None:
+        """Its end gives the volume its keys back, so it is not a tenant's."""
+        body = {'os-terminate_connection': {'connector': _connector()}}
+        for status, code in (('restoring-backup', 400), ('available', 202)):
+            volume = self.volume(_MODE, status=status)
+            path = f'/volumes/{volume.id}/action'
+            with mock.patch(_TERMINATE, autospec=True) as terminate:
+                response = self.call('POST', path, body)
+            self.assertEqual(code, response.status_int, response.text)
+            self.assertEqual(code == 202, terminate.called)
 
     def test_of_another_project(self) -> None:
         volume = self.volume(_MODE)

@@ -60,6 +60,13 @@ class CorrectionsTest(base.ApiTestCase):
         body = {'metadata': {'rbd:stripe_unit': '64K'}}
         self.refused(400, 'without', 'POST', self.path, body, app=self.admin)
 
+    def test_other_keys_are_checked_too(self) -> None:
+        for more in ({'rbd:foo': 'x'}, {'RBD:stripe_unit': '1'}):
+            body = {'metadata': more}
+            self.refused(
+                400, 'unknown key', 'PUT', self.path, body, app=self.admin
+            )
+
     def test_nothing_recorded(self) -> None:
         path = self._path(self.volume(self.there))
         body = self._fixed()

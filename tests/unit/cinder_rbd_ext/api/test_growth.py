@@ -109,6 +109,7 @@ class ExtendTest(base.ApiTestCase):
         bodies: Any = (
             {'os-extend': None},
             {'os-extend': {}},
+            {'os-extend': {'new_size': float('inf')}},
             {'os-extend': {'new_size': 'x'}},
             {'os-extend': {'new_size': -1}},
             {'os-extend': {'new_size': 2}},
