@@ -189,7 +189,8 @@ def _retype(
     keys = there.keys
     record = world.settle(there)
     now = world.kind(record['volume_type'])
-    if now != target and policy != 'never' and target.on_ceph:
+    moves = policy != 'never' and not world.model.snapshots_of(volume)
+    if now != target and moves and target.on_ceph:
         world.violate('not-retyped', what)
     there.kind = now
     there.keys = metadata.ours(record['metadata'])

@@ -88,6 +88,7 @@ def _check_volume(world: World, there: model.Volume, record: Record) -> None:
         return
     _check_attributes(world, there, record, state)
     _check_limits(world, there, backend, state)
+    _check_modes(world, there, record)
     if state.size != there.size * content.GIB:
         world.violate('size', f'{name}: the image has {state.size} bytes')
 
@@ -135,6 +136,16 @@ def _check_attributes(
             'attributes',
             f'{there.name}: {sorted(names)}, but {sorted(state.features)}',
         )
+
+
+def _check_modes(world: World, there: model.Volume, record: Record) -> None:
+    """Check that attachments keep the mode that they were made with."""
+    shown = record.get(f'{_ALIAS}:cache_modes') or {}
+    for name, each in there.attachments.items():
+        if each.judged and shown.get(each.ident) != each.mode:
+            world.violate(
+                'cache-mode', f'{name} of {there.name}: {shown}, {each}'
+            )
 
 
 def _check_limits(

@@ -24,6 +24,19 @@ Content = content.Content
 
 
 @dataclasses.dataclass
+class Attachment:
+    """An attachment of a volume.
+
+    :ivar mode: the cache mode that Cinder has to show; None for none
+    :ivar judged: whether we know of that at all
+    """
+
+    ident: str
+    mode: str | None = None
+    judged: bool = True
+
+
+@dataclasses.dataclass
 class Volume:
     """A volume of Cinder's.
 
@@ -38,7 +51,7 @@ class Volume:
     :ivar inherits: whether it has to have the newest of them, as far as its
         type allows
     :ivar encrypted: whether the content is
-    :ivar attachments: by name, the id of each
+    :ivar attachments: by name
     """
 
     name: str
@@ -51,7 +64,9 @@ class Volume:
     status: str = 'available'
     bases: list[ceph.State] = dataclasses.field(default_factory=list)
     inherits: bool = True
-    attachments: dict[str, str] = dataclasses.field(default_factory=dict)
+    attachments: dict[str, Attachment] = dataclasses.field(
+        default_factory=dict
+    )
     #: The id that the image is named by; another one after a migration.
     name_id: str = ''
     host: str = ''
