@@ -68,9 +68,10 @@ def _draw_image(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.snapshots:
+    sources = [s for s in there.snapshots.values() if _is_copied(s.kind)]
+    if not sources:
         return None
-    source = rng.choice(list(there.snapshots.values()))
+    source = rng.choice(sources)
     found = _new(rng, source.owner)
     found['size'] = max(found['size'], source.size)
     return {**_like(found, source.kind, rng), 'snapshot': source.name}
@@ -80,7 +81,9 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
     sources = [
         each
         for each in there.volumes.values()
-        if each.status in ('available', 'in-use') and each.owner in 'ab'
+        if each.status in ('available', 'in-use')
+        and each.owner in 'ab'
+        and _is_copied(each.kind)
     ]
     if not sources:
         return None
@@ -88,6 +91,14 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
     found = _new(rng, source.owner)
     found['size'] = max(found['size'], source.size)
     return {**_like(found, source.kind, rng), 'volume': source.name}
+
+
+def _is_copied(kind: kinds.Kind) -> bool:
+    """Whether volumes of a type are copied.
+
+    The stock RBD driver leaves ``*.deleted`` of them behind.
+    """
+    return kind.ours or not kind.on_ceph
 
 
 def _like(found: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
@@ -132,14 +143,20 @@ def _from_snapshot(
     if source is None:
         raise rule.Missing(snapshot)
     body = {'snapshot_id': source.ident}
-    _create(world, new, asked, body, source.filled, source.state, source.kind)
+    made = _create(
+        world, new, asked, body, source.filled, source.state, source.kind
+    )
+    if made:
+        made.foreign = source.foreign
 
 
 def _from_volume(world: World, new: str, volume: str, **asked: Any) -> None:
     source = rule.volume_of(world, volume)
     body = {'source_volid': source.ident}
     state = world.state(source)
-    _create(world, new, asked, body, source.filled, state, source.kind)
+    made = _create(world, new, asked, body, source.filled, state, source.kind)
+    if made:
+        made.foreign = source.foreign
 
 
 def _from_backup(world: World, new: str, backup: str, **asked: Any) -> None:

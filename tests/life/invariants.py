@@ -86,9 +86,12 @@ def _check_volume(world: World, there: model.Volume, record: Record) -> None:
     if state is None:
         world.violate('no-image', f'{name} has no image {there.image}')
         return
-    _check_attributes(world, there, record, state)
-    _check_limits(world, there, backend, state)
-    _check_modes(world, there, record)
+    if backend.ours:
+        _check_attributes(world, there, record, state)
+        _check_limits(world, there, backend, state)
+        _check_modes(world, there, record)
+    else:
+        _check_left(world, there, record)
     if state.size != there.size * content.GIB:
         world.violate('size', f'{name}: the image has {state.size} bytes')
 
@@ -136,6 +139,13 @@ def _check_attributes(
             'attributes',
             f'{there.name}: {sorted(names)}, but {sorted(state.features)}',
         )
+
+
+def _check_left(world: World, there: model.Volume, record: Record) -> None:
+    """Check that nothing of ours is shown where the driver isn't ours."""
+    for name in ('object_size', 'stripe_count', 'data_pool', 'features'):
+        if record.get(f'{_ALIAS}:{name}') is not None:
+            world.violate('stale', f'{there.name} shows {name}')
 
 
 def _check_modes(world: World, there: model.Volume, record: Record) -> None:

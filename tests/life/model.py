@@ -72,6 +72,8 @@ class Volume:
     host: str = ''
     #: Of an image that wasn't made by Cinder: it is as it was.
     managed: bool = False
+    #: Whether its layout may come from such an image.
+    foreign: bool = False
 
     @property
     def idle(self) -> bool:
@@ -102,6 +104,7 @@ class Snapshot:
     state: ceph.State | None
     kind: kinds.Kind
     owner: str
+    foreign: bool = False
 
 
 @dataclasses.dataclass

@@ -173,6 +173,7 @@ def _manage(
         found.filled,
         bases=[state] if state else [],
         managed=True,
+        foreign=True,
     )
     world.model.volumes[new] = there
     world.settle(there)
