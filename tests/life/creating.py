@@ -17,12 +17,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.life import ceph
 from tests.life import content
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
 from tests.life import rule
+from tests.life import state as states
 from tests.life import world as worlds
 
 Verdict = metadata.Verdict
@@ -188,7 +188,7 @@ def _create(
     asked: dict[str, Any],
     body: dict[str, Any],
     filled: content.Content | None,
-    state: ceph.State | None = None,
+    state: states.State | None = None,
     source: kinds.Kind | None = None,
 ) -> model.Volume | None:
     kind = kinds.by_name()[asked['kind']]
@@ -225,7 +225,7 @@ def _expected(
     asked: dict[str, Any],
     kind: kinds.Kind,
     source: kinds.Kind | None,
-    state: ceph.State | None,
+    state: states.State | None,
 ) -> Verdict:
     verdict = metadata.judge(
         asked['keys'], kind, asked['size'], from_source=state is not None

@@ -15,10 +15,10 @@
 from __future__ import annotations
 
 from rbd_volume_options import features
-from tests.life import ceph
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import state as states
 
 Layout = tuple[int, int, int]
 
@@ -36,7 +36,7 @@ _DEFAULT = frozenset(
 
 def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
     """Return the layouts that a volume's image may have."""
-    bases: list[ceph.State | None] = [*volume.bases]
+    bases: list[states.State | None] = [*volume.bases]
     if not volume.inherits or not bases:
         bases.append(None)
     found: set[Layout] = set()
@@ -46,7 +46,7 @@ def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
 
 
 def _layouts(
-    volume: model.Volume, backend: kinds.Backend, base: ceph.State | None
+    volume: model.Volume, backend: kinds.Backend, base: states.State | None
 ) -> set[Layout]:
     """Return them for one image that values may come from."""
     asked = {**volume.kind.own, **volume.keys}
@@ -71,7 +71,7 @@ def _layouts(
 
 
 def _inherited(
-    volume: model.Volume, backend: kinds.Backend, base: ceph.State
+    volume: model.Volume, backend: kinds.Backend, base: states.State
 ) -> Layout | None:
     """Return the layout that comes from another image; None for none.
 

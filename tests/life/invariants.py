@@ -18,12 +18,12 @@ from collections.abc import Container
 from typing import Any
 
 from rbd_volume_options import features
-from tests.life import ceph
 from tests.life import content
 from tests.life import expectation
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import state as states
 from tests.life import world as worlds
 
 World = worlds.World
@@ -115,7 +115,7 @@ def _check_keys(
 
 
 def _check_attributes(
-    world: World, there: model.Volume, record: Record, state: ceph.State
+    world: World, there: model.Volume, record: Record, state: states.State
 ) -> None:
     """Check that the attributes are what the image is."""
     shown = {
@@ -162,7 +162,7 @@ def _check_limits(
     world: World,
     there: model.Volume,
     backend: kinds.Backend,
-    state: ceph.State,
+    state: states.State,
 ) -> None:
     """Check that the image is what keys, type and back end say."""
     name = f'{there.name} ({there.kind.name}, {there.keys})'

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.life import ceph
 from tests.life import content
 from tests.life import kinds
+from tests.life import state as states
 
 Content = content.Content
 
@@ -62,7 +62,7 @@ class Volume:
     keys: dict[str, str]
     filled: Content | None
     status: str = 'available'
-    bases: list[ceph.State] = dataclasses.field(default_factory=list)
+    bases: list[states.State] = dataclasses.field(default_factory=list)
     inherits: bool = True
     attachments: dict[str, Attachment] = dataclasses.field(
         default_factory=dict
@@ -101,7 +101,7 @@ class Snapshot:
     volume: str
     size: int
     filled: Content | None
-    state: ceph.State | None
+    state: states.State | None
     kind: kinds.Kind
     owner: str
     foreign: bool = False

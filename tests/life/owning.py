@@ -17,12 +17,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.life import ceph
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
 from tests.life import purge
 from tests.life import rule
+from tests.life import state as states
 from tests.life import world as worlds
 
 Verdict = metadata.Verdict
@@ -183,7 +183,7 @@ def _judge_managed(
     keys: dict[str, str],
     kind: kinds.Kind,
     found: model.Stray,
-    state: ceph.State | None,
+    state: states.State | None,
 ) -> Verdict:
     if any(metadata.is_misspelled(key) for key in keys):
         return Verdict.REFUSED

@@ -119,7 +119,7 @@ def drawn(there: model.Model, seed: str, count: int) -> Iterator[Group]:
         group = [first]
         if rng.random() < _BESIDE:
             second = _draw(there, rng, number + 1)
-            if second and _apart(there, first, second):
+            if second and are_apart(there, first, second):
                 group.append(dataclasses.replace(second, beside=True))
         number += len(group)
         yield group
@@ -136,7 +136,7 @@ def _draw(there: model.Model, rng: random.Random, number: int) -> Step | None:
     return None
 
 
-def _apart(there: model.Model, first: Step, second: Step) -> bool:
+def are_apart(there: model.Model, first: Step, second: Step) -> bool:
     """Whether two steps can be done at a time and judged one by one."""
     if {first.rule, second.rule} <= _READERS:
         return True
