@@ -39,6 +39,8 @@ from tests.life import sequence
 from tests.life import steps as steps_module
 from tests.life import world as worlds
 
+#: So many sequences that could not be run end all: the cloud is down.
+_BROKEN = 4
 _IMAGE = 4 * 2**20
 _BLOCKS = {0: 11, 2**20: 12, _IMAGE - content.BLOCK: 13}
 
@@ -264,6 +266,8 @@ class Run:
     def _failed(self, what: str, found: list[str], text: str) -> None:
         for kind in found:
             self.totals.kinds[kind] = self.totals.kinds.get(kind, 0) + 1
+        if self.totals.kinds.get(sequence.BROKEN, 0) >= _BROKEN:
+            self.end()
         self.totals.failed.append(f'{what}: {text[:300]}')
 
 

@@ -29,6 +29,8 @@ from tests.life import rule as rules
 from tests.life import steps as steps_module
 from tests.life import world as worlds
 
+#: The kind of what isn't the cloud's doing.
+BROKEN = 'broken-test'
 #: Steps after which the content of all volumes is read.
 _ALL_READ = 6
 
@@ -57,8 +59,8 @@ def run(
     except failures.Violation as violation:
         ended = violation
     except Exception as error:
-        world.tell(traceback.format_exc())
-        ended = failures.Violation('broken-test', repr(error))
+        world.tell(''.join(traceback.format_tb(error.__traceback__)))
+        ended = failures.Violation(BROKEN, repr(error))
     result.violations = [*world.found, *([ended] if ended else [])]
     if result.violations:
         try:
