@@ -94,7 +94,11 @@ def _draw_unmanage(there: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
         for v in there.on_ceph()
-        if not there.offered(v.name) and not v.kind.multiattach
+        if not there.offered(v.name)
+        and not v.kind.multiattach
+        # Cinder can't know when an unmanaged clone is removed, and keeps
+        # what it was cloned from as `*.deleted`.
+        and not v.bases
     ]
     return {'volume': rng.choice(volumes).name} if volumes else None
 

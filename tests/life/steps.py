@@ -42,7 +42,8 @@ RULES: dict[str, rules.Rule] = {
         *specs.RULES,
     )
 }
-_TRIES = 20
+#: A sequence begins with few rules that find something to do.
+_TRIES = 200
 #: How often a step has another one beside it.
 _BESIDE = 0.25
 _MARK = 'beside'
