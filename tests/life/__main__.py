@@ -24,7 +24,7 @@ import sys
 
 from testrun import outcome
 from tests.life import run
-from tests.life import sequence
+from tests.life import steps
 
 _MINUTES = 3.0
 _STEPS = 18
@@ -66,11 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _script(path: pathlib.Path | None) -> list[sequence.Step] | None:
+def _script(path: pathlib.Path | None) -> list[steps.Step] | None:
     if path is None:
         return None
     return [
-        sequence.Step.of(line.partition('step ')[2] or line)
+        steps.Step.of(line.partition('step ')[2] or line)
         for line in path.read_text().splitlines()
         if '[' in line
     ]

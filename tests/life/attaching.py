@@ -77,14 +77,21 @@ def _attach(
         return
     ident = answer.body['attachment']['id']
     path = f'/attachments/{ident}'
-    there.attachments[new] = ident
+    attachment = model.Attachment(ident)
+    there.attachments[new] = attachment
     connector = _connector(offer)
     answer = caller.send('PUT', path, {'attachment': {'connector': connector}})
     mode = _mode(there)
     expected = _judge(there, by, offer, mode)
     if world.judge(answer, expected, f'attach {volume} ({mode}) {offer}'):
         info = answer.body['attachment'].get('connection_info') or {}
-        _check_mode(world, there, by, offer, info.get('cache_mode'))
+        attachment.mode = _recorded(there, by, offer)
+        attachment.judged = not there.kind.multiattach
+        if attachment.judged and info.get('cache_mode') != attachment.mode:
+            world.violate(
+                'cache-mode',
+                f'{volume}, {mode}, by {by} with {offer}: {info}',
+            )
         done = caller.send('POST', f'{path}/action', {'os-complete': {}})
         world.judge(done, Verdict.ACCEPTED, f'complete {new}')
     else:
@@ -123,24 +130,13 @@ def _judge(
     return Verdict.REFUSED
 
 
-def _check_mode(
-    world: World,
-    there: model.Volume,
-    by: str,
-    offer: list[str] | None,
-    found: str | None,
-) -> None:
-    """Check what Cinder says of the mode: as asked, by whom it believes."""
+def _recorded(
+    there: model.Volume, by: str, offer: list[str] | None
+) -> str | None:
+    """Return what Cinder records: the mode, where a host is believed."""
     mode = _mode(there)
-    if mode is None:
-        return
     believed = by == 'admin' and offer is not None and mode in offer
-    expected = mode if believed else None
-    if found != expected:
-        world.violate(
-            'cache-mode',
-            f'{there.name}, {mode}, by {by} with {offer}: {found}',
-        )
+    return mode if believed else None
 
 
 def _draw_detach(there: model.Model, rng: random.Random) -> rule.Args | None:
@@ -158,10 +154,10 @@ def _draw_detach(there: model.Model, rng: random.Random) -> rule.Args | None:
 def detach(world: World, volume: str, attachment: str) -> None:
     """Detach a volume, as an administrator."""
     there = rule.volume_of(world, volume)
-    ident = there.attachments.get(attachment)
-    if ident is None:
+    found = there.attachments.get(attachment)
+    if found is None:
         raise rule.Missing(attachment)
-    answer = world.admin.send('DELETE', f'/attachments/{ident}')
+    answer = world.admin.send('DELETE', f'/attachments/{found.ident}')
     if world.judge(answer, Verdict.ACCEPTED, f'detach {attachment}'):
         del there.attachments[attachment]
         world.settle(there)

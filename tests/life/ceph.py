@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 from typing import Any
 
 import rados
@@ -24,6 +23,7 @@ import rbd
 
 from rbd_volume_options import features
 from tests.life import content as contents
+from tests.life import state as state_module
 
 #: Where volumes, their data, images and backups are.
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
@@ -33,24 +33,6 @@ _DIRECTORIES = (
     *('rbd_mirroring', 'rbd_header', 'rbd_namespace'),
 )
 _BITS = {each.bit: name for name, each in features.FEATURES.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class State:
-    """What an RBD image is; sizes in bytes."""
-
-    size: int
-    object_size: int
-    stripe_unit: int
-    stripe_count: int
-    features: frozenset[str]
-    data_pool: str | None
-    flags: int
-
-    @property
-    def layout(self) -> tuple[int, int, int]:
-        """Object size, stripe unit and stripe count."""
-        return self.object_size, self.stripe_unit, self.stripe_count
 
 
 class Cluster:
@@ -78,7 +60,7 @@ class Cluster:
         ):
             yield image
 
-    def state(self, pool: str, name: str) -> State | None:
+    def state(self, pool: str, name: str) -> state_module.State | None:
         """Return what an image is; None where there is none."""
         try:
             with self._image(pool, name) as image:
@@ -86,13 +68,13 @@ class Cluster:
         except rbd.ImageNotFound:
             return None
 
-    def _state(self, image: Any) -> State:
+    def _state(self, image: Any) -> state_module.State:
         there = image.stat()
         bits = image.features()
         data_pool = None
         if bits & features.FEATURES[features.DATA_POOL].bit:
             data_pool = self._rados.pool_reverse_lookup(image.data_pool_id())
-        return State(
+        return state_module.State(
             there['size'],
             there['obj_size'],
             image.stripe_unit(),

@@ -95,8 +95,10 @@ def _judge_change(
         return Verdict.REFUSED
     if not changed:
         return Verdict.EITHER
-    if there.status not in ('available', 'in-use') or not there.backend:
+    if there.status not in ('available', 'in-use'):
         return Verdict.EITHER
+    if not there.backend or not there.backend.ours:
+        return Verdict.REFUSED
     if _MODE not in after:
         return Verdict.ACCEPTED
     allowed = there.kind.tenant_options(there.backend)
@@ -189,10 +191,13 @@ def _retype(
     keys = there.keys
     record = world.settle(there)
     now = world.kind(record['volume_type'])
-    if now != target and policy != 'never' and target.on_ceph:
+    moves = policy != 'never' and not world.model.snapshots_of(volume)
+    if now != target and moves and target.on_ceph:
         world.violate('not-retyped', what)
     there.kind = now
     there.keys = metadata.ours(record['metadata'])
+    if not now.ours and there.keys:
+        there.keys = _forgotten(world, there)
     if now != target and there.keys != keys:
         world.violate('keys-changed', f'{what}: not done, but {there.keys}')
     for key, value in there.keys.items():
@@ -206,6 +211,20 @@ def _retype(
     elif there.filled is None and not before:
         # From a back end that holds nothing: whatever came with it.
         there.filled = None
+
+
+def _forgotten(world: World, there: model.Volume) -> dict[str, str]:
+    """Return the keys of a volume that has left, when they are gone.
+
+    Cinder deletes the former image after it says that the volume is there.
+    """
+
+    def gone() -> bool:
+        answer = world.admin.get(f'/volumes/{there.ident}/metadata')
+        return not metadata.ours(answer.body['metadata'])
+
+    world.until(gone, f'{there.name} to lose its keys')
+    return {}
 
 
 def _judge_retype(
@@ -244,7 +263,11 @@ def _migrate(world: World, volume: str, copied: bool) -> None:
     before, here = world.state(there), there.backend
     if before is None or here is None:
         raise rule.Missing(volume)
-    (target,) = (b for b in kinds.BACKENDS.values() if b != here)
+    (target,) = (
+        kinds.BACKENDS[name]
+        for name in there.kind.backends
+        if name != here.name
+    )
     asked = {'host': target.host, 'force_host_copy': copied}
     answer = world.admin.send(
         'POST',
@@ -265,6 +288,8 @@ def _migrate(world: World, volume: str, copied: bool) -> None:
     if record['migration_status'] != 'success' and fits:
         world.violate('not-migrated', f'{what}: {record["migration_status"]}')
     there.bases, there.inherits = [before], True
+    # It moves as it is, whatever the limits of the other back end are.
+    there.foreign = there.foreign or not fits
 
 
 RULES = (

@@ -90,6 +90,7 @@ def _snapshot(
         world.state(there),
         there.kind,
         there.owner,
+        there.foreign,
     )
     world.settle_other(f'/snapshots/{ident}')
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.life import ceph
 from tests.life import content
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
 from tests.life import rule
+from tests.life import state as states
 from tests.life import world as worlds
 
 Verdict = metadata.Verdict
@@ -68,9 +68,10 @@ def _draw_image(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.snapshots:
+    sources = [s for s in there.snapshots.values() if _is_copied(s.kind)]
+    if not sources:
         return None
-    source = rng.choice(list(there.snapshots.values()))
+    source = rng.choice(sources)
     found = _new(rng, source.owner)
     found['size'] = max(found['size'], source.size)
     return {**_like(found, source.kind, rng), 'snapshot': source.name}
@@ -80,7 +81,9 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
     sources = [
         each
         for each in there.volumes.values()
-        if each.status in ('available', 'in-use') and each.owner in 'ab'
+        if each.status in ('available', 'in-use')
+        and each.owner in 'ab'
+        and _is_copied(each.kind)
     ]
     if not sources:
         return None
@@ -88,6 +91,14 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
     found = _new(rng, source.owner)
     found['size'] = max(found['size'], source.size)
     return {**_like(found, source.kind, rng), 'volume': source.name}
+
+
+def _is_copied(kind: kinds.Kind) -> bool:
+    """Whether volumes of a type are copied.
+
+    The stock RBD driver leaves ``*.deleted`` of them behind.
+    """
+    return kind.ours or not kind.on_ceph
 
 
 def _like(found: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
@@ -132,14 +143,20 @@ def _from_snapshot(
     if source is None:
         raise rule.Missing(snapshot)
     body = {'snapshot_id': source.ident}
-    _create(world, new, asked, body, source.filled, source.state, source.kind)
+    made = _create(
+        world, new, asked, body, source.filled, source.state, source.kind
+    )
+    if made:
+        made.foreign = source.foreign
 
 
 def _from_volume(world: World, new: str, volume: str, **asked: Any) -> None:
     source = rule.volume_of(world, volume)
     body = {'source_volid': source.ident}
     state = world.state(source)
-    _create(world, new, asked, body, source.filled, state, source.kind)
+    made = _create(world, new, asked, body, source.filled, state, source.kind)
+    if made:
+        made.foreign = source.foreign
 
 
 def _from_backup(world: World, new: str, backup: str, **asked: Any) -> None:
@@ -171,7 +188,7 @@ def _create(
     asked: dict[str, Any],
     body: dict[str, Any],
     filled: content.Content | None,
-    state: ceph.State | None = None,
+    state: states.State | None = None,
     source: kinds.Kind | None = None,
 ) -> model.Volume | None:
     kind = kinds.by_name()[asked['kind']]
@@ -208,7 +225,7 @@ def _expected(
     asked: dict[str, Any],
     kind: kinds.Kind,
     source: kinds.Kind | None,
-    state: ceph.State | None,
+    state: states.State | None,
 ) -> Verdict:
     verdict = metadata.judge(
         asked['keys'], kind, asked['size'], from_source=state is not None

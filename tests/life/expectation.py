@@ -15,15 +15,16 @@
 from __future__ import annotations
 
 from rbd_volume_options import features
-from tests.life import ceph
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import state as states
 
 Layout = tuple[int, int, int]
 
 #: What librbd makes where nobody says anything.
 _SIZE = 4 * 2**20
+_KEY = 'rbd:object_size'
 _PAIR = ('rbd:stripe_unit', 'rbd:stripe_count')
 _DEFAULT = frozenset(
     {
@@ -35,7 +36,7 @@ _DEFAULT = frozenset(
 
 def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
     """Return the layouts that a volume's image may have."""
-    bases: list[ceph.State | None] = [*volume.bases]
+    bases: list[states.State | None] = [*volume.bases]
     if not volume.inherits or not bases:
         bases.append(None)
     found: set[Layout] = set()
@@ -45,32 +46,53 @@ def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
 
 
 def _layouts(
-    volume: model.Volume, backend: kinds.Backend, base: ceph.State | None
+    volume: model.Volume, backend: kinds.Backend, base: states.State | None
 ) -> set[Layout]:
     """Return them for one image that values may come from."""
     asked = {**volume.kind.own, **volume.keys}
-    allowed = volume.kind.tenant_options(backend)
-    size = _SIZE
-    if 'rbd:object_size' in asked:
-        size = metadata.as_size(asked['rbd:object_size'])
-    elif base and 'rbd:object_size' in allowed:
-        size = base.object_size
+    inherited = _inherited(volume, backend, base) if base else None
+    size, unit, count = inherited or (_SIZE, _SIZE, 1)
+    striped = (unit, count) != (size, 1)
+    if _KEY in asked:
+        size = metadata.as_size(asked[_KEY])
     striping = metadata.pair(volume.keys) or metadata.pair(volume.kind.own)
     if striping:
-        return {(size, *striping)}
-    plain = (size, size, 1)
-    if not base or not set(_PAIR) <= set(allowed):
-        return {plain}
-    unit, count = base.stripe_unit, base.stripe_count
-    if (unit, count) == (base.object_size, 1):
-        return {plain}
-    inherited = (size, unit, count)
-    if count > backend.max_count:
-        return {plain}
-    if unit > size or not metadata.whole_stripes((unit, count), volume.size):
-        # Refused or dropped, as the code sees fit.
-        return {plain, inherited}
-    return {inherited}
+        found = {(size, *striping)}
+    elif striped:
+        found = {(size, unit, count)}
+    else:
+        found = {(size, size, 1)}
+    if inherited and (
+        volume.foreign or not _fits(next(iter(found)), volume.size)
+    ):
+        # Inherited or not, refused or dropped: as the code sees fit.
+        found |= _layouts(volume, backend, None)
+    return found
+
+
+def _inherited(
+    volume: model.Volume, backend: kinds.Backend, base: states.State
+) -> Layout | None:
+    """Return the layout that comes from another image; None for none.
+
+    It comes as a whole, where the type allows the keys of what isn't as
+    librbd makes it.
+    """
+    size, unit, count = base.layout
+    needed = set()
+    if size != _SIZE:
+        needed.add(_KEY)
+    if (unit, count) != (size, 1):
+        needed |= {*_PAIR}
+    allowed = needed <= set(volume.kind.tenant_options(backend))
+    if not volume.foreign and not (allowed and count <= backend.max_count):
+        return None
+    return base.layout
+
+
+def _fits(layout: Layout, size: int) -> bool:
+    """Whether a volume of so many GiB can have a layout."""
+    return layout[1] <= layout[0] and metadata.whole_stripes(layout[1:], size)
 
 
 def data_pool(volume: model.Volume, backend: kinds.Backend) -> str | None:

@@ -18,12 +18,12 @@ from collections.abc import Container
 from typing import Any
 
 from rbd_volume_options import features
-from tests.life import ceph
 from tests.life import content
 from tests.life import expectation
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import state as states
 from tests.life import world as worlds
 
 World = worlds.World
@@ -50,7 +50,10 @@ def check(world: World, read: Container[str]) -> None:
     for ident in known.keys() - records.keys():
         world.violate('vanished', f'{known[ident].name} is gone')
     for ident in records.keys() - known.keys():
-        world.violate('left-behind', f'volume {ident}: {records[ident]}')
+        # What a migration came from goes after the volume is there.
+        going = records[ident]['status'] == 'deleting'
+        if not going or not world.gone(f'/volumes/{ident}'):
+            world.violate('left-behind', f'volume {ident}: {records[ident]}')
     for ident in known.keys() & records.keys():
         there = known[ident]
         _check_volume(world, there, records[ident])
@@ -86,8 +89,12 @@ def _check_volume(world: World, there: model.Volume, record: Record) -> None:
     if state is None:
         world.violate('no-image', f'{name} has no image {there.image}')
         return
-    _check_attributes(world, there, record, state)
-    _check_limits(world, there, backend, state)
+    if backend.ours:
+        _check_attributes(world, there, record, state)
+        _check_limits(world, there, backend, state)
+        _check_modes(world, there, record)
+    else:
+        _check_left(world, there, record)
     if state.size != there.size * content.GIB:
         world.violate('size', f'{name}: the image has {state.size} bytes')
 
@@ -111,7 +118,7 @@ def _check_keys(
 
 
 def _check_attributes(
-    world: World, there: model.Volume, record: Record, state: ceph.State
+    world: World, there: model.Volume, record: Record, state: states.State
 ) -> None:
     """Check that the attributes are what the image is."""
     shown = {
@@ -137,11 +144,28 @@ def _check_attributes(
         )
 
 
+def _check_left(world: World, there: model.Volume, record: Record) -> None:
+    """Check that nothing of ours is shown where the driver isn't ours."""
+    for name in ('object_size', 'stripe_count', 'data_pool', 'features'):
+        if record.get(f'{_ALIAS}:{name}') is not None:
+            world.violate('stale', f'{there.name} shows {name}')
+
+
+def _check_modes(world: World, there: model.Volume, record: Record) -> None:
+    """Check that attachments keep the mode that they were made with."""
+    shown = record.get(f'{_ALIAS}:cache_modes') or {}
+    for name, each in there.attachments.items():
+        if each.judged and shown.get(each.ident) != each.mode:
+            world.violate(
+                'cache-mode', f'{name} of {there.name}: {shown}, {each}'
+            )
+
+
 def _check_limits(
     world: World,
     there: model.Volume,
     backend: kinds.Backend,
-    state: ceph.State,
+    state: states.State,
 ) -> None:
     """Check that the image is what keys, type and back end say."""
     name = f'{there.name} ({there.kind.name}, {there.keys})'

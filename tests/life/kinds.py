@@ -41,6 +41,8 @@ class Backend:
     tenant_options: tuple[str, ...]
     cache_modes: tuple[str, ...]
     strict: bool
+    #: Whether its driver is ours; the stock one knows no keys.
+    ours: bool = True
 
     @property
     def host(self) -> str:
@@ -61,6 +63,7 @@ BACKENDS = {
             (*_SAFE, 'unsafe'),
             False,
         ),
+        Backend('stock', 'volumes2', None, 1, (), (), False, ours=False),
     )
 }
 
@@ -88,6 +91,11 @@ class Kind:
     def on_ceph(self) -> bool:
         """Whether its volumes are RBD images."""
         return bool(self.backends)
+
+    @property
+    def ours(self) -> bool:
+        """Whether its volumes are on back ends with our driver."""
+        return any(BACKENDS[name].ours for name in self.backends)
 
     @property
     def own(self) -> dict[str, str]:
@@ -138,6 +146,7 @@ _KINDS = (
     Kind('second-open', ('rbd2',), {_TENANTS: _EVERY}),
     Kind('either', ('rbd', 'rbd2'), {_TENANTS: _EVERY}),
     Kind('shared', multiattach=True),
+    Kind('stock', ('stock',)),
     Kind('fake', ()),
     Kind(
         'private',

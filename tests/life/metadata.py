@@ -174,8 +174,8 @@ def judge(
     if not kind.public or any(is_misspelled(key) for key in given):
         return Verdict.REFUSED
     given = ours(given)
-    if not kind.on_ceph:
-        return Verdict.EITHER if given else Verdict.ACCEPTED
+    if not kind.ours:
+        return Verdict.REFUSED if given else Verdict.ACCEPTED
     if not _is_valid(given):
         return Verdict.REFUSED
     found = {

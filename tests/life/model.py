@@ -16,11 +16,24 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.life import ceph
 from tests.life import content
 from tests.life import kinds
+from tests.life import state as states
 
 Content = content.Content
+
+
+@dataclasses.dataclass
+class Attachment:
+    """An attachment of a volume.
+
+    :ivar mode: the cache mode that Cinder has to show; None for none
+    :ivar judged: whether we know of that at all
+    """
+
+    ident: str
+    mode: str | None = None
+    judged: bool = True
 
 
 @dataclasses.dataclass
@@ -38,7 +51,7 @@ class Volume:
     :ivar inherits: whether it has to have the newest of them, as far as its
         type allows
     :ivar encrypted: whether the content is
-    :ivar attachments: by name, the id of each
+    :ivar attachments: by name
     """
 
     name: str
@@ -49,14 +62,18 @@ class Volume:
     keys: dict[str, str]
     filled: Content | None
     status: str = 'available'
-    bases: list[ceph.State] = dataclasses.field(default_factory=list)
+    bases: list[states.State] = dataclasses.field(default_factory=list)
     inherits: bool = True
-    attachments: dict[str, str] = dataclasses.field(default_factory=dict)
+    attachments: dict[str, Attachment] = dataclasses.field(
+        default_factory=dict
+    )
     #: The id that the image is named by; another one after a migration.
     name_id: str = ''
     host: str = ''
     #: Of an image that wasn't made by Cinder: it is as it was.
     managed: bool = False
+    #: Whether its layout may come from such an image.
+    foreign: bool = False
 
     @property
     def idle(self) -> bool:
@@ -84,9 +101,10 @@ class Snapshot:
     volume: str
     size: int
     filled: Content | None
-    state: ceph.State | None
+    state: states.State | None
     kind: kinds.Kind
     owner: str
+    foreign: bool = False
 
 
 @dataclasses.dataclass

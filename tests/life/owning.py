@@ -17,12 +17,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.life import ceph
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
 from tests.life import purge
 from tests.life import rule
+from tests.life import state as states
 from tests.life import world as worlds
 
 Verdict = metadata.Verdict
@@ -94,7 +94,11 @@ def _draw_unmanage(there: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
         for v in there.on_ceph()
-        if not there.offered(v.name) and not v.kind.multiattach
+        if not there.offered(v.name)
+        and not v.kind.multiattach
+        # Cinder can't know when an unmanaged clone is removed, and keeps
+        # what it was cloned from as `*.deleted`.
+        and not v.bases
     ]
     return {'volume': rng.choice(volumes).name} if volumes else None
 
@@ -173,6 +177,7 @@ def _manage(
         found.filled,
         bases=[state] if state else [],
         managed=True,
+        foreign=True,
     )
     world.model.volumes[new] = there
     world.settle(there)
@@ -182,7 +187,7 @@ def _judge_managed(
     keys: dict[str, str],
     kind: kinds.Kind,
     found: model.Stray,
-    state: ceph.State | None,
+    state: states.State | None,
 ) -> Verdict:
     if any(metadata.is_misspelled(key) for key in keys):
         return Verdict.REFUSED

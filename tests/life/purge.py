@@ -15,10 +15,13 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
-from tests.life import ceph
 from tests.life import cloud
 from tests.life import world as worlds
+
+if TYPE_CHECKING:
+    from tests.life import ceph
 
 #: What projects, types and images of a run are called.
 PREFIX = 'life-'

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
@@ -35,8 +36,11 @@ from tests.life import minimise
 from tests.life import model
 from tests.life import purge
 from tests.life import sequence
+from tests.life import steps as steps_module
 from tests.life import world as worlds
 
+#: So many sequences that could not be run end all: the cloud is down.
+_BROKEN = 4
 _IMAGE = 4 * 2**20
 _BLOCKS = {0: 11, 2**20: 12, _IMAGE - content.BLOCK: 13}
 
@@ -62,7 +66,7 @@ class Plan:
     steps: int
     workers: int
     only: int | None = None
-    script: Sequence[sequence.Step] | None = None
+    script: Sequence[steps_module.Step] | None = None
     known: frozenset[str] = frozenset()
     verbose: bool = False
     minimise: bool = False
@@ -190,15 +194,15 @@ class Run:
             return
         kind = result.violations[-1].kind
 
-        def fails(steps: Sequence[sequence.Step]) -> bool:
+        def fails(some: Sequence[steps_module.Step]) -> bool:
             if self._ended.is_set():
                 return False
-            found = self._sequence(connections, image, number, steps)
+            found = self._sequence(connections, image, number, some)
             return kind in {each.kind for each in found.violations}
 
-        steps = minimise.reduced(result.steps, fails)
+        enough = minimise.reduced(result.steps, fails)
         self._show(f'  enough for {kind}:')
-        for step in steps:
+        for step in enough:
             self._show(f'    step {step.line()}')
 
     def _sequence(
@@ -206,7 +210,7 @@ class Run:
         connections: dict[str, Any],
         image: model.Image,
         number: int,
-        script: Sequence[sequence.Step] | None = None,
+        script: Sequence[steps_module.Step] | None = None,
     ) -> sequence.Result:
         told: list[str] = []
         callers = {
@@ -222,10 +226,16 @@ class Run:
             self.plan.known,
         )
         seed = f'{self.plan.seed} {number}'
-        steps = script or sequence.drawn(world, seed, self.plan.steps)
-        steps = itertools.takewhile(lambda _: not self._ended.is_set(), steps)
+        groups: Iterable[steps_module.Group] = steps_module.drawn(
+            world.model, seed, self.plan.steps
+        )
+        if script:
+            groups = steps_module.grouped(script)
+        going_on = itertools.takewhile(
+            lambda _: not self._ended.is_set(), groups
+        )
         began = time.monotonic()
-        result = sequence.run(world, steps, seed)
+        result = sequence.run(world, going_on, seed)
         self._count(number, result, told, time.monotonic() - began)
         return result
 
@@ -256,6 +266,8 @@ class Run:
     def _failed(self, what: str, found: list[str], text: str) -> None:
         for kind in found:
             self.totals.kinds[kind] = self.totals.kinds.get(kind, 0) + 1
+        if self.totals.kinds.get(sequence.BROKEN, 0) >= _BROKEN:
+            self.end()
         self.totals.failed.append(f'{what}: {text[:300]}')
 
 

@@ -10,113 +10,57 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One sequence: steps drawn from a seed, or read from a file, and checks."""
+"""One sequence: its steps, and the checks after each and at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable
+from concurrent import futures
 import dataclasses
-import json
 import random
 import traceback
 
-from tests.life import attaching
-from tests.life import changing
-from tests.life import copying
-from tests.life import creating
 from tests.life import failures
 from tests.life import invariants
 from tests.life import leftovers
-from tests.life import owning
 from tests.life import purge
 from tests.life import removing
 from tests.life import rule as rules
-from tests.life import specs
+from tests.life import steps as steps_module
 from tests.life import world as worlds
 
-RULES: dict[str, rules.Rule] = {
-    each.name: each
-    for each in (
-        *creating.RULES,
-        *changing.RULES,
-        *copying.RULES,
-        *attaching.RULES,
-        *owning.RULES,
-        *removing.RULES,
-        *specs.RULES,
-    )
-}
-_TRIES = 20
-# Steps after which the content of all volumes is read.
+#: The kind of what isn't the cloud's doing.
+BROKEN = 'broken-test'
+#: Steps after which the content of all volumes is read.
 _ALL_READ = 6
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """What is done, to what; as a line of a file, in JSON."""
-
-    number: int
-    rule: str
-    args: rules.Args
-
-    def line(self) -> str:
-        """Return it as a line."""
-        return json.dumps([self.number, self.rule, self.args])
-
-    @classmethod
-    def of(cls, line: str) -> Step:
-        """Return the step that a line holds."""
-        number, name, args = json.loads(line)
-        return cls(number, name, args)
 
 
 @dataclasses.dataclass
 class Result:
     """What came of a sequence."""
 
-    steps: list[Step] = dataclasses.field(default_factory=list)
+    steps: list[steps_module.Step] = dataclasses.field(default_factory=list)
     violations: list[failures.Violation] = dataclasses.field(
         default_factory=list
     )
 
 
-def drawn(world: worlds.World, seed: str, count: int) -> Iterator[Step]:
-    """Draw a sequence's steps, each once the ones before it are done."""
-    rng = random.Random(seed)
-    all_of_them = list(RULES.values())
-    weights = [each.weight for each in all_of_them]
-    for number in range(1, count + 1):
-        for _ in range(_TRIES):
-            (chosen,) = rng.choices(all_of_them, weights)
-            args = chosen.draw(world.model, rng)
-            if args is not None:
-                yield Step(number, chosen.name, args)
-                break
-
-
 def run(
-    world: worlds.World, steps: Iterator[Step] | Sequence[Step], seed: str
+    world: worlds.World, groups: Iterable[steps_module.Group], seed: str
 ) -> Result:
-    """Run a sequence, with all checks; leave nothing."""
+    """Run a sequence, with all checks; leave nothing.
+
+    :param seed: for the order in which all is deleted
+    """
     result = Result()
     ended = None
-    idents: set[str] = set()
     try:
-        for step in steps:
-            result.steps.append(step)
-            world.tell(f'step {step.line()}')
-            _take(world, step)
-            idents |= {v.ident for v in world.model.volumes.values()}
-            idents |= {i.ident for i in world.model.images.values()}
-        world.tell('end: delete all')
-        removing.all_of_it(world, random.Random(f'{seed} end'))
-        leftovers.check(world, sorted(idents))
+        _run(world, groups, seed, result)
     except failures.Violation as violation:
         ended = violation
     except Exception as error:
-        world.tell(traceback.format_exc())
-        ended = failures.Violation('broken-test', repr(error))
+        world.tell(''.join(traceback.format_tb(error.__traceback__)))
+        ended = failures.Violation(BROKEN, repr(error))
     result.violations = [*world.found, *([ended] if ended else [])]
     if result.violations:
         try:
@@ -126,17 +70,42 @@ def run(
     return result
 
 
-def _take(world: worlds.World, step: Step) -> None:
-    chosen = RULES[step.rule]
-    args = dict(step.args)
-    if chosen.makes:
-        args['new'] = f'{chosen.makes}{step.number}'
-    try:
-        chosen.act(world, **args)
-    except rules.Missing as missing:
-        world.tell(f'left out: no {missing}')
-        return
-    read = {each for each in args.values() if isinstance(each, str)}
-    if step.number % _ALL_READ == 0:
+def _run(
+    world: worlds.World,
+    groups: Iterable[steps_module.Group],
+    seed: str,
+    result: Result,
+) -> None:
+    idents: set[str] = set()
+    for group in groups:
+        result.steps += group
+        _take(world, group)
+        idents |= {v.ident for v in world.model.volumes.values()}
+        idents |= {i.ident for i in world.model.images.values()}
+    world.tell('end: delete all')
+    removing.all_of_it(world, random.Random(f'{seed} end'))
+    leftovers.check(world, sorted(idents))
+
+
+def _take(world: worlds.World, group: steps_module.Group) -> None:
+    """Do steps at the same time; check what there is then."""
+    if len(group) == 1:
+        _do(world, group[0])
+    else:
+        with futures.ThreadPoolExecutor(len(group)) as pool:
+            running = [pool.submit(_do, world, step) for step in group]
+        for each in running:
+            each.result()
+    read = {name for step in group for name in step.names}
+    if any(step.number % _ALL_READ == 0 for step in group):
         read |= world.model.volumes.keys()
     invariants.check(world, read)
+
+
+def _do(world: worlds.World, step: steps_module.Step) -> None:
+    world.tell(f'step {step.line()}')
+    made = {'new': step.new} if step.new else {}
+    try:
+        steps_module.RULES[step.rule].act(world, **step.args, **made)
+    except rules.Missing as missing:
+        world.tell(f'left out: no {missing}')

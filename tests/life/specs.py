@@ -10,13 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules about extra specs: of a type of the sequence's own."""
+"""Rules about keys elsewhere: extra specs, snapshots, image metadata."""
 
 from __future__ import annotations
 
 import random
 from typing import Any
 
+from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
 from tests.life import rule
@@ -63,4 +64,54 @@ def _ask(world: worlds.World, path: str, how: str, key: str) -> None:
     world.judge(answer, expected, f'type with {_PAIR}: {how} {key!r}')
 
 
-RULES = (rule.Rule('extra specs', 0.7, _draw, _change, 'k'),)
+def _draw_image_key(
+    there: model.Model, rng: random.Random
+) -> rule.Args | None:
+    volumes = [v for v in there.volumes.values() if v.owner in 'ab']
+    if not volumes:
+        return None
+    ours = (*kinds.ALL, metadata.misspelled(rng), 'rbd_volume_options_error')
+    key = rng.choice((*ours, 'os_distro'))
+    return {'volume': rng.choice(volumes).name, 'key': key}
+
+
+def _image_key(world: worlds.World, volume: str, key: str) -> None:
+    there = rule.volume_of(world, volume)
+    answer = world.callers[there.owner].send(
+        'POST',
+        f'/volumes/{there.ident}/action',
+        {'os-set_image_metadata': {'metadata': {key: '4'}}},
+    )
+    expected = Verdict.REFUSED
+    if key == 'os_distro':
+        expected = Verdict.EITHER
+    world.judge(answer, expected, f'image metadata {key!r} of {volume}')
+
+
+def _draw_snapshot_key(
+    there: model.Model, rng: random.Random
+) -> rule.Args | None:
+    if not there.snapshots:
+        return None
+    key = rng.choice((*kinds.ALL, metadata.misspelled(rng)))
+    how = rng.choice(('POST', 'PUT'))
+    return {'snapshot': rng.choice([*there.snapshots]), 'how': how, 'key': key}
+
+
+def _snapshot_key(
+    world: worlds.World, snapshot: str, how: str, key: str
+) -> None:
+    there = world.model.snapshots.get(snapshot)
+    if there is None:
+        raise rule.Missing(snapshot)
+    answer = world.callers[there.owner].send(
+        how, f'/snapshots/{there.ident}/metadata', {'metadata': {key: '4'}}
+    )
+    world.judge(answer, Verdict.REFUSED, f'{how} {key!r} on {snapshot}')
+
+
+RULES = (
+    rule.Rule('extra specs', 0.7, _draw, _change, 'k'),
+    rule.Rule('image key', 0.7, _draw_image_key, _image_key),
+    rule.Rule('snapshot key', 0.7, _draw_snapshot_key, _snapshot_key),
+)

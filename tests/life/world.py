@@ -19,13 +19,18 @@ from collections.abc import Mapping
 import dataclasses
 import time
 from typing import Any
+from typing import TYPE_CHECKING
 
-from tests.life import ceph
 from tests.life import cloud
 from tests.life import failures
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model as models
+from tests.life import state as states
+
+if TYPE_CHECKING:
+    # Its bindings to librbd are not there where the rules are tested.
+    from tests.life import ceph
 
 Verdict = metadata.Verdict
 Record = dict[str, Any]
@@ -107,7 +112,7 @@ class World:
         found: Record = answer.body['volume']
         return found
 
-    def state(self, volume: models.Volume) -> ceph.State | None:
+    def state(self, volume: models.Volume) -> states.State | None:
         """Return what a volume's image is; None for none."""
         if not volume.backend:
             return None

@@ -54,7 +54,8 @@ class JudgeTestCase(base.TestCase):
         ({'rbd:cache_mode': 'unsafe'}, 'plain', 1, REFUSED),
         ({'rbd:cache_mode': 'unsafe'}, 'second', 1, ACCEPTED),
         ({'other': 'x'}, 'fake', 1, ACCEPTED),
-        ({'rbd:object_size': '1M'}, 'fake', 1, EITHER),
+        ({'rbd:object_size': '1M'}, 'fake', 1, REFUSED),
+        ({'rbd:object_size': '1M'}, 'stock', 1, REFUSED),
     )
     @ddt.unpack
     def test_judge(
