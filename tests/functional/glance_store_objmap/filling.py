@@ -13,6 +13,7 @@
 """The shared cluster when it is full, or does not answer."""
 
 import json
+import subprocess
 import time
 from typing import Any
 
@@ -30,6 +31,7 @@ class Monitor:
 
     def __init__(self, cluster: ceph.SharedCluster) -> None:
         self._rados = cluster.rados
+        self._conf = cluster.conf
 
     def command(self, prefix: str, **arguments: Any) -> Any:
         """Run a command of the monitor's."""
@@ -56,6 +58,18 @@ class Monitor:
     def pause(self) -> None:
         """Have all OSDs answer nobody."""
         self.command('osd set', key='pause')
+
+    def resume_after(self, seconds: int) -> subprocess.Popen[bytes]:
+        """End a pause after a time, from a process of its own.
+
+        Where Cinder's tests run in the same process eventlet has replaced
+        threads by its own, which do not run while librbd waits.
+        """
+        unset = f'ceph --conf {self._conf} --id admin osd unset pause'
+        return subprocess.Popen(
+            ['/bin/sh', '-c', f'sleep {seconds}; exec {unset}'],
+            stderr=subprocess.DEVNULL,
+        )
 
     def resume(self) -> None:
         """End a pause."""

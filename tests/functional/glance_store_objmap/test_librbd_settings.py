@@ -12,9 +12,9 @@
 
 """Uploads with whatever librbd is configured with: the content is the same."""
 
+from collections.abc import Callable
 import os
 import random
-import threading
 from typing import Any
 
 import ddt
@@ -67,8 +67,10 @@ class PausingBody(FreshBody):
         data: bytes,
         draw: random.Random,
         monitor: filling.Monitor,
+        add_cleanup: Callable[..., None],
     ) -> None:
         super().__init__(data, draw)
+        self._add_cleanup = add_cleanup
         self._left = len(data) // 2
         self._monitor = monitor
 
@@ -77,7 +79,7 @@ class PausingBody(FreshBody):
         part = super().read(wanted)
         if self._left > 0 >= self._left - len(part):
             self._monitor.pause()
-            threading.Timer(3, self._monitor.resume).start()
+            self._add_cleanup(self._monitor.resume_after(3).wait)
         self._left -= len(part)
         return part
 
@@ -125,7 +127,9 @@ class RandomSettingsTest(test_store.CephStoreTestCase):
         monitor = filling.Monitor(self.cluster)
         self.addCleanup(monitor.resume)
         data = base.content(48 * MIB)
-        body = PausingBody(data, random.Random(depth), monitor)
+        body = PausingBody(
+            data, random.Random(depth), monitor, self.addCleanup
+        )
         uri, *_ = store.add('zero-copy', body, len(data), 'sha512')
         self.check_same(data, self.read(self.location(uri)))
 
