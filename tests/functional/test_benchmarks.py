@@ -37,6 +37,10 @@ _TRANSFERS = ('upload', 'upload-sparse-thin', 'download')
 
 
 @ddt.ddt
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class BenchmarksTest(base.TestCase):
     timeout = 300
 
@@ -102,6 +106,8 @@ class BenchmarksTest(base.TestCase):
             env={**os.environ, 'PYTHONPATH': str(tree.ROOT)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # A shell's job in the background ignores it otherwise.
+            preexec_fn=_hear_interrupts,
         ) as running:
             while image not in cluster.names('images'):
                 self.assertIsNone(running.poll())

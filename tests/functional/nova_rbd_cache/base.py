@@ -97,6 +97,10 @@ class Told:
         return taken
 
 
+_PROPERTIES = 'get_connector_properties'
+_STOCK_PROPERTIES = getattr(connector, _PROPERTIES)
+
+
 class NovaTestCase(base.ServersTestBase):
     """Conductor, scheduler, API and compute hosts, in one process."""
 
@@ -168,7 +172,9 @@ class NovaTestCase(base.ServersTestBase):
             list(connector.unix_connector_list),
         )
         conf = base.CONF
-        registration.register(settings.read(conf))
+        # Registration asks for a connector, which Nova's fixture makes up.
+        with mock.patch.object(connector, _PROPERTIES, _STOCK_PROPERTIES):
+            registration.register(settings.read(conf))
         self.flags(disk_cachemodes=[f'network={HOST_MODE}'], group='libvirt')
 
     def _listen(self, holder: Any, name: str, position: int) -> None:

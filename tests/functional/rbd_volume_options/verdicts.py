@@ -26,7 +26,12 @@ from rbd_volume_options import precedence
 from tests.functional.rbd_volume_options import cases
 
 # The backend's own rules, which librbd doesn't know, out of the way.
-_LIMITS = limits.Limits(max_stripe_count=2**63, require_whole_stripes=False)
+_LIMITS = limits.Limits(
+    max_stripe_count=2**63,
+    require_whole_stripes=False,
+    min_object_size=layout.MIN_OBJECT_SIZE,
+    max_objects=2**63,
+)
 
 
 @dataclasses.dataclass(frozen=True)
