@@ -36,11 +36,11 @@ _VARIANTS = ('4 MiB objects (stock)', 'with object map', 'writeback')
 _TRANSFERS = ('upload', 'upload-sparse-thin', 'download')
 
 
-@ddt.ddt
 def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@ddt.ddt
 class BenchmarksTest(base.TestCase):
     timeout = 300
 
