@@ -41,6 +41,7 @@ from cinder_rbd_ext import retyping
 from cinder_rbd_ext import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
@@ -170,6 +171,8 @@ class RBDExtDriver(moving.MovingDriver):
             if found:
                 raise found
         except errors.OptionError as error:
+            told = error.hidden() if error.key == keys.DATA_POOL else error
+            record.refused(volume.id, str(told))
             raise exception.ManageExistingVolumeTypeMismatch(
                 reason=str(error)
             ) from error

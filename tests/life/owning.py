@@ -166,6 +166,9 @@ def _manage(
     expected = _judge_managed(keys, of, found, state)
     if not world.judge(answer, expected, f'manage {stray} as {kind}, {keys}'):
         return
+    ident = answer.body['volume']['id']
+    if expected is Verdict.EITHER and _is_left(world, ident, found):
+        return
     del world.model.strays[stray]
     there = model.Volume(
         new,
@@ -181,6 +184,25 @@ def _manage(
     )
     world.model.volumes[new] = there
     world.settle(there)
+
+
+def _is_left(world: World, ident: str, found: model.Stray) -> bool:
+    """Return whether an image that contradicts its type was left alone.
+
+    Cinder's API can't look into the image, so that the driver refuses it, as
+    the stock one does: the new row is in ``error`` and says why, and the
+    image is what it was. The administrator deletes the row.
+    """
+    record = world.until(lambda: world.outcome(ident), f'{ident} to settle')
+    if not record['status'].startswith('error'):
+        return False
+    if not record['os-rbd-volume-options:refused']:
+        world.violate('no-reason', f'{ident} is {record["status"]}')
+    if world.cluster.state(found.backend.pool, found.image) is None:
+        world.violate('image-lost', f'{found.image} after a refused manage')
+    world.admin.send('DELETE', f'/volumes/{ident}')
+    world.gone(f'/volumes/{ident}')
+    return True
 
 
 def _judge_managed(

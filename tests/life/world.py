@@ -142,6 +142,10 @@ class World:
         done = record['status'] in _FINAL or 'error' in record['status']
         return record if done else None
 
+    def outcome(self, ident: str) -> Record | None:
+        """Return a volume on which nothing goes on; None for another."""
+        return self._settled(ident)
+
     def settle_other(self, path: str) -> Record:
         """Wait until a snapshot or backup is made, or has failed."""
 

@@ -19,6 +19,7 @@ from cinder.volume.drivers import rbd as stock
 import ddt
 import testtools
 
+from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -65,6 +66,8 @@ class ManageTest(base.DriverTestCase):
             exception.ManageExistingVolumeTypeMismatch, self._manage, volume
         )
         self.assertIn(next(iter(metadata)), str(error))
+        told = record.refusal(self.recorded(volume))
+        self.assertIn(next(iter(metadata)), told or '')
         self.assertEqual(['found'], self.cluster.names())
 
     def test_list_for_tenants_does_not_apply(self) -> None:
