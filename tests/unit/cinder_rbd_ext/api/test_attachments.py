@@ -345,6 +345,7 @@ class LeftTest(AttachmentsTestCase):
         self.assertEqual('', self.refusal(volume))
 
     def test_reader(self) -> None:
+        self.enforce_new_defaults()
         volume = self.volume(_MODE)
         request = self.put(self.reserved(volume))
         stock = self.call(*request, app=self.reader)
