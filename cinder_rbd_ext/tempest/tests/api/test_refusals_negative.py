@@ -15,7 +15,6 @@
 from typing import Any
 
 from tempest import config
-from tempest.common import waiters
 from tempest.lib import decorators
 from tempest.lib import exceptions
 from tempest.lib.common.utils import data_utils
@@ -257,7 +256,7 @@ class TypeRefusalsTest(base.RBDVolumeTest):
 
 
 class ExtendRefusalsTest(base.RBDVolumeTest):
-    """What the driver refuses when the request is past the API."""
+    """A refused size leaves the volume as it is."""
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('fd492b20-3ae7-43d8-9df7-03613f7aa4b1')
@@ -272,9 +271,12 @@ class ExtendRefusalsTest(base.RBDVolumeTest):
             keys.STRIPE_COUNT: '3',
         }
         volume = self.create_asking(asked, size=3)
-        self.volumes_client.extend_volume(volume, new_size=4)
-        waiters.wait_for_volume_resource_status(
-            self.volumes_client, volume, 'error_extending'
+        error = self.assertRaises(
+            exceptions.BadRequest,
+            self.volumes_client.extend_volume,
+            volume,
+            new_size=4,
         )
+        self.assertIn('no multiple', str(error))
         shown = self.volumes_client.show_volume(volume)['volume']
-        self.assertEqual(3, shown['size'])
+        self.assertEqual((3, 'available'), (shown['size'], shown['status']))
