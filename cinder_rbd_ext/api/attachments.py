@@ -22,10 +22,10 @@ import functools
 from typing import Any
 
 from cinder import objects
+from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import attachments as attachment_policies
 from cinder.policies import volume_actions as action_policies
-from cinder.volume import api as volume_api
 from oslo_log import log as logging
 import webob.exc
 
@@ -269,7 +269,7 @@ def _asks(volume: Any) -> bool:
 
 def _is_service(context: Any) -> bool:
     """Whether a caller speaks for a service, as Nova does."""
-    return volume_api.API.is_service_request(context) or policies.allows(
+    return cinder_volume.API().is_service_request(context) or policies.allows(
         context, policies.OFFER_CACHE_MODES
     )
 
