@@ -28,17 +28,18 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import backend
-from cinder_rbd_ext import changes
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import images
-from cinder_rbd_ext import moving
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import pool_stats
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
-from cinder_rbd_ext import retyping
-from cinder_rbd_ext import sources
+from cinder_rbd_ext.cluster import capacity
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.lifecycle import migration
+from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -50,7 +51,7 @@ Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(moving.MovingDriver):
+class RBDExtDriver(migration.MovingDriver):
     """RBD driver whose volumes choose layout, features and cache mode."""
 
     @classmethod
@@ -68,7 +69,7 @@ class RBDExtDriver(moving.MovingDriver):
             except errors.OptionError as error:
                 raise exceptions.InvalidBackendOptions(
                     backend=self._backend_name,
-                    reason=str(error.renamed(backend.OPTION_OF_KEY)),
+                    reason=str(error.renamed(backend_settings.OPTION_OF_KEY)),
                 ) from error
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
@@ -123,8 +124,8 @@ class RBDExtDriver(moving.MovingDriver):
 
     def _apply(self, volume: Any, change: changes.Change) -> None:
         with rbd.RBDVolumeProxy(self, volume.name) as image:
-            images.disable(image, change.disable)
-            if images.enable(image, change.enable) & features.MAP_OFF:
+            existing.disable(image, change.disable)
+            if existing.enable(image, change.enable) & features.MAP_OFF:
                 self._rebuild_object_maps(image, volume.name)
             state = self.rbd.state_of(image)
         given = None
@@ -142,7 +143,7 @@ class RBDExtDriver(moving.MovingDriver):
         def at(snapshot: str) -> Any:
             return rbd.RBDVolumeProxy(self, name, snapshot=snapshot)
 
-        images.rebuild_object_maps(image, at)
+        existing.rebuild_object_maps(image, at)
 
     def _disable_multiattach(self, volume: Any) -> Update:
         """Give back the features that multi-attach took, with valid maps.
@@ -153,7 +154,7 @@ class RBDExtDriver(moving.MovingDriver):
         saved = json.loads(volume.provider_location or '{}')
         wanted = features.from_mask(saved.get('saved_features', 0))
         with rbd.RBDVolumeProxy(self, volume.name) as image:
-            images.enable(image, wanted & features.SINGLE_CLIENT)
+            existing.enable(image, wanted & features.SINGLE_CLIENT)
             self._rebuild_object_maps(image, volume.name)
         return {'provider_location': None}
 
@@ -210,7 +211,7 @@ class RBDExtDriver(moving.MovingDriver):
                 ceph_features = features.from_mask(client.features)
                 ceph_striping = self.rbd.default_striping(client.ioctx)
         self._stats.update(
-            backend.capabilities(self.settings, ceph_features, ceph_striping)
+            capabilities.reported(self.settings, ceph_features, ceph_striping)
         )
 
     def _get_pool_stats(self) -> Any:
@@ -218,7 +219,7 @@ class RBDExtDriver(moving.MovingDriver):
         pool = self.settings.options.data_pool
         stock = functools.partial(super()._get_pool_stats)
         if pool:
-            view = pool_stats.looking_at(self, pool)
+            view = capacity.looking_at(self, pool)
             stock = functools.partial(
                 super(RBDExtDriver, view)._get_pool_stats
             )

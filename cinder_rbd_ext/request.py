@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -68,7 +68,7 @@ class Request:
 def of_volume(
     volume: Any,
     volume_type: Any,
-    settings: backend.BackendSettings,
+    settings: backend_settings.BackendSettings,
 ) -> Request:
     """Return what is asked for a volume.
 
@@ -84,7 +84,7 @@ def of_volume(
 def read(
     metadata: Mapping[str, str],
     specs: Mapping[str, str],
-    settings: backend.BackendSettings,
+    settings: backend_settings.BackendSettings,
 ) -> Request:
     """Return what metadata and extra specs ask for.
 
@@ -124,7 +124,7 @@ def is_multiattach(specs: Mapping[str, str]) -> bool:
 def check_tenant(
     metadata: Mapping[str, str],
     specs: Mapping[str, str],
-    settings: backend.BackendSettings,
+    settings: backend_settings.BackendSettings,
 ) -> None:
     """Check that a tenant may set the keys that it has set.
 

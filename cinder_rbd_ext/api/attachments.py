@@ -29,16 +29,16 @@ from cinder.policies import volume_actions as action_policies
 from oslo_log import log as logging
 import webob.exc
 
-from cinder_rbd_ext import agreement
-from cinder_rbd_ext import backend
-from cinder_rbd_ext import consumers
-from cinder_rbd_ext import handshake
-from cinder_rbd_ext import reattachment
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import replacement
+from cinder_rbd_ext.attach import requester
 from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ LOG = logging.getLogger(__name__)
 # Of a volume of which Cinder's API makes a first attachment.
 _FREE = ('available', 'downloading')
 
-Earlier = Callable[[], reattachment.Earlier | None]
+Earlier = Callable[[], replacement.Earlier | None]
 
 
 class AttachmentsController(wsgi.Controller):
@@ -136,13 +136,13 @@ class ConnectionsController(wsgi.Controller):
         if connector:
             volume = objects.Volume.get_by_id(context, id)
             if _may(context, action_policies.INITIALIZE_POLICY, volume):
-                current = consumers.current(volume)
+                current = requester.current(volume)
                 self._door.check(
                     volume,
                     connector,
-                    consumers.of_connection(current, connector)
-                    is consumers.Consumer.SERVER,
-                    functools.partial(consumers.replaced, current),
+                    requester.of_connection(current, connector)
+                    is requester.Consumer.SERVER,
+                    functools.partial(requester.replaced, current),
                 )
         yield
 
@@ -158,7 +158,7 @@ class ConnectionsController(wsgi.Controller):
         volume = objects.Volume.get_by_id(context, id)
         if (
             _may(context, action_policies.TERMINATE_POLICY, volume)
-            and volume.status in consumers.RESTORING
+            and volume.status in requester.RESTORING
             and not _is_service(context)
         ):
             raise webob.exc.HTTPBadRequest(
@@ -181,16 +181,16 @@ class _Door:
         object that Cinder's controller gets.
         """
         connector = _part(asked, 'connector')
-        if handshake.OFFER in connector and not _is_service(context):
+        if host_modes.OFFER in connector and not _is_service(context):
             LOG.debug(
                 'Ignored %(key)s in a connector: neither a service token nor '
                 'the policy %(policy)s',
                 {
-                    'key': handshake.OFFER,
+                    'key': host_modes.OFFER,
                     'policy': policies.OFFER_CACHE_MODES,
                 },
             )
-            del connector[handshake.OFFER]
+            del connector[host_modes.OFFER]
         return connector
 
     def check(
@@ -209,7 +209,7 @@ class _Door:
 
         :raises HTTPBadRequest: where it can't; recorded with the volume
         """
-        certain = for_server or handshake.offer_of(connector) is not None
+        certain = for_server or host_modes.offer_of(connector) is not None
         if not certain or not _asks(volume):
             return
         settings = self._settings(volume)
@@ -222,7 +222,7 @@ class _Door:
             'Volume %(id)s is not attached to host %(host)s: %(error)s',
             {
                 'id': volume.id,
-                'host': handshake.host_of(connector),
+                'host': host_modes.host_of(connector),
                 'error': found.error,
             },
         )
@@ -230,7 +230,9 @@ class _Door:
         with refusals.bad_request():
             raise found.error
 
-    def _settings(self, volume: Any) -> backend.BackendSettings | None:
+    def _settings(
+        self, volume: Any
+    ) -> backend_settings.BackendSettings | None:
         try:
             here = self._reported.holding(volume)
         except webob.exc.HTTPServiceUnavailable as error:
@@ -251,10 +253,10 @@ def _earlier(
     :param since: when the new one was reserved; None for one that is not yet
     """
 
-    def look() -> reattachment.Earlier | None:
+    def look() -> replacement.Earlier | None:
         if server is None:
             return None
-        return reattachment.of_server(volume_id, server, since)
+        return replacement.of_server(volume_id, server, since)
 
     return look
 

@@ -23,10 +23,10 @@ from typing import Any
 
 from oslo_utils import units
 
-from cinder_rbd_ext import attachment
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import provisioning
+from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -196,9 +196,11 @@ def check_attached(offer: offers.Offer, after: Items) -> None:
 
     :raises OptionError: for what it would be refused for
     """
-    given = attachment.relevant(options.ours(after))
+    given = attachment_mode.relevant(options.ours(after))
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
-    relevant = offers.Offer(attachment.relevant(offer.specs), offer.settings)
+    relevant = offers.Offer(
+        attachment_mode.relevant(offer.specs), offer.settings
+    )
     for asked, _ in relevant.requests(given):
         asked.resolve()
 

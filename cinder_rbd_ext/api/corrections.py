@@ -17,12 +17,12 @@ from typing import Any
 
 import webob.exc
 
-from cinder_rbd_ext import backend
-from cinder_rbd_ext import changes
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -61,7 +61,7 @@ def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
         here = reported.holding(volume)
     except webob.exc.HTTPServiceUnavailable:
         return True
-    return here is None or backend.is_ours(here.capabilities)
+    return here is None or capabilities.is_ours(here.capabilities)
 
 
 def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:

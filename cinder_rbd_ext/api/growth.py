@@ -20,12 +20,12 @@ from cinder.api import microversions
 from cinder.policies import volume_actions as stock
 from oslo_utils import units
 
-from cinder_rbd_ext import changes
 from cinder_rbd_ext import record
-from cinder_rbd_ext import sources
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools as pools_module
 from rbd_volume_options import errors
@@ -41,7 +41,7 @@ class Offer:
     """
 
     specs: Mapping[str, str]
-    settings: tuple[backend.BackendSettings, ...] = ()
+    settings: tuple[backend_settings.BackendSettings, ...] = ()
     reason: str | None = None
 
     @classmethod
@@ -76,7 +76,7 @@ class Offer:
 
     def requests(
         self, metadata: Mapping[str, str]
-    ) -> list[tuple[request.Request, backend.BackendSettings]]:
+    ) -> list[tuple[request.Request, backend_settings.BackendSettings]]:
         """Return what metadata asks for, of each back end.
 
         :raises OptionError: for what can't be asked of one of them, or not

@@ -24,7 +24,7 @@ from cinder.image import glance
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext import sources
+from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout

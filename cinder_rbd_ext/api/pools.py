@@ -26,7 +26,8 @@ from cinder.scheduler.filters import capabilities_filter
 from oslo_log import log as logging
 import oslo_messaging
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext.api import refusals
 
 LOG = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Pool:
 
     name: str
     capabilities: Mapping[str, Any]
-    settings: backend.BackendSettings | None
+    settings: backend_settings.BackendSettings | None
 
     @property
     def backend(self) -> str:
@@ -129,7 +130,7 @@ class ReportedPools:
             Pool(
                 pool['name'],
                 pool['capabilities'],
-                backend.from_capabilities(pool['capabilities']),
+                capabilities.settings_of(pool['capabilities']),
             )
             for pool in found
         )

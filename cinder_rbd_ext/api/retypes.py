@@ -19,15 +19,16 @@ from typing import Any
 from cinder import objects
 import webob.exc
 
-from cinder_rbd_ext import acceptance
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
-from cinder_rbd_ext import retyping
-from cinder_rbd_ext import sources
 from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.lifecycle import accepted_keys
+from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import options
 
 _ON_DEMAND = 'set migration_policy to on-demand'
@@ -83,7 +84,9 @@ class _Retyped:
     former: dict[str, str]
     specs: dict[str, str]
 
-    def on(self, settings: backend.BackendSettings) -> retyping.Retype:
+    def on(
+        self, settings: backend_settings.BackendSettings
+    ) -> retyping.Retype:
         return retyping.Retype(
             self.metadata,
             self.former,
@@ -139,15 +142,15 @@ def _check_there(
     with refusals.bad_request():
         return _notice(
             [
-                acceptance.of_type(metadata, specs, pool.settings, size)
+                accepted_keys.of_type(metadata, specs, pool.settings, size)
                 for pool in matching
                 # Of a release of ours that says more, it judges for itself.
-                if pool.settings or not backend.is_ours(pool.capabilities)
+                if pool.settings or not capabilities.is_ours(pool.capabilities)
             ]
         )
 
 
-def _notice(found: list[acceptance.Acceptance]) -> str | None:
+def _notice(found: list[accepted_keys.Acceptance]) -> str | None:
     """Return what is removed wherever the volume may come to; None for none.
 
     As the value of a header's quoted string.
@@ -159,7 +162,7 @@ def _notice(found: list[acceptance.Acceptance]) -> str | None:
         return None
     everywhere = all(dropped.keys() == each.dropped.keys() for each in found)
     verb = 'removes' if everywhere else 'may remove'
-    reasons = acceptance.Acceptance({}, dropped).reasons.replace('"', "'")
+    reasons = accepted_keys.Acceptance({}, dropped).reasons.replace('"', "'")
     return (
         f'the retype {verb} keys of the volume that the new volume type does '
         f'not accept: {reasons}'

@@ -17,12 +17,12 @@ import re
 
 from cinder.volume.drivers import rbd as stock
 
-from cinder_rbd_ext import attaching
-from cinder_rbd_ext import deleting
 from cinder_rbd_ext import driver
-from cinder_rbd_ext import image_making
-from cinder_rbd_ext import moving
-from cinder_rbd_ext import restoring
+from cinder_rbd_ext.attach import connection
+from cinder_rbd_ext.imaging import maker
+from cinder_rbd_ext.lifecycle import deletion
+from cinder_rbd_ext.lifecycle import migration
+from cinder_rbd_ext.lifecycle import restore
 from tests.unit import base
 
 _PAGE = (
@@ -30,11 +30,11 @@ _PAGE = (
     / 'doc/source/contributor/overridden.rst'
 )
 _OURS = (
-    image_making.ImageMakingDriver,
-    attaching.AttachingDriver,
-    restoring.RestoringDriver,
-    deleting.DeletingDriver,
-    moving.MovingDriver,
+    maker.ImageMakingDriver,
+    connection.AttachingDriver,
+    restore.RestoringDriver,
+    deletion.DeletingDriver,
+    migration.MovingDriver,
     driver.RBDExtDriver,
 )
 

@@ -190,7 +190,7 @@ class TrashTest(CloneSourcesTestCase):
         source = self.made_volume()
         clone = self.clone(source)
         self.patch(
-            'cinder_rbd_ext.clone_sources.CloneSources.release',
+            'cinder_rbd_ext.lifecycle.clone_sources.CloneSources.release',
             side_effect=rbd.OperationNotSupported('made to fail'),
         )
         self.driver.delete_volume(clone)

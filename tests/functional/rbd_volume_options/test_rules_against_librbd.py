@@ -24,7 +24,7 @@ from typing import Any
 
 import rbd
 
-from cinder_rbd_ext import librbd
+from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import plan

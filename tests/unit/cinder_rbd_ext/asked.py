@@ -17,7 +17,7 @@ from typing import Any
 from cinder import objects
 from oslo_config import cfg
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import opts
 from rbd_volume_options import keys
 
@@ -52,10 +52,10 @@ def section(**options: Any) -> Section:
     return Section(conf[_GROUP])
 
 
-def settings(**options: Any) -> backend.BackendSettings:
+def settings(**options: Any) -> backend_settings.BackendSettings:
     """Return a backend's settings; tenants may set every key."""
     options.setdefault('rbd_tenant_options', ','.join(keys.VOLUME_KEYS))
-    return backend.BackendSettings.read(section(**options))
+    return backend_settings.BackendSettings.read(section(**options))
 
 
 def volume_type(**specs: str) -> Any:

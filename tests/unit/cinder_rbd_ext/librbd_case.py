@@ -14,8 +14,8 @@
 
 from typing import Any
 
-from cinder_rbd_ext import creation as creation_module
-from cinder_rbd_ext import librbd
+from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.fakes import fake_images
@@ -39,7 +39,7 @@ class LibrbdTestCase(base.TestCase):
         self.client.connect()
         self.ioctx = self.client.open_ioctx('volumes')
         self.fake = fake_librbd.Librbd(self.cluster)
-        self.creations = creation_module.Creations()
+        self.creations = creations.Creations()
         self.module = librbd.Librbd(
             self.fake,
             self.creations,
@@ -47,7 +47,7 @@ class LibrbdTestCase(base.TestCase):
         )
         self.asked: list[tuple[plan.ImageState, plan.ImageState | None]] = []
         self.how = PLAN
-        self.creation = creation_module.Creation(
+        self.creation = creations.Creation(
             'new', self._plan, lambda: self.module.discard(self.ioctx, 'new')
         )
         self.fault = fake_images.OSError('made to fail')

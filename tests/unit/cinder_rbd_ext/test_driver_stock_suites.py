@@ -21,7 +21,7 @@ from cinder.interface import volume_driver
 from cinder.volume.drivers import rbd as stock
 import fixtures
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
@@ -76,7 +76,7 @@ IMPOSSIBLE = [
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset(features.FEATURES) & {'layering'}
 )
-_NOTHING_SET = backend.BackendSettings(
+_NOTHING_SET = backend_settings.BackendSettings(
     options.VolumeOptions(), limits.Limits(), 4 << 20
 )
 

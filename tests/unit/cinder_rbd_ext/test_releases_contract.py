@@ -20,13 +20,13 @@ from tests.unit import base
 from tests.unit import contract
 
 _RBD = 'cinder.volume.drivers.rbd'
-_MAKING = 'cinder_rbd_ext/image_making.py'
+_MAKING = 'cinder_rbd_ext/imaging/maker.py'
 _DRIVER = 'cinder_rbd_ext/driver.py'
-_LOOKUP = 'cinder_rbd_ext/image_lookup.py'
-_ATTACHING = 'cinder_rbd_ext/attaching.py'
+_LOOKUP = 'cinder_rbd_ext/imaging/lookup.py'
+_ATTACHING = 'cinder_rbd_ext/attach/connection.py'
 _RECORD = 'cinder_rbd_ext/record.py'
-_DELETING = 'cinder_rbd_ext/deleting.py'
-_RESTORING = 'cinder_rbd_ext/restoring.py'
+_DELETING = 'cinder_rbd_ext/lifecycle/deletion.py'
+_RESTORING = 'cinder_rbd_ext/lifecycle/restore.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
@@ -43,7 +43,7 @@ METHODS = {
     '_create_encrypted_volume': (
         ('volume', 'context'),
         ('_execute',),
-        'cinder_rbd_ext/rbd_import.py',
+        'cinder_rbd_ext/imaging/rbd_import.py',
     ),
     'create_volume_from_snapshot': (
         ('volume', 'snapshot'),
@@ -53,7 +53,7 @@ METHODS = {
     '_clone': (
         ('volume', 'src_pool', 'src_image', 'src_snap'),
         ('RBDProxy', 'clone', '_setup_volume'),
-        'cinder_rbd_ext/librbd.py',
+        'cinder_rbd_ext/imaging/librbd.py',
     ),
     'create_cloned_volume': (
         ('volume', 'src_vref'),
@@ -78,7 +78,7 @@ METHODS = {
     '_copy_image_to_volume': (
         (),
         ('delete_volume', '_try_execute', '_resize', '_setup_volume'),
-        'cinder_rbd_ext/rbd_import.py',
+        'cinder_rbd_ext/imaging/rbd_import.py',
     ),
     'migrate_volume': (('context', 'volume', 'host'), ('copy',), _MAKING),
     '_setup_volume': (('volume', 'volume_type'), (), _MAKING),

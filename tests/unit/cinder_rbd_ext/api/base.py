@@ -35,7 +35,8 @@ from cinder.tests.unit.api import fakes
 from oslo_serialization import jsonutils
 import webob
 
-from cinder_rbd_ext import backend
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import limits
@@ -52,23 +53,23 @@ Answer = dict[str, Any]
 
 def settings(
     chosen: options.VolumeOptions | None = None, **bounds: Any
-) -> backend.BackendSettings:
+) -> backend_settings.BackendSettings:
     """Return the settings of a back end that lets tenants set all keys."""
     bounds.setdefault('tenant_options', ALL_KEYS)
     bounds.setdefault('min_object_size', 4096)
     bounds.setdefault('max_objects', 1 << 31)
-    return backend.BackendSettings(
+    return backend_settings.BackendSettings(
         chosen or options.VolumeOptions(), limits.Limits(**bounds), 4 * MIB
     )
 
 
 def pool(
-    name: str, of: backend.BackendSettings | None = None, **more: Any
+    name: str, of: backend_settings.BackendSettings | None = None, **more: Any
 ) -> Answer:
     """Return what the scheduler tells of a back end's pool."""
     report: Answer = {'volume_backend_name': name, 'multiattach': True, **more}
     if of:
-        report.update(backend.capabilities(of))
+        report.update(capabilities.reported(of))
     # As RPC would: no tuples, no sets.
     plain: Answer = jsonutils.loads(jsonutils.dumps(report))
     return {'name': f'host@{name}#{name}', 'capabilities': plain}

@@ -29,9 +29,9 @@ import ddt
 import fixtures
 import oslo_messaging
 
-from cinder_rbd_ext import consumers
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.attach import requester
 from tests.unit.cinder_rbd_ext.api import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -126,7 +126,7 @@ class AttachmentsTestCase(base.ApiTestCase):
 
     def refusal(self, volume: Any) -> str:
         """Return what is recorded with a volume."""
-        found = record.attach_refusal(consumers.current(volume).admin_metadata)
+        found = record.attach_refusal(requester.current(volume).admin_metadata)
         return found.reason if found else ''
 
     def check_refused(
@@ -232,7 +232,7 @@ class RefusalTest(AttachmentsTestCase):
         volume = self.volume(_MODE)
         request = self.post(volume, 'none')
         self.check_refused(volume, 'does not offer it', request, self.nova)
-        current = consumers.current(volume)
+        current = requester.current(volume)
         self.assertEqual('available', current.status)
         self.assertEqual(0, len(current.volume_attachment))
         self.ok(*self.post(volume, 'writeback'), app=self.nova)

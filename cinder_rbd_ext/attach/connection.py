@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The stock driver, agreeing with compute hosts on cache modes."""
+
+import functools
+import sys
+from typing import Any
+
+from cinder import exception
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import maker
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+
+LOG = logging.getLogger(__name__)
+
+
+class AttachingDriver(maker.ImageMakingDriver):
+    """Hands a cache mode to hosts that offer it, and to no others.
+
+    :mod:`cinder_rbd_ext.attach.requester` says which connections are checked.
+    """
+
+    def initialize_connection(self, volume: Any, connector: Any) -> Any:
+        """Return how to attach a volume, its cache mode included.
+
+        Nobody but a server's QEMU has a use for a mode, and nobody else is
+        refused for one.
+
+        :raises AttachmentRefused: for a mode that is not allowed or offered;
+            :meth:`remove_export` makes HTTP 400 of it
+        """
+        mode = None
+        if connector and not isinstance(connector, requester.OwnConnector):
+            mode = self._agreed(volume, connector)
+        connection = super().initialize_connection(volume, connector)
+        if mode is not None:
+            connection['data']['cache_mode'] = mode.value
+        return connection
+
+    def _attach_volume(
+        self, context: Any, volume: Any, properties: Any, remote: bool = False
+    ) -> Any:
+        """Attach a volume to this service, known as Cinder's own doing."""
+        if not remote:
+            properties = requester.OwnConnector(properties)
+        return super()._attach_volume(context, volume, properties, remote)
+
+    def remove_export(self, context: Any, volume: Any) -> Any:
+        """Undo ``create_export``, of which RBD has none.
+
+        Cinder's manager wraps every exception of ``initialize_connection`` in
+        a ``VolumeBackendAPIException``, which is HTTP 500 and which Nova
+        sends again four times. Before that, in its ``except`` clause, it
+        calls this method, and what this one raises passes on unwrapped: the
+        refusal that is being handled becomes HTTP 400.
+
+        :raises InvalidVolume: the only class with which both requests, to
+            create and to update an attachment, are answered with 400; of
+            Cinder's own module, since RPC carries no other
+        """
+        handled = sys.exc_info()[1]
+        if isinstance(handled, exceptions.AttachmentRefused):
+            raise exception.InvalidVolume(reason=handled.reason) from handled
+        return super().remove_export(context, volume)
+
+    def _agreed(
+        self, volume: Any, connector: Any
+    ) -> cache_modes.CacheMode | None:
+        """Return the mode of a new attachment; None to leave it to the host.
+
+        :raises AttachmentRefused: for a mode that is not allowed or offered
+        """
+        current = requester.current(volume)
+        consumer = requester.of_connection(current, connector)
+        if consumer is requester.Consumer.OTHER:
+            return None
+        judge = functools.partial(
+            self._judge, volume.id, host_modes.host_of(connector)
+        )
+        found = agreement.agree(
+            volume,
+            connector,
+            self.settings,
+            consumer is requester.Consumer.SERVER,
+            functools.partial(requester.replaced, current),
+        )
+        if found.error:
+            judge(found.error, refuse=found.refused)
+        asked = found.asked
+        if asked:
+            try:
+                host_modes.check_override(asked, self._cache_override(volume))
+            except errors.OptionError as error:
+                # Shared volumes were always attached: nobody asks for a mode.
+                judge(error, refuse=found.strict and not asked.shared)
+        if record.attach_refusal(current.admin_metadata):
+            record.attach_agreed(volume.id)
+        return asked.mode if asked else None
+
+    def _judge(
+        self,
+        volume_id: str,
+        host: str,
+        error: errors.OptionError,
+        refuse: bool,
+    ) -> None:
+        """Refuse an attachment, or tell what its mode comes to.
+
+        The host is named in the log alone: tenants read the exception's text.
+
+        :raises AttachmentRefused: to refuse
+        """
+        about = {'id': volume_id, 'host': host, 'error': error}
+        if not refuse:
+            LOG.warning(
+                'Volume %(id)s is attached to host %(host)s all the same: '
+                '%(error)s',
+                about,
+            )
+            return
+        LOG.error(
+            'Volume %(id)s is not attached to host %(host)s: %(error)s', about
+        )
+        record.attach_refused(volume_id, str(error))
+        raise exceptions.AttachmentRefused(f'not attached: {error}') from error
+
+    def _cache_override(self, volume: Any) -> bool | None:
+        """Return the image's own ``rbd_cache``; None where it can't be read.
+
+        That is found out, with its reason, by who opens the image next.
+        """
+        try:
+            with rbd.RBDVolumeProxy(
+                self, volume.name, read_only=True
+            ) as image:
+                return existing.cache_override(image)
+        except (self.rbd.Error, exception.VolumeBackendAPIException) as error:
+            LOG.warning(
+                'Could not look for a cache setting of %(name)s: %(error)s',
+                {'name': volume.name, 'error': error},
+            )
+            return None

@@ -1,0 +1,150 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A backend's section of cinder.conf, parsed once."""
+
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+#: Option of cinder.conf for a key, where there is one.
+OPTION_OF_KEY = {
+    keys.OBJECT_SIZE: 'rbd_volume_object_size',
+    keys.STRIPE_UNIT: 'rbd_volume_stripe_unit',
+    keys.STRIPE_COUNT: 'rbd_volume_stripe_count',
+    keys.OBJECT_MAP: 'rbd_volume_object_map',
+    keys.FEATURES: 'rbd_volume_features',
+    keys.CACHE_MODE: 'rbd_volume_cache_mode',
+    keys.DATA_POOL: 'rbd_volume_data_pool',
+    keys.TENANT_OPTIONS: 'rbd_tenant_options',
+}
+
+#: Values of rbd_cache_mode_enforcement.
+STRICT = 'strict'
+LENIENT = 'lenient'
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendSettings:
+    """What an operator set for a backend.
+
+    :ivar options: defaults for volumes on the backend
+    :ivar limits: what may be asked for
+    :ivar chunk_size: object size in bytes of what the stock driver creates
+    :ivar strict_cache_mode: whether an attachment is refused whose mode the
+        compute host doesn't offer
+    :ivar ceph_features: the features that Ceph's configuration gives a new
+        image, where a backend has reported them; None where it hasn't
+    :ivar ceph_striping: the same of the striping; None also for none
+    """
+
+    options: options.VolumeOptions
+    limits: limits.Limits
+    chunk_size: int
+    strict_cache_mode: bool = True
+    ceph_features: features.Features | None = None
+    ceph_striping: layout.Striping | None = None
+
+    @property
+    def level(self) -> precedence.Level:
+        """The options as one of the levels that precedence is about."""
+        return precedence.Level(errors.Origin.BACKEND, self.options)
+
+    @property
+    def ceph_level(self) -> precedence.Level:
+        """What Ceph's configuration gives, as far as it is known."""
+        return precedence.Level(
+            errors.Origin.CLUSTER,
+            options.VolumeOptions(
+                image_features=self.ceph_features, striping=self.ceph_striping
+            ),
+        )
+
+    def stock_state(self) -> plan.ImageState:
+        """Return the image that stock makes of a new volume, if known."""
+        return plan.ImageState(
+            layout.ImageLayout(self.chunk_size, self.ceph_striping),
+            self.ceph_features or frozenset(),
+        )
+
+    @classmethod
+    def read(cls, configuration: Any) -> 'BackendSettings':
+        """Read the settings from Cinder's configuration of a backend.
+
+        :raises OptionError: for values that contradict each other, or a
+            ``rbd_store_chunk_size`` that is no power of two; its key is the
+            option's name
+        """
+        given = {
+            key: str(value)
+            for key, option in OPTION_OF_KEY.items()
+            if (value := configuration.safe_get(option)) is not None
+        }
+        tenant_options = given.pop(keys.TENANT_OPTIONS, '')
+        data_pool = given.pop(keys.DATA_POOL, None)
+        try:
+            parsed = options.parse(
+                given, keys.Scope.VOLUME, errors.Origin.BACKEND
+            )
+            bounds = _read_limits(configuration, tenant_options)
+            _check(parsed, bounds)
+        except errors.OptionError as error:
+            raise error.renamed(OPTION_OF_KEY) from None
+        return cls(
+            options=dataclasses.replace(parsed, data_pool=data_pool),
+            limits=bounds,
+            chunk_size=layout.parse_chunk_size(
+                configuration.rbd_store_chunk_size, errors.Origin.BACKEND
+            ),
+            strict_cache_mode=(
+                configuration.safe_get('rbd_cache_mode_enforcement') != LENIENT
+            ),
+        )
+
+
+def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
+    return limits.Limits(
+        max_stripe_count=configuration.safe_get('rbd_max_stripe_count'),
+        require_whole_stripes=configuration.safe_get(
+            'rbd_require_whole_stripes'
+        ),
+        min_object_size=layout.parse_object_size(
+            configuration.safe_get('rbd_min_object_size')
+        ),
+        max_objects=configuration.safe_get('rbd_max_objects'),
+        cache_modes=cache_modes.parse_cache_modes(
+            configuration.safe_get('rbd_allowed_cache_modes')
+        ),
+        tenant_options=options.parse_tenant_options(tenant_options),
+    )
+
+
+def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
+    origin = errors.Origin.BACKEND
+    if parsed.striping:
+        limits.check_stripe_count(parsed.striping, bounds, origin)
+        if parsed.object_size:
+            limits.check_unit(
+                layout.ImageLayout(parsed.object_size, parsed.striping),
+                origin,
+            )
+    if parsed.cache_mode:
+        limits.check_cache_mode(parsed.cache_mode, bounds, origin)

@@ -1,0 +1,350 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""librbd's Python module as the driver sees it.
+
+The narrow waist: every image that the stock driver makes through librbd is
+made by one of three calls, ``RBD.create``, ``RBD.clone`` and ``Image.copy``.
+Here they take on the layout, the features and the data pool of the volume
+that they are made for. Everything else passes through.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+from typing import Any
+import weakref
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import features as feature_rules
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+LOG = logging.getLogger(__name__)
+
+PoolName = Callable[[int], str]
+
+# What stock names the snapshot of a source by, after the volume to be.
+_CLONE_SNAPSHOT = '.clone_snap'
+
+
+class _Delegate:
+    """Something that behaves as what it wraps."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._wrapped, name)
+
+
+class Librbd(_Delegate):
+    """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts.
+
+    :param module: the real one
+    :param creations: the images that are being made
+    :param pool_name: gives a pool's name for its id
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        creations: creations.Creations,
+        pool_name: PoolName,
+    ) -> None:
+        super().__init__(module)
+        self._creations = creations
+        self._pool_name = pool_name
+        self._opened: dict[int, weakref.WeakSet[Image]] = {}
+
+    def RBD(self) -> 'RBD':
+        """Return the object that makes, clones and removes images."""
+        return RBD(self._wrapped.RBD(), self)
+
+    def Image(self, ioctx: Any, *args: Any, **kwargs: Any) -> 'Image':
+        """Open an image."""
+        image = Image(self._wrapped.Image(ioctx, *args, **kwargs), self)
+        self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
+        return image
+
+    def close_images(self, ioctx: Any) -> None:
+        """Close what was opened in a context that is about to be closed.
+
+        Stock forgets the source of a clone that fails. An image that is
+        closed, or collected, after its connection waits for ever for threads
+        that have ended, and the whole volume service with it.
+        """
+        for image in self._opened.pop(id(ioctx), ()):
+            try:
+                image.close()
+            except Exception:
+                LOG.exception('Could not close an image')
+
+    def creation_of(self, name: object) -> creations.Creation | None:
+        """Return the creation under way for an image."""
+        return self._creations.get(name)
+
+    def clone_of(self, snapshot: object) -> creations.Creation | None:
+        """Return the creation of a clone, by the source's snapshot for it."""
+        name = str(snapshot)
+        if not name.endswith(_CLONE_SNAPSHOT):
+            return None
+        return self._creations.get(name.removesuffix(_CLONE_SNAPSHOT))
+
+    def read_state(self, ioctx: Any, name: str) -> plan.ImageState:
+        """Return layout, features and data pool of an image."""
+        image = self._wrapped.Image(ioctx, name, read_only=True)
+        try:
+            return self.state_of(image)
+        finally:
+            image.close()
+
+    def state_of(self, image: Any) -> plan.ImageState:
+        """Return layout, features and data pool of an open image."""
+        return existing.state_of(image, self._pool_name)
+
+    def default_striping(self, ioctx: Any) -> layout.Striping | None:
+        """Return the striping that librbd gives a new image by itself.
+
+        From the pool's configuration, ceph.conf or the monitors.
+        """
+        found = {
+            option['name']: int(option['value'])
+            for option in self._wrapped.RBD().config_list(ioctx)
+            if option['name'].startswith('rbd_default_stripe_')
+        }
+        unit = found.get('rbd_default_stripe_unit', 0)
+        count = found.get('rbd_default_stripe_count', 0)
+        return layout.Striping(unit, count) if unit and count else None
+
+    def is_there(self, ioctx: Any, name: str) -> bool:
+        """Return whether there is an image of a name."""
+        try:
+            self._wrapped.Image(ioctx, name, read_only=True).close()
+        except self._wrapped.ImageNotFound:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def making(
+        self, creation: creations.Creation, ioctx: Any
+    ) -> Iterator[None]:
+        """Tell a creation that its image is there, whole or in part.
+
+        A call that fails may have made it: one that timed out, or that could
+        not undo its own first steps. An image that was there before is not
+        the creation's.
+        """
+        there_before = self.is_there(ioctx, creation.name)
+        try:
+            yield
+        except self._wrapped.ImageExists:
+            raise
+        except Exception:
+            if not there_before:
+                creation.was_made()
+            raise
+        creation.was_made()
+
+    def discard(self, ioctx: Any, name: str) -> None:
+        """Remove an image, or what there is of it, without complaint."""
+        try:
+            self._wrapped.RBD().remove(ioctx, name)
+        except self._wrapped.ImageNotFound:
+            LOG.debug('There was no %s to remove', name)
+        except self._wrapped.Error:
+            LOG.exception('Could not remove %s, which was half made', name)
+
+
+def arguments(how: plan.ImagePlan) -> dict[str, Any]:
+    """Return librbd's arguments for a plan; none for what it leaves open.
+
+    Unit and count are always both explicit: without them a clone with an
+    order of its own is refused or loses its layout, and a new image takes
+    those of ceph.conf.
+    """
+    given: dict[str, Any] = {}
+    if how.layout:
+        given.update(
+            order=how.layout.order,
+            stripe_unit=how.layout.stripe_unit,
+            stripe_count=how.layout.stripe_count,
+        )
+    if how.image_features is not None:
+        given['features'] = feature_rules.to_mask(
+            how.image_features & feature_rules.CHOOSABLE
+        )
+    if how.data_pool:
+        given['data_pool'] = how.data_pool
+    return given
+
+
+class RBD(_Delegate):
+    """``rbd.RBD``, keeping the layout of what is being made."""
+
+    def __init__(self, rbd: Any, librbd: Librbd) -> None:
+        super().__init__(rbd)
+        self._librbd = librbd
+
+    def create(
+        self,
+        ioctx: Any,
+        name: str,
+        size: int,
+        order: int | None = None,
+        old_format: bool = False,
+        features: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Create an image, as the volume it is for asks."""
+        creation = self._librbd.creation_of(name)
+        given = {'order': order, 'features': features, **kwargs}
+        if creation is None:
+            self._wrapped.create(
+                ioctx, name, size, old_format=old_format, **given
+            )
+            return
+        with creation.noting():
+            striping = None
+            if creation.needs_default_striping:
+                striping = self._librbd.default_striping(ioctx)
+            object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
+            base = plan.ImageState(
+                layout.ImageLayout(object_size, striping),
+                feature_rules.from_mask(features or 0),
+            )
+            given.update(arguments(creation.plan(base)))
+            with self._librbd.making(creation, ioctx):
+                self._wrapped.create(
+                    ioctx, name, size, old_format=old_format, **given
+                )
+
+    def clone(
+        self,
+        p_ioctx: Any,
+        p_name: str,
+        p_snapname: str,
+        c_ioctx: Any,
+        c_name: str,
+        features: int | None = None,
+        order: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Clone a snapshot, as the volume that the clone is for asks."""
+        creation = self._librbd.creation_of(c_name)
+        given = {'features': features, 'order': order, **kwargs}
+        if creation is None:
+            self._wrapped.clone(
+                p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+            )
+            return
+        with creation.noting():
+            parent = self._librbd.read_state(p_ioctx, p_name)
+            base = dataclasses.replace(
+                parent, image_features=feature_rules.from_mask(features or 0)
+            )
+            given.update(arguments(creation.plan(base, parent)))
+            with self._librbd.making(creation, c_ioctx):
+                self._wrapped.clone(
+                    p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+                )
+
+    def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
+        """Remove an image, unless the making of it has just failed.
+
+        Stock's clean-up uses a connection that is closed already, or removes
+        an image that was there before; :class:`Creation` undoes it instead.
+        """
+        creation = self._librbd.creation_of(name)
+        if creation is not None and creation.is_to_be_undone:
+            LOG.debug('Removal of %s is left to the clean-up', name)
+            return
+        self._wrapped.remove(ioctx, name, *args, **kwargs)
+
+
+class Image(_Delegate):
+    """``rbd.Image``, keeping the layout of what it is copied to."""
+
+    def __init__(self, image: Any, librbd: Librbd) -> None:
+        super().__init__(image)
+        self._librbd = librbd
+
+    def __enter__(self) -> 'Image':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._wrapped.close()
+
+    def copy(
+        self, dest_ioctx: Any, dest_name: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Copy the image, as the volume that the copy is for asks."""
+        creation = self._librbd.creation_of(dest_name)
+        if creation is None:
+            self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
+            return
+        with creation.noting():
+            state = self._librbd.state_of(self._wrapped)
+            how = creation.plan(state, state)
+            given = {**kwargs, **arguments(how)}
+            there_before = self._librbd.is_there(dest_ioctx, dest_name)
+            try:
+                self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
+                with self._librbd.Image(dest_ioctx, dest_name) as copied:
+                    existing.drop_cache_override(copied)
+                    creation.state = self._librbd.state_of(copied)
+            except self._librbd.ImageExists:
+                raise
+            except Exception:
+                if not there_before:
+                    # librbd leaves the part that it has copied.
+                    self._librbd.discard(dest_ioctx, dest_name)
+                raise
+        creation.was_made()
+
+    # The source's snapshot for a clone. When a step fails, stock's clean-up
+    # fails as well, on a snapshot that is not there or not protected, and
+    # hides the failure; Creation undoes it instead.
+
+    def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Take a snapshot; remember a failure."""
+        with self._noting(name):
+            self._wrapped.create_snap(name, *args, **kwargs)
+
+    def protect_snap(self, name: str) -> None:
+        """Protect a snapshot; remember a failure."""
+        with self._noting(name):
+            self._wrapped.protect_snap(name)
+
+    def unprotect_snap(self, name: str) -> None:
+        """Unprotect a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.unprotect_snap(name)
+
+    def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Remove a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.remove_snap(name, *args, **kwargs)
+
+    def _noting(
+        self, snapshot: str
+    ) -> contextlib.AbstractContextManager[None]:
+        creation = self._librbd.clone_of(snapshot)
+        return creation.noting() if creation else contextlib.nullcontext()
+
+    def _has_failed(self, snapshot: str) -> bool:
+        creation = self._librbd.clone_of(snapshot)
+        return creation is not None and creation.is_to_be_undone

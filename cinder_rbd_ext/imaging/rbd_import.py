@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``rbd import``, by which images come in from a file.
+
+The other way in which the stock driver makes an image: a command run by the
+driver's executor, for what is converted from a Glance image or encrypted.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cinder_rbd_ext.imaging import creations
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+_ORDER = '--order'
+
+
+def creation_of(
+    command: Sequence[Any], creations: creations.Creations
+) -> creations.Creation | None:
+    """Return the creation that a command is part of, if it is an import."""
+    if tuple(command[:2]) != ('rbd', 'import'):
+        return None
+    for word in command[2:]:
+        creation = creations.get(word)
+        if creation is not None:
+            return creation
+    return None
+
+
+def object_size_of(command: Sequence[Any]) -> int:
+    """Return the object size that a command asks for, in bytes."""
+    words = list(command)
+    if _ORDER in words:
+        return 1 << int(words[words.index(_ORDER) + 1])
+    return layout.DEFAULT_OBJECT_SIZE
+
+
+def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:
+    """Return the command that makes the image as planned."""
+    words = list(command)
+    more: list[str] = []
+    if how.layout:
+        if _ORDER in words:
+            at = words.index(_ORDER)
+            del words[at : at + 2]
+        more += [
+            '--object-size',
+            str(how.layout.object_size),
+            '--stripe-unit',
+            str(how.layout.stripe_unit),
+            '--stripe-count',
+            str(how.layout.stripe_count),
+        ]
+    if how.image_features is not None:
+        for name in sorted(how.image_features & features.CHOOSABLE):
+            more += ['--image-feature', name]
+    if how.data_pool:
+        more += ['--data-pool', how.data_pool]
+    return (*words, *more)

@@ -1,0 +1,136 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which of a volume's own keys a volume type accepts.
+
+No driver, no HTTP and no database: the API asks before a retype, to report,
+and the driver during the retype, to remove the others.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_utils import units
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import request
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import plan
+
+_FOREIGN = 'the back end has no RBD volume options'
+_UNKNOWN = 'unknown key'
+
+# Keys that are given together or contradict each other are dropped together.
+# Where an error names none of a volume's keys (an object size that the type's
+# stripe unit doesn't divide), the first of these groups that has one goes.
+_GROUPS = (
+    (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
+    (keys.OBJECT_SIZE,),
+    (keys.OBJECT_MAP, keys.FEATURES),
+    (keys.CACHE_MODE,),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Acceptance:
+    """What becomes of a volume's own keys.
+
+    :ivar kept: the accepted keys, with their values
+    :ivar dropped: the others, each with the reason
+    """
+
+    kept: Mapping[str, str]
+    dropped: Mapping[str, str]
+
+    @property
+    def reasons(self) -> str:
+        """The dropped keys and why, for people.
+
+        An unknown key is a stranger's text; it is quoted, ASCII only.
+        """
+        return ', '.join(
+            f'{key if key in keys.KEYS else errors.shown(key)} ({reason})'
+            for key, reason in sorted(self.dropped.items())
+        )
+
+    def left_of(self, metadata: Mapping[str, str]) -> dict[str, str]:
+        """Return a volume's whole metadata without the dropped keys."""
+        return {k: v for k, v in metadata.items() if k not in self.dropped}
+
+
+def of_type(
+    given: Mapping[str, str],
+    specs: Mapping[str, str],
+    settings: backend_settings.BackendSettings | None,
+    size: int,
+    as_is: bool = False,
+) -> Acceptance:
+    """Return which of a volume's own keys a type on a back end accepts.
+
+    :param given: the volume's metadata
+    :param specs: the type's extra specs
+    :param settings: of the back end; None for one that is not ours
+    :param size: of the volume, in GiB
+    :param as_is: whether an operator moves the volume as it is: what its
+        image has is kept, whatever the limits
+    :raises OptionError: where the type can't be met without these keys either
+    """
+    own = options.ours(given)
+    if settings is None:
+        return Acceptance({}, dict.fromkeys(own, _FOREIGN))
+    kept = {k: v for k, v in own.items() if k in keys.VOLUME_KEYS}
+    dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
+    while error := _complaint(kept, specs, settings, size, as_is):
+        names = _at_fault(error, kept)
+        if not names:
+            raise error
+        for name in names:
+            dropped[name] = error.reason
+            del kept[name]
+    return Acceptance(kept, dropped)
+
+
+def _complaint(
+    kept: Mapping[str, str],
+    specs: Mapping[str, str],
+    settings: backend_settings.BackendSettings,
+    size: int,
+    as_is: bool,
+) -> errors.OptionError | None:
+    """Return the first error of a new volume with these keys."""
+    try:
+        if not as_is:
+            request.check_tenant(kept, specs, settings)
+        resolved = request.read(kept, specs, settings).resolve()
+        if not as_is:
+            plan.plan_image(
+                resolved,
+                settings.stock_state(),
+                size * units.Gi,
+                settings.limits,
+            )
+    except errors.OptionError as error:
+        return error
+    return None
+
+
+def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:
+    """Return the keys to drop because of an error; none where none helps."""
+    named = [group for group in _GROUPS if error.key in group]
+    for group in (*named, *_GROUPS):
+        found = [name for name in group if name in kept]
+        if found:
+            return found
+    return []

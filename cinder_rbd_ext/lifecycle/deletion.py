@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The stock driver, leaving nothing behind of clones that are deleted."""
+
+from collections.abc import Iterator
+import contextlib
+import functools
+import re
+from typing import Any
+
+from cinder import context
+from cinder import exception
+from cinder import objects
+from cinder.volume.drivers import rbd
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from cinder_rbd_ext.lifecycle import clone_sources
+from cinder_rbd_ext.lifecycle import restore
+
+CONF = cfg.CONF
+LOG = logging.getLogger(__name__)
+
+_UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+
+
+class DeletingDriver(restore.RestoringDriver):
+    """Removes a clone's snapshot from its source, and a source kept for it.
+
+    Stock does so only where the clone itself can't be removed at once. A
+    failure to do so is logged: the volume is gone, and the next deletion
+    tries again.
+    """
+
+    def _delete_volume(self, volume: Any, client: Any) -> None:
+        """Delete a volume, and what was kept for it alone."""
+        reference = None
+        with self._clean_up(volume.name):
+            reference = self._before(volume.name, client)
+        super()._delete_volume(volume, client)
+        with self._clean_up(volume.name):
+            sources = self._clone_sources(client)
+            # Of a clone that was flattened, or of one that was cut short
+            # before it was there, the image does not tell the source.
+            reference = reference or _recorded(volume)
+            if reference and not self._is_there(volume.name, client):
+                sources.release(reference)
+            sources.settle(volume.name + clone_sources.DELETED)
+
+    def _delete_clone_parent_refs(
+        self, client: Any, parent_name: str, parent_snap: str
+    ) -> None:
+        """Remove references to a clone, but for those that are in use.
+
+        Stock fails where the clone has only been moved to the trash.
+        """
+        with self._clean_up(parent_name):
+            self._clone_sources(client).release(
+                clone_sources.Reference(
+                    parent_name.removesuffix(clone_sources.DELETED),
+                    parent_snap,
+                )
+            )
+
+    def _trash_purge(self) -> None:
+        """Purge the trash, and remove sources that it alone kept."""
+        before: set[str] = set()
+        with self._clean_up('the trash'):
+            before = self._trashed()
+        super()._trash_purge()
+        with self._clean_up('the trash'):
+            if before - self._trashed():
+                self._settle_all()
+
+    def _settle_all(self) -> None:
+        with rbd.RADOSClient(self) as client:
+            sources = self._clone_sources(client)
+            for name in self.RBDProxy().list(client.ioctx):
+                if _is_deleted_volume(name):
+                    with self._clean_up(name):
+                        sources.settle(name)
+
+    def _trashed(self) -> set[str]:
+        with rbd.RADOSClient(self) as client:
+            listed = self.RBDProxy().trash_list(client.ioctx)
+            return {entry['id'] for entry in listed}
+
+    def _before(
+        self, name: str, client: Any
+    ) -> clone_sources.Reference | None:
+        """Free a volume of what stock would keep it for; return its source."""
+        sources = self._clone_sources(client)
+        try:
+            with self._opened(client, name) as image:
+                sources.drop_unneeded(image)
+                return sources.reference_of(image)
+        except self.rbd.ImageNotFound:
+            return None
+
+    def _is_there(self, name: str, client: Any) -> bool:
+        try:
+            with self._opened(client, name):
+                return True
+        except self.rbd.ImageNotFound:
+            return False
+
+    def _opened(self, client: Any, name: str) -> Any:
+        return rbd.RBDVolumeProxy(
+            self, name, client=client.cluster, ioctx=client.ioctx
+        )
+
+    def _clone_sources(self, client: Any) -> clone_sources.CloneSources:
+        return clone_sources.CloneSources(
+            self.rbd,
+            client.ioctx.get_pool_name(),
+            functools.partial(self._opened, client),
+            functools.partial(self._remove_source, client),
+            lambda name: self._creations.get(name) is not None,
+        )
+
+    def _remove_source(self, client: Any, name: str) -> None:
+        """Remove an image as stock removes a source that it kept."""
+        if self.configuration.enable_deferred_deletion:
+            delay = self.configuration.deferred_deletion_delay
+            self.RBDProxy().trash_move(client.ioctx, name, delay)
+        else:
+            self._try_remove_volume(client, name)
+
+    @contextlib.contextmanager
+    def _clean_up(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            LOG.exception('Could not clean up after the deletion of %s', name)
+
+
+def _recorded(volume: Any) -> clone_sources.Reference | None:
+    """Return the source of a clone as Cinder's database has it."""
+    if not volume.source_volid:
+        return None
+    try:
+        source = objects.Volume.get_by_id(
+            context.get_admin_context(read_deleted='yes'), volume.source_volid
+        ).name
+    except exception.VolumeNotFound:
+        source = CONF.volume_name_template % volume.source_volid
+    return clone_sources.Reference(
+        source, volume.name + clone_sources.SNAPSHOT
+    )
+
+
+def _is_deleted_volume(name: str) -> bool:
+    """Return whether an image is a volume's that stock kept for its clones."""
+    before, _, after = CONF.volume_name_template.partition('%s')
+    pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
+    return bool(re.fullmatch(pattern + re.escape(clone_sources.DELETED), name))

@@ -1,0 +1,93 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The stock driver, keeping a volume's keys when a backup is restored.
+
+The backup service connects to the volume through the volume service, puts
+data and metadata, and disconnects: all drivers of backups do so in that
+order. The driver takes part in the first step and in the last.
+"""
+
+import functools
+from typing import Any
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext import permissions
+from cinder_rbd_ext import request
+from cinder_rbd_ext.attach import connection
+from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.lifecycle import backup_keys
+from cinder_rbd_ext.lifecycle import changes
+from rbd_volume_options import limits
+
+LOG = logging.getLogger(__name__)
+
+
+class RestoringDriver(connection.AttachingDriver):
+    """Gives a volume its own keys back after a restore."""
+
+    def initialize_connection(self, volume: Any, connector: Any) -> Any:
+        """Return how to attach a volume; remember its keys for a restore."""
+        if connector and not isinstance(connector, requester.OwnConnector):
+            status = requester.current(volume).status
+            if status in requester.RESTORING:
+                backup_keys.remember(volume.id)
+            else:
+                # The restore was cut short, and the volume is in use again.
+                self._repair_keys(volume)
+        return super().initialize_connection(volume, connector)
+
+    def terminate_connection(
+        self, volume: Any, connector: Any, **kwargs: Any
+    ) -> Any:
+        """Disconnect; after a restore, give the volume its keys back."""
+        result = super().terminate_connection(volume, connector, **kwargs)
+        self._repair_keys(volume)
+        return result
+
+    def _repair_keys(self, volume: Any) -> None:
+        """Give a volume its keys back; a failure is logged and tried again.
+
+        At the next attachment: the copy of the keys stays.
+        """
+        try:
+            backup_keys.repair(
+                volume.id, functools.partial(self._check_keys, volume)
+            )
+        except Exception:
+            LOG.exception('Could not give volume %s its keys back', volume.id)
+
+    def _check_keys(
+        self, volume: Any, metadata: Any, added: frozenset[str]
+    ) -> None:
+        """Check that a volume may have keys, and that its image is so.
+
+        :param added: the keys that the restore has added
+        :raises OptionError: for keys that it may not have
+        """
+        specs = request.specs_of(volume.volume_type)
+        request.check_tenant(metadata, specs, self.settings)
+        asked = request.read(metadata, specs, self.settings)
+        limits.check_tenant_keys(
+            added, permissions.settable(volume, asked, moved=False)
+        )
+        resolved = asked.resolve(backend_too=False)
+        if resolved.striping and resolved.striping.value:
+            limits.check_stripe_count(
+                resolved.striping.value,
+                self.settings.limits,
+                resolved.striping.origin,
+            )
+        found = changes.contradiction(asked, self._state_of(volume.name))
+        if found:
+            raise found

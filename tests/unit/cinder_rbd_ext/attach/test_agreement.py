@@ -1,0 +1,122 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import cache_modes
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+_ALL = {'rbd_cache_modes': ['none', 'writeback']}
+_NOTHING: dict[str, Any] = {'host': 'compute-1'}
+
+#: Mode in metadata, connector, mode of the attachment that is replaced (None:
+#: there is none); mode that is agreed, words of the error, whether it is
+#: refused in strict and in lenient.
+_CASES: dict[str, tuple[Any, ...]] = {
+    'nobody_asks': (None, _NOTHING, None, None, '', False, False),
+    'offered': ('writeback', _ALL, None, 'writeback', '', False, False),
+    'not_offered': (
+        'directsync',
+        _ALL,
+        None,
+        None,
+        'does not offer it',
+        True,
+        False,
+    ),
+    'no_plug_in': ('none', _NOTHING, None, None, 'offers no', True, False),
+    'not_allowed': ('unsafe', _ALL, None, None, 'not allowed', True, True),
+    'not_allowed_any_more': (
+        'unsafe',
+        _ALL,
+        'writeback',
+        'writeback',
+        'not allowed',
+        False,
+        False,
+    ),
+    'nor_offered': (
+        'unsafe',
+        _NOTHING,
+        'unsafe',
+        None,
+        "'unsafe': the compute host offers no",
+        True,
+        False,
+    ),
+    'the_host_chose': (
+        'unsafe',
+        _NOTHING,
+        'host',
+        None,
+        'not allowed',
+        False,
+        False,
+    ),
+    'changed_meanwhile': (
+        'none',
+        _ALL,
+        'writeback',
+        'none',
+        '',
+        False,
+        False,
+    ),
+}
+
+
+@ddt.ddt
+class AgreeTest(base.TestCase):
+    def agree(
+        self, case: str, certain: bool = True, **options: str
+    ) -> agreement.Agreement:
+        mode, connector, before, *_ = _CASES[case]
+        earlier = None
+        if before:
+            kept = None if before == 'host' else cache_modes.CacheMode(before)
+            earlier = replacement.Earlier(kept)
+        volume = asked.volume({'rbd:cache_mode': mode} if mode else {})
+        settings = asked.settings(**options)
+        return agreement.agree(
+            volume, connector, settings, certain, lambda: earlier
+        )
+
+    def check(self, case: str, found: agreement.Agreement) -> None:
+        """Check mode and error."""
+        *_, mode, words, _, _ = _CASES[case]
+        agreed = found.asked.mode.value if found.asked else None
+        self.assertEqual(mode, agreed)
+        self.assertIn(words, str(found.error or ''))
+        self.assertIs(bool(words), found.error is not None)
+
+    @ddt.data(*_CASES)
+    def test_strict(self, case: str) -> None:
+        found = self.agree(case)
+        self.check(case, found)
+        self.assertIs(_CASES[case][-2], found.refused)
+
+    @ddt.data(*_CASES)
+    def test_lenient(self, case: str) -> None:
+        found = self.agree(case, rbd_cache_mode_enforcement='lenient')
+        self.check(case, found)
+        self.assertIs(_CASES[case][-1], found.refused)
+
+    @ddt.data(*_CASES)
+    def test_not_for_a_server(self, case: str) -> None:
+        found = self.agree(case, certain=False)
+        self.check(case, found)
+        self.assertIs(False, found.refused)

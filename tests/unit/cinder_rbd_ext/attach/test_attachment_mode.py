@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext.attach import attachment_mode
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+CacheMode = cache_modes.CacheMode
+
+#: Metadata, extra specs, backend's options, the mode that comes out.
+_MODES: dict[
+    str,
+    tuple[dict[str, str], dict[str, str], dict[str, str], CacheMode | None],
+] = {
+    'nothing': ({}, {}, {}, None),
+    'metadata': (
+        {'rbd:cache_mode': 'writeback'},
+        {'rbd_cache_mode': 'none'},
+        {'rbd_volume_cache_mode': 'directsync'},
+        CacheMode.WRITEBACK,
+    ),
+    'type': (
+        {},
+        {'rbd_cache_mode': 'none'},
+        {'rbd_volume_cache_mode': 'directsync'},
+        CacheMode.NONE,
+    ),
+    'backend': (
+        {},
+        {},
+        {'rbd_volume_cache_mode': 'directsync'},
+        CacheMode.DIRECTSYNC,
+    ),
+    'metadata_of_others': ({'purpose': 'x'}, {'qos': 'y'}, {}, None),
+}
+
+
+def _mode(
+    volume: Any, settings: backend_settings.BackendSettings
+) -> CacheMode | None:
+    found = attachment_mode.asked(volume, settings)
+    return found.mode if found else None
+
+
+@ddt.ddt
+class CacheModeTest(base.TestCase):
+    @ddt.data(*_MODES)
+    def test_mode(self, case: str) -> None:
+        metadata, specs, options, mode = _MODES[case]
+        volume = asked.volume(metadata, asked.volume_type(**specs))
+        self.assertIs(mode, _mode(volume, asked.settings(**options)))
+
+    @ddt.data(
+        ('metadata', errors.Origin.VOLUME_METADATA),
+        ('type', errors.Origin.VOLUME_TYPE),
+        ('backend', errors.Origin.BACKEND),
+    )
+    @ddt.unpack
+    def test_origin(self, case: str, origin: errors.Origin) -> None:
+        metadata, specs, options, _ = _MODES[case]
+        volume = asked.volume(metadata, asked.volume_type(**specs))
+        found = attachment_mode.asked(volume, asked.settings(**options))
+        self.assertEqual(
+            (origin, False), (found.origin, found.shared) if found else None
+        )
+
+    def test_volume_without_a_type(self) -> None:
+        volume = asked.volume({'rbd:cache_mode': 'writeback'})
+        self.assertIs(
+            CacheMode.WRITEBACK,
+            _mode(volume, asked.settings()),
+        )
+
+    @ddt.data(
+        {'rbd:object_size': '3M'},
+        {'rbd:stripe_unit': '64K'},
+        {'rbd:no_such_key': 'x'},
+        {'rbd:features': 'journaling'},
+    )
+    def test_what_was_settled_is_no_obstacle(
+        self, settled: dict[str, str]
+    ) -> None:
+        volume = asked.volume(
+            {**settled, 'rbd:cache_mode': 'none'},
+            asked.volume_type(**settled),
+        )
+        self.assertIs(CacheMode.NONE, _mode(volume, asked.settings()))
+
+    @ddt.data('Writeback', '', 'writeback ', 'unsafe')
+    def test_mode_that_can_not_be_had(self, mode: str) -> None:
+        error = self.assertRaises(
+            errors.OptionError,
+            attachment_mode.asked,
+            asked.volume({'rbd:cache_mode': mode}),
+            asked.settings(),
+        )
+        self.assertEqual(('rbd:cache_mode', mode), (error.key, error.value))
+        self.assertEqual(errors.Origin.VOLUME_METADATA, error.origin)
+
+    @ddt.data({}, {'rbd_tenant_options': 'rbd:object_map'})
+    def test_tenants_are_not_held_to_their_keys(
+        self, specs: dict[str, str]
+    ) -> None:
+        """They were when the key was set, and the list may be shorter now."""
+        volume = asked.volume(
+            {'rbd:cache_mode': 'none'}, asked.volume_type(**specs)
+        )
+        settings = asked.settings(rbd_tenant_options='rbd:stripe_unit')
+        self.assertIs(CacheMode.NONE, _mode(volume, settings))
+
+
+@ddt.ddt
+class MultiattachTest(base.TestCase):
+    @ddt.data({}, {'rbd_volume_cache_mode': 'writeback'})
+    def test_always_none(self, options: dict[str, str]) -> None:
+        """And nobody's wish, which a host could refuse."""
+        volume = asked.volume({}, asked.volume_type(), multiattach=True)
+        self.assertEqual(
+            attachment_mode.Asked(CacheMode.NONE, None, shared=True),
+            attachment_mode.asked(volume, asked.settings(**options)),
+        )
+
+    def test_another_mode_is_refused(self) -> None:
+        volume = asked.volume(
+            {'rbd:cache_mode': 'writeback'},
+            asked.volume_type(multiattach='<is> True'),
+            multiattach=True,
+        )
+        error = self.assertRaises(
+            errors.OptionError,
+            attachment_mode.asked,
+            volume,
+            asked.settings(),
+        )
+        self.assertEqual('none', error.allowed)
+
+    def test_left_from_before_a_retype(self) -> None:
+        """The type is multi-attach no longer, the volume's flag follows."""
+        volume = asked.volume(
+            {'rbd:cache_mode': 'writeback'}, asked.volume_type()
+        )
+        self.assertIs(
+            CacheMode.WRITEBACK,
+            _mode(volume, asked.settings()),
+        )

@@ -1,0 +1,395 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import pathlib
+import types
+from typing import Any
+
+from cinder import exception
+from cinder import objects
+from cinder.volume import manager
+import ddt
+from oslo_utils import fixture as timeutils_fixture
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import requester
+from tests.unit.cinder_rbd_ext import base
+
+_SERVER = '11111111-2222-4333-8444-555555555555'
+_OTHER_SERVER = '22222222-2222-4333-8444-555555555555'
+_PLAIN = {'host': 'compute-1'}
+_PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none', 'writeback']}
+
+
+class AttachingTestCase(base.DriverTestCase):
+    """Volumes that a server waits for, as Nova makes it wait."""
+
+    def waiting(self, mode: str | None = 'writeback', **fields: Any) -> Any:
+        """Return a volume that is reserved for a server."""
+        volume = self.made_volume({}, **fields)
+        # Not before: nobody gets a volume made for a mode that is none.
+        volume.metadata = {'rbd:cache_mode': mode} if mode else {}
+        self.reserve(volume)
+        return volume
+
+    def reserve(self, volume: Any) -> None:
+        """Do what the API does, before it asks the driver."""
+        objects.VolumeAttachment(
+            self.context,
+            volume_id=volume.id,
+            attach_status='reserved',
+            instance_uuid=_SERVER,
+        ).create()
+        volume.status = 'reserved'
+        volume.save()
+
+    def data(self, volume: Any, connector: Any) -> dict[str, Any]:
+        """Return what a connection is made with."""
+        found: dict[str, Any] = self.driver.initialize_connection(
+            volume, connector
+        )['data']
+        return found
+
+    def refusal(self, volume: Any) -> record.AttachRefusal | None:
+        """Return what its tenant can read."""
+        return record.attach_refusal(self.recorded(volume))
+
+    def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
+        """Check that an attachment is refused, and its tenant told why."""
+        error = self.assertRaises(
+            exceptions.AttachmentRefused, self.data, volume, connector
+        )
+        found = self.refusal(volume)
+        told = found.reason if found else ''
+        for word in words:
+            for text in (str(error), self.log.output, told):
+                self.assertIn(word, text)
+        self.assertIn("to host 'compute-1'", self.log.output)
+        for text in (str(error), told):
+            self.assertNotIn('compute-1', text)
+
+
+@ddt.ddt
+class ServerTest(AttachingTestCase):
+    def test_mode_that_the_host_offers(self) -> None:
+        data = self.data(self.waiting(), _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertNotIn('is not attached', self.log.output)
+
+    @ddt.data(_PLAIN, _PLUGGED)
+    def test_nobody_asks(self, connector: dict[str, Any]) -> None:
+        """No key at all: the compute host decides."""
+        volume = self.waiting(None)
+        self.override_backend('rbd_cache_mode_enforcement', 'strict')
+        self.assertNotIn('cache_mode', self.data(volume, connector))
+
+    def test_host_without_the_plug_in(self) -> None:
+        self.check_refused(
+            self.waiting(),
+            _PLAIN,
+            "rbd:cache_mode = 'writeback' (volume metadata)",
+            'offers no cache modes',
+        )
+
+    def test_mode_that_the_host_does_not_offer(self) -> None:
+        self.check_refused(
+            self.waiting('directsync'),
+            _PLUGGED,
+            "rbd:cache_mode = 'directsync'",
+            'allowed: none, writeback, by [rbd_cache] allowed_modes',
+        )
+
+    def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
+        offers = {**_PLAIN, 'rbd_cache_modes': ['unsafe']}
+        volume = self.waiting('unsafe')
+        self.check_refused(volume, offers, 'not allowed by this backend')
+        listing = self.make_driver(rbd_allowed_cache_modes='none,unsafe')
+        self.driver = listing
+        self.check_refused(volume, _PLUGGED, 'does not offer it')
+        self.assertEqual('unsafe', self.data(volume, offers)['cache_mode'])
+
+    def test_mode_of_type_and_backend_is_as_explicit(self) -> None:
+        by_type = self.waiting(
+            None, volume_type=self.make_type(rbd_cache_mode='none')
+        )
+        self.check_refused(by_type, _PLAIN, "'none' (volume type)")
+        self.driver = self.make_driver(rbd_volume_cache_mode='directsync')
+        self.check_refused(
+            self.waiting(None), _PLAIN, "'directsync' (backend configuration)"
+        )
+
+    def test_refusal_is_forgotten_with_the_next_attachment(self) -> None:
+        volume = self.waiting()
+        self.check_refused(volume, _PLAIN, 'offers no')
+        self.data(volume, _PLUGGED)
+        self.assertIsNone(self.refusal(volume))
+        self.check_refused(volume, _PLAIN, 'offers no')
+        volume.metadata = {}
+        volume.save()
+        self.data(volume, _PLAIN)
+        self.assertIsNone(self.refusal(volume))
+
+    def test_multiattach(self) -> None:
+        """Nova gives those `none` by itself, plug-in or not."""
+        volume = self.waiting(
+            None,
+            volume_type=self.make_type(multiattach='<is> True'),
+            multiattach=True,
+        )
+        self.assertEqual('none', self.data(volume, _PLAIN)['cache_mode'])
+
+    def test_live_migration_is_a_handshake_of_its_own(self) -> None:
+        volume = self.waiting()
+        self.data(volume, _PLUGGED)
+        (attached,) = requester.current(volume).volume_attachment
+        attached.attach_status = 'attached'
+        attached.save()
+        self.reserve(volume)
+        volume.status = 'in-use'
+        volume.save()
+        self.check_refused(volume, _PLAIN, 'offers no cache modes')
+
+    def test_tenants_may_not_set_it_by_now(self) -> None:
+        """The key was taken off the list: no reason to keep it away."""
+        self.driver = self.make_driver(rbd_tenant_options='')
+        data = self.data(self.waiting(), _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+
+
+@ddt.ddt
+class ReplacedTest(AttachingTestCase):
+    """A mode taken off rbd_allowed_cache_modes, and servers that have it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.waiting()
+        mode = self.data(self.volume, _PLUGGED)['cache_mode']
+        (self.attached,) = requester.current(self.volume).volume_attachment
+        self.attached.attach_status = 'attached'
+        self.attached.connection_info = {'cache_mode': mode}
+        self.attached.save()
+        self.volume.status = 'in-use'
+        self.volume.save()
+        self.driver = self.make_driver(rbd_allowed_cache_modes='none')
+
+    def test_live_migration(self) -> None:
+        """The old attachment goes last."""
+        self.reserve(self.volume)
+        data = self.data(self.volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn('not allowed by this backend', self.log.output)
+
+    def test_evacuation(self) -> None:
+        """The old attachment goes before the new one is connected."""
+        self.reserve(self.volume)
+        self.attached.destroy()
+        data = self.data(self.volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+
+    @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
+    def test_host_has_its_say(self, connector: dict[str, Any]) -> None:
+        self.reserve(self.volume)
+        self.check_refused(self.volume, connector, "'writeback'")
+
+    def test_detached_and_attached_again(self) -> None:
+        self.attached.destroy()
+        with timeutils_fixture.TimeFixture() as clock:
+            clock.advance_time_seconds(5)
+            self.reserve(self.volume)
+        self.check_refused(
+            self.volume, _PLUGGED, 'not allowed by this backend'
+        )
+
+    def test_another_server(self) -> None:
+        objects.VolumeAttachment(
+            self.context,
+            volume_id=self.volume.id,
+            attach_status='reserved',
+            instance_uuid=_OTHER_SERVER,
+        ).create()
+        self.check_refused(
+            self.volume, _PLUGGED, 'not allowed by this backend'
+        )
+
+
+@ddt.ddt
+class ManagerTest(AttachingTestCase):
+    """What Cinder's manager makes of a refusal."""
+
+    @ddt.data('_connection_create', 'initialize_connection')
+    def test_refusal_passes_on_unwrapped(self, name: str) -> None:
+        volume = self.waiting()
+        service = types.SimpleNamespace(driver=self.driver)
+        arguments = [self.context, volume, dict(_PLAIN)]
+        if name == '_connection_create':
+            found = requester.current(volume).volume_attachment
+            arguments.insert(2, found[0])
+        error = self.assertRaises(
+            exception.InvalidVolume,
+            getattr(manager.VolumeManager, name),
+            service,
+            *arguments,
+        )
+        # Not a subclass: RPC carries classes of Cinder's own module.
+        self.assertIs(exception.InvalidVolume, type(error))
+        self.assertEqual(400, error.code)
+        self.assertIn('offers no cache modes', str(error))
+        self.assertNotIn('compute-1', str(error))
+
+    def test_failure_stays_a_failure(self) -> None:
+        volume = self.waiting()
+        service = types.SimpleNamespace(driver=self.driver)
+        self.mock_object(
+            self.driver,
+            '_get_mon_addrs',
+            autospec=True,
+            side_effect=exception.InvalidInput(reason='another'),
+        )
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            manager.VolumeManager.initialize_connection,
+            service,
+            self.context,
+            volume,
+            dict(_PLUGGED),
+        )
+
+
+@ddt.ddt
+class LenientTest(AttachingTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver = self.make_driver(rbd_cache_mode_enforcement='lenient')
+
+    @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
+    def test_attached_as_by_stock(self, connector: dict[str, Any]) -> None:
+        """Without the mode: a host must not find it there one day."""
+        volume = self.waiting()
+        self.assertNotIn('cache_mode', self.data(volume, connector))
+        self.assertIn("to host 'compute-1' all the same: ", self.log.output)
+        self.assertIsNone(self.refusal(volume))
+
+    def test_mode_that_the_host_offers(self) -> None:
+        data = self.data(self.waiting(), _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+
+    def test_no_mode_at_all_is_still_refused(self) -> None:
+        self.check_refused(self.waiting('fast'), _PLUGGED, 'not a cache mode')
+
+    def test_setting_of_the_image_is_logged(self) -> None:
+        volume = self.waiting()
+        stored = self.cluster.stored(volume.name)
+        stored.metadata['conf_rbd_cache'] = 'false'
+        data = self.data(volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn('conf_rbd_cache = false', self.log.output)
+
+
+@ddt.ddt
+class OverrideTest(AttachingTestCase):
+    @ddt.data(('writeback', 'false'), ('none', 'true'))
+    @ddt.unpack
+    def test_setting_of_the_image(self, mode: str, setting: str) -> None:
+        volume = self.waiting(mode)
+        stored = self.cluster.stored(volume.name)
+        stored.metadata['conf_rbd_cache'] = setting
+        self.check_refused(
+            volume, _PLUGGED, f'conf_rbd_cache = {setting}', 'beats it'
+        )
+        del stored.metadata['conf_rbd_cache']
+        self.assertEqual(mode, self.data(volume, _PLUGGED)['cache_mode'])
+
+    def test_setting_of_the_pool(self) -> None:
+        volume = self.waiting()
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
+
+    def test_setting_that_agrees(self) -> None:
+        volume = self.waiting()
+        stored = self.cluster.stored(volume.name)
+        stored.metadata['conf_rbd_cache'] = 'true'
+        self.data(volume, _PLUGGED)
+
+    def test_nobody_asks(self) -> None:
+        """Then nobody is disappointed, and the image isn't opened."""
+        volume = self.waiting(None)
+        self.cluster.stored(volume.name).metadata['conf_rbd_cache'] = 'false'
+        self.cluster.fail('Image.config_list', self.librbd.Error('asked'))
+        self.data(volume, _PLUGGED)
+        self.cluster.forgive()
+
+    def test_shared_volume_is_attached_as_ever(self) -> None:
+        volume = self.waiting(
+            None,
+            volume_type=self.make_type(multiattach='<is> True'),
+            multiattach=True,
+        )
+        self.cluster.stored(volume.name).metadata['conf_rbd_cache'] = 'true'
+        self.data(volume, _PLAIN)
+        self.assertIn('conf_rbd_cache = true', self.log.output)
+
+    def test_image_that_can_not_be_asked(self) -> None:
+        volume = self.waiting()
+        self.cluster.fail('Image.config_list', self.librbd.Error('no answer'))
+        data = self.data(volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn('no answer', self.log.output)
+
+
+@ddt.ddt
+class OwnTest(AttachingTestCase):
+    """Cinder's own attachments are the stock ones, whatever is asked for."""
+
+    @ddt.data('writeback', 'no-such-mode')
+    def test_empty_connector(self, mode: str) -> None:
+        volume = self.waiting(mode)
+        self.assertNotIn('cache_mode', self.data(volume, {}))
+
+    @ddt.data('writeback', 'no-such-mode')
+    def test_nobody_waits(self, mode: str) -> None:
+        """Backup, migration, and os-initialize_connection."""
+        volume = self.made_volume()
+        volume.metadata = {'rbd:cache_mode': mode}
+        volume.save()
+        self.assertNotIn('cache_mode', self.data(volume, _PLAIN))
+        self.assertIsNone(self.refusal(volume))
+
+    @ddt.data('writeback', 'no-such-mode')
+    def test_driver_attaches(self, mode: str) -> None:
+        """As for an upload that is not raw; the server may be waiting."""
+        volume = self.waiting()
+        volume.metadata = {'rbd:cache_mode': mode}
+        volume.save()
+        seen: list[Any] = []
+
+        def connect(conn: Any) -> dict[str, Any]:
+            seen.append(conn)
+            return {'conn': conn, 'device': {'path': pathlib.Path()}}
+
+        self.driver._connect_device = connect
+        self.driver._attach_volume(self.context, volume, _PLAIN)
+        self.assertNotIn('cache_mode', seen[0]['data'])
+
+    @ddt.data('writeback', 'no-such-mode')
+    def test_unknown_is_attached_without_a_mode(self, mode: str) -> None:
+        volume = self.waiting()
+        volume.metadata = {'rbd:cache_mode': mode}
+        volume.status = 'backing-up'
+        volume.save()
+        self.assertIs(
+            requester.Consumer.UNKNOWN,
+            requester.of_connection(requester.current(volume), _PLAIN),
+        )
+        self.assertNotIn('cache_mode', self.data(volume, _PLAIN))
+        self.assertIn('all the same', self.log.output)
+        self.assertIsNone(self.refusal(volume))

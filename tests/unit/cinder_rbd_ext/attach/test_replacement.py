@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import datetime
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+import ddt
+
+from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import cache_modes
+
+_SERVER = '11111111-2222-4333-8444-555555555555'
+_OTHER = '22222222-2222-4333-8444-555555555555'
+
+
+@ddt.ddt
+class OfServerTest(test.TestCase):
+    """Cinder's database, with what Nova's ways of moving leave in it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.admin = context.get_admin_context()
+        self.volume: Any = cinder_utils.create_volume(self.admin)
+
+    def attachment(
+        self, mode: Any = 'writeback', server: str = _SERVER, **values: Any
+    ) -> Any:
+        """Return an attachment that has been connected."""
+        made = objects.VolumeAttachment(
+            self.admin,
+            volume_id=self.volume.id,
+            attach_status='attached',
+            instance_uuid=server,
+        )
+        made.create()
+        made.connection_info = {'cache_mode': mode, 'name': 'image'}
+        made.update(values)
+        made.save()
+        return made
+
+    def mode(self, minutes: int | None = None) -> Any:
+        """Return the mode that is found, or 'nothing'.
+
+        :param minutes: from now to when the new attachment was reserved
+        """
+        since = None
+        if minutes is not None:
+            now = datetime.datetime.now(datetime.timezone.utc)
+            since = now + datetime.timedelta(minutes=minutes)
+        found = replacement.of_server(self.volume.id, _SERVER, since)
+        return found.mode if found else 'nothing'
+
+    @ddt.data(None, -1, 1)
+    def test_one_that_is_there(self, minutes: int | None) -> None:
+        self.attachment()
+        self.assertIs(cache_modes.CacheMode.WRITEBACK, self.mode(minutes))
+
+    def test_one_that_was_deleted_after_the_new_one_was_reserved(self) -> None:
+        self.attachment().destroy()
+        self.assertIs(cache_modes.CacheMode.WRITEBACK, self.mode(-1))
+
+    @ddt.data(None, 1)
+    def test_one_that_was_deleted_before(self, minutes: int | None) -> None:
+        self.attachment().destroy()
+        self.assertEqual('nothing', self.mode(minutes))
+
+    def test_the_last_one_counts(self) -> None:
+        self.attachment('none').destroy()
+        self.attachment('directsync')
+        self.assertIs(cache_modes.CacheMode.DIRECTSYNC, self.mode(-1))
+
+    @ddt.data(None, 'strange')
+    def test_no_mode(self, mode: str | None) -> None:
+        self.attachment(mode)
+        self.assertIsNone(self.mode())
+
+    def test_others(self) -> None:
+        self.assertEqual('nothing', self.mode())
+        self.attachment(server=_OTHER)
+        self.attachment(attach_status='reserved')
+        self.attachment(connection_info={})
+        self.assertEqual('nothing', self.mode(-1))
+
+
+class OfWaitingTest(OfServerTest):
+    """Found by the attachment that waits."""
+
+    def mode(self, minutes: int | None = None) -> Any:
+        waiting = self.attachment(
+            attach_status='reserved', connection_info=None
+        )
+        since = datetime.timedelta(minutes=minutes or 0)
+        waiting.created_at += since
+        current = objects.Volume.get_by_id(self.admin, self.volume.id)
+        for each in current.volume_attachment:
+            if each.id == waiting.id:
+                each.created_at += since
+        found = replacement.of_waiting(current, ('reserved',))
+        waiting.destroy()
+        return found.mode if found else 'nothing'

@@ -1,0 +1,155 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+import ddt
+
+from cinder_rbd_ext.attach import requester
+
+Consumer = requester.Consumer
+_SERVER = '11111111-2222-4333-8444-555555555555'
+_PLAIN = {'host': 'h', 'do_local_attach': False}
+_PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none']}
+
+#: Statuses that the volume and an attachment of a server's have, and who
+#: asks with a connector that offers nothing.
+_SERVERS: dict[str, tuple[str, str | None, str, Consumer]] = {
+    'attach': ('reserved', None, 'reserved', Consumer.SERVER),
+    'once_more': ('attaching', None, 'attaching', Consumer.SERVER),
+    'after_a_failure': (
+        'reserved',
+        None,
+        'error_attaching',
+        Consumer.SERVER,
+    ),
+    'live_migration': ('in-use', None, 'reserved', Consumer.SERVER),
+    'after_a_move': ('in-use', 'success', 'reserved', Consumer.SERVER),
+    'nova_moves_it_here': (
+        'reserved',
+        f'target:{_SERVER}',
+        'reserved',
+        Consumer.SERVER,
+    ),
+    'backup_of_an_attached_one': (
+        'backing-up',
+        None,
+        'attached',
+        Consumer.OTHER,
+    ),
+    'upload_of_an_attached_one': (
+        'uploading',
+        None,
+        'attached',
+        Consumer.OTHER,
+    ),
+    'move_of_an_attached_one': (
+        'in-use',
+        'migrating',
+        'attached',
+        Consumer.OTHER,
+    ),
+    're_image_from_a_snapshot': (
+        'downloading',
+        None,
+        'reserved',
+        Consumer.UNKNOWN,
+    ),
+    'backup_and_migration_at_once': (
+        'backing-up',
+        None,
+        'reserved',
+        Consumer.UNKNOWN,
+    ),
+    'move_of_an_unlocked_one': (
+        'reserved',
+        'migrating',
+        'reserved',
+        Consumer.UNKNOWN,
+    ),
+}
+
+
+@ddt.ddt
+class ConsumerTest(test.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.context = context.RequestContext('user', 'project')
+
+    def _volume(
+        self,
+        status: str = 'available',
+        moving: str | None = None,
+        attached: str | None = None,
+        server: str | None = _SERVER,
+    ) -> Any:
+        made = cinder_utils.create_volume(
+            self.context, status=status, migration_status=moving
+        )
+        if attached:
+            objects.VolumeAttachment(
+                self.context,
+                volume_id=made.id,
+                attach_status=attached,
+                instance_uuid=server,
+            ).create()
+        # As it comes by RPC: without what was recorded since.
+        return requester.current(objects.Volume(id=made.id))
+
+    @ddt.data(*_SERVERS)
+    def test_volume_of_a_server(self, case: str) -> None:
+        status, moving, attached, consumer = _SERVERS[case]
+        volume = self._volume(status, moving, attached)
+        self.assertIs(consumer, requester.of_connection(volume, _PLAIN))
+
+    @ddt.data(*_SERVERS)
+    def test_host_that_offers_modes(self, case: str) -> None:
+        """Only a nova-compute does so, whatever else is going on."""
+        status, moving, attached, _ = _SERVERS[case]
+        volume = self._volume(status, moving, attached)
+        self.assertIs(
+            Consumer.SERVER, requester.of_connection(volume, _PLUGGED)
+        )
+
+    @ddt.data(*_SERVERS)
+    def test_driver_attaches_by_itself(self, case: str) -> None:
+        status, moving, attached, _ = _SERVERS[case]
+        volume = self._volume(status, moving, attached)
+        own: list[dict[str, Any]] = [{}, requester.OwnConnector(_PLAIN)]
+        for connector in own:
+            self.assertIs(
+                Consumer.OTHER, requester.of_connection(volume, connector)
+            )
+
+    @ddt.data(
+        'available', 'backing-up', 'maintenance', 'retyping', 'attaching'
+    )
+    def test_nobody_has_it(self, status: str) -> None:
+        """Cinder's own doing, or Ironic's by os-initialize_connection."""
+        volume = self._volume(status)
+        self.assertIs(Consumer.OTHER, requester.of_connection(volume, _PLAIN))
+
+    @ddt.data('reserved', 'attaching', 'attached')
+    def test_attachment_without_a_server(self, attached: str) -> None:
+        """Glance's, whose store keeps images in volumes."""
+        volume = self._volume('reserved', None, attached, server=None)
+        self.assertIs(Consumer.OTHER, requester.of_connection(volume, _PLAIN))
+
+    def test_attachment_that_is_gone(self) -> None:
+        volume = self._volume('available', None, 'reserved')
+        volume.volume_attachment[0].destroy()
+        volume = requester.current(volume)
+        self.assertIs(Consumer.OTHER, requester.of_connection(volume, _PLAIN))

@@ -1,0 +1,47 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+from cinder_rbd_ext.cluster import capacity
+from tests.unit import base
+
+
+class _Configuration:
+    rbd_pool = 'volumes'
+    rbd_user = 'cinder'
+
+    def safe_get(self, name: str) -> Any:
+        return getattr(self, name, None)
+
+
+class _Driver:
+    def __init__(self) -> None:
+        self.configuration = _Configuration()
+
+    def pool(self) -> str:
+        return self.configuration.rbd_pool
+
+
+class LookingAtTest(base.TestCase):
+    def test_view(self) -> None:
+        driver = _Driver()
+        view = capacity.looking_at(driver, 'data')
+        self.assertEqual('data', view.pool())
+        self.assertEqual('cinder', view.configuration.rbd_user)
+        self.assertEqual('cinder', view.configuration.safe_get('rbd_user'))
+
+    def test_driver_itself_stays(self) -> None:
+        """Other threads make images in its pool meanwhile."""
+        driver = _Driver()
+        capacity.looking_at(driver, 'data')
+        self.assertEqual('volumes', driver.pool())

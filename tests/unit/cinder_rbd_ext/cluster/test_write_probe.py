@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Whether a data pool can be written."""
+
+import errno
+from unittest import mock
+
+import ddt
+
+from cinder_rbd_ext.cluster import write_probe
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from tests.fakes import fake_rados
+from tests.unit.cinder_rbd_ext import base
+
+
+@ddt.ddt
+class PoolProbeTest(base.DriverTestCase):
+    """The probe, on the cluster in memory."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.now = 0.0
+        self.probe = write_probe.PoolProbe(self.driver, lambda: self.now)
+
+    def _check(self) -> None:
+        self.probe.check('data', errors.Origin.VOLUME_TYPE)
+
+    def _refused(self) -> str:
+        return str(self.assertRaises(errors.OptionError, self._check))
+
+    def _objects(self) -> dict[str, bytes]:
+        return self.cluster.pools['data'].objects
+
+    def test_leaves_nothing(self) -> None:
+        self._check()
+        self.assertEqual({}, self._objects())
+
+    def test_name_is_that_of_a_data_object(self) -> None:
+        """Capabilities may be limited to those."""
+        self.cluster.fail('Ioctx.remove', fake_rados.OSError(5))
+        self._check()
+        (name,) = self._objects()
+        self.assertTrue(name.startswith('rbd_data.'))
+
+    @ddt.data('Ioctx.write', 'Ioctx.write part')
+    def test_refused(self, operation: str) -> None:
+        self.cluster.fail(operation, fake_rados.OSError(errno.EPERM))
+        text = self._refused()
+        for part in (
+            keys.DATA_POOL,
+            "'data'",
+            'volume type',
+            'errno 1, EPERM',
+        ):
+            self.assertIn(part, text)
+        self.assertIn("'profile rbd pool=data'", text)
+        self.assertIn('client.', self.log.output)
+
+    def test_no_overwrites(self) -> None:
+        self.cluster.fail(
+            'Ioctx.write part', fake_rados.OSError(errno.EOPNOTSUPP)
+        )
+        self.assertIn('allow_ec_overwrites', self._refused())
+        self.assertEqual({}, self._objects())
+
+    @ddt.data(errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
+    def test_pool_that_is_full_or_slow(self, number: int) -> None:
+        """That says nothing of capabilities; it is not remembered either."""
+        self.cluster.fail('Ioctx.write', fake_rados.OSError(number))
+        self._check()
+        self.assertIn('without a check', self.log.output)
+        self.cluster.fail('Ioctx.write', fake_rados.OSError(errno.EPERM))
+        self._refused()
+
+    def test_success_is_remembered(self) -> None:
+        self._check()
+        self.cluster.fail('Ioctx.write', fake_rados.OSError(errno.EPERM))
+        self.now = write_probe.LIFETIME - 1
+        self._check()
+        self.now = write_probe.LIFETIME
+        self._refused()
+
+    def test_failure_is_not(self) -> None:
+        self.cluster.fail('Ioctx.write', fake_rados.OSError(errno.EPERM))
+        self._refused()
+        self._check()
+
+    def test_waits_no_longer_than_the_back_end(self) -> None:
+        for limit, waits in ((-1, 10), (3, 3)):
+            self.override_backend('rados_connect_timeout', limit)
+            with mock.patch.object(
+                self.driver,
+                '_connect_to_rados',
+                autospec=True,
+                side_effect=fake_rados.OSError(errno.EPERM),
+            ) as connect:
+                self._refused()
+            connect.assert_called_once_with(None, None, waits)

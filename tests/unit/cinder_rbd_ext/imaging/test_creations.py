@@ -1,0 +1,182 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from collections.abc import Callable
+from typing import Any
+
+from cinder_rbd_ext.imaging import creations
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+
+_BASE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset({'layering'}))
+_PLAN = plan.ImagePlan(layout.ImageLayout(1 << 20))
+
+
+def _planner(
+    base: plan.ImageState, parent: plan.ImageState | None
+) -> plan.ImagePlan:
+    return _PLAN
+
+
+class CreationTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.done: list[str] = []
+        self.creation = self._creation(lambda: self.done.append('removed'))
+
+    def _creation(
+        self, remove: Callable[[], None] | None = None
+    ) -> creations.Creation:
+        return creations.Creation('volume-1', _planner, remove)
+
+    def _fail_in_noting(self, error: Exception) -> None:
+        def fail() -> None:
+            with self.creation.noting():
+                raise error
+
+        self.assertIs(error, self.assertRaises(type(error), fail))
+
+    def test_plan(self) -> None:
+        seen: list[Any] = []
+
+        def planner(
+            base: plan.ImageState, parent: plan.ImageState | None
+        ) -> plan.ImagePlan:
+            seen.append((base, parent))
+            return _PLAN
+
+        creation = creations.Creation('volume-1', planner)
+        self.assertIs(_PLAN, creation.plan(_BASE))
+        self.assertIs(_PLAN, creation.plan(_BASE, _BASE))
+        self.assertEqual([(_BASE, None), (_BASE, _BASE)], seen)
+
+    def test_refusal_is_the_failure(self) -> None:
+        """Stock would wrap what its call to librbd raises."""
+
+        def refuse(
+            base: plan.ImageState, parent: plan.ImageState | None
+        ) -> plan.ImagePlan:
+            raise ValueError('refused')
+
+        creation = creations.Creation('volume-1', refuse)
+        error = self.assertRaises(ValueError, creation.plan, _BASE)
+        self.assertIs(error, creation.failure)
+
+    def test_first_failure_counts(self) -> None:
+        first = ValueError('first')
+        self._fail_in_noting(first)
+        self._fail_in_noting(KeyError('second'))
+        self.assertIs(first, self.creation.failure)
+
+    def test_success_after_a_failure(self) -> None:
+        self._fail_in_noting(ValueError('first try'))
+        self.assertTrue(self.creation.is_to_be_undone)
+        self.creation.succeeded()
+        self.assertIsNone(self.creation.failure)
+        self.assertFalse(self.creation.is_to_be_undone)
+        self.assertTrue(self.creation.made)
+
+    def test_nothing_made_nothing_removed(self) -> None:
+        self.creation.fail()
+        self.assertEqual([], self.done)
+
+    def test_made_and_removed_once(self) -> None:
+        self.creation.was_made()
+        self.creation.was_made()
+        self.creation.succeeded()
+        self.creation.fail()
+        self.assertEqual(['removed'], self.done)
+
+    def test_what_may_not_be_removed(self) -> None:
+        creation = self._creation()
+        creation.was_made()
+        self.assertTrue(creation.made)
+        creation.fail()
+
+    def test_undone_in_reverse(self) -> None:
+        """A clone goes before the snapshot that it is a clone of."""
+        self.creation.undo.callback(self.done.append, 'snapshot')
+        self.creation.was_made()
+        self.creation.fail()
+        self.assertEqual(['removed', 'snapshot'], self.done)
+
+    def test_success_keeps_everything(self) -> None:
+        self.creation.was_made()
+        self.creation.undo.pop_all()
+        self.creation.fail()
+        self.assertEqual([], self.done)
+
+    def test_undo_that_fails(self) -> None:
+        def fail() -> None:
+            raise OSError('no connection')
+
+        self.creation.undo.callback(self.done.append, 'snapshot')
+        self.creation.undo.callback(fail)
+        self.creation.fail()
+        self.assertEqual(['snapshot'], self.done)
+        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn('no connection', self.log.output)
+
+    def test_clean_up_is_left_to_undo_until_it_runs(self) -> None:
+        found = []
+        self.creation.undo.callback(
+            lambda: found.append(self.creation.is_to_be_undone)
+        )
+        self.assertFalse(self.creation.is_to_be_undone)
+        self._fail_in_noting(ValueError('x'))
+        self.assertTrue(self.creation.is_to_be_undone)
+        self.creation.fail()
+        self.assertEqual([False], found)
+
+
+class CreationsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.creations = creations.Creations()
+        self.one = creations.Creation('volume-1', _planner)
+
+    def test_held(self) -> None:
+        self.assertIsNone(self.creations.get('volume-1'))
+        with self.creations.hold(self.one) as held:
+            self.assertIs(self.one, held)
+            self.assertIs(self.one, self.creations.get('volume-1'))
+            self.assertIsNone(self.creations.get('volume-2'))
+        self.assertIsNone(self.creations.get('volume-1'))
+
+    def test_let_go_after_a_failure(self) -> None:
+        def fail() -> None:
+            with self.creations.hold(self.one):
+                raise ValueError('x')
+
+        self.assertRaises(ValueError, fail)
+        self.assertIsNone(self.creations.get('volume-1'))
+
+    def test_two_at_a_time(self) -> None:
+        two = creations.Creation('volume-2', _planner)
+        with self.creations.hold(self.one), self.creations.hold(two):
+            self.assertIs(self.one, self.creations.get('volume-1'))
+            self.assertIs(two, self.creations.get('volume-2'))
+
+    def test_nested(self) -> None:
+        inner = creations.Creation('volume-1', _planner)
+        with self.creations.hold(self.one):
+            with self.creations.hold(inner):
+                self.assertIs(inner, self.creations.get('volume-1'))
+            self.assertIs(self.one, self.creations.get('volume-1'))
+
+    def test_words_of_a_command(self) -> None:
+        """Some are numbers, and none of those is an image's name."""
+        with self.creations.hold(self.one):
+            words: tuple[object, ...] = (22, None, [], b'volume-1')
+            for word in words:
+                self.assertIsNone(self.creations.get(word))

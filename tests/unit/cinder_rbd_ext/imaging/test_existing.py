@@ -1,0 +1,199 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
+from tests.unit import base
+
+_LAYERING, _LOCK, _MAP, _DEFAULT = 1, 4, 8, 61
+
+
+class ImagesTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster('volumes', 'data')
+        client = self.cluster.rados.Rados()
+        client.connect()
+        self.pool_name = client.pool_reverse_lookup
+        self.ioctx = client.open_ioctx('volumes')
+        self.module = fake_librbd.Librbd(self.cluster)
+
+    def image(self, **asked: Any) -> Any:
+        """Return a new image, open."""
+        self.module.RBD().create(self.ioctx, 'i', 1 << 30, **asked)
+        return self.module.Image(self.ioctx, 'i')
+
+    @contextlib.contextmanager
+    def at(self, snapshot: str) -> Iterator[Any]:
+        """Open the image at a snapshot."""
+        with self.module.Image(self.ioctx, 'i', snapshot=snapshot) as image:
+            yield image
+
+
+class StateTest(ImagesTestCase):
+    def _state(self, image: Any) -> plan.ImageState:
+        return existing.state_of(image, self.pool_name)  # type: ignore[arg-type]
+
+    def test_plain(self) -> None:
+        image = self.image(order=20, features=_LAYERING | _LOCK)
+        self.assertEqual(
+            plan.ImageState(
+                layout.ImageLayout(1 << 20),
+                frozenset({'layering', 'exclusive-lock'}),
+            ),
+            self._state(image),
+        )
+
+    def test_striped_with_a_data_pool(self) -> None:
+        image = self.image(
+            order=20,
+            stripe_unit=64 << 10,
+            stripe_count=8,
+            features=_LAYERING,
+            data_pool='data',
+        )
+        self.assertEqual(
+            plan.ImageState(
+                layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
+                frozenset({'layering', 'striping', 'data-pool'}),
+                'data',
+            ),
+            self._state(image),
+        )
+
+    def test_bits_of_librbd_itself(self) -> None:
+        """A clone has one that nobody asks for."""
+        image = self.image(features=_LAYERING)
+        image.create_snap('s')
+        self.module.RBD().clone(
+            self.ioctx, 'i', 's', self.ioctx, 'clone', features=_LAYERING
+        )
+        self.assertNotEqual(_LAYERING, image.features())
+        self.assertEqual(
+            frozenset({'layering'}), self._state(image).image_features
+        )
+
+
+@ddt.ddt
+class CacheOverrideTest(ImagesTestCase):
+    @ddt.data(
+        ('true', True),
+        ('FALSE', False),
+        ('1', True),
+        ('0', False),
+        ('10', True),
+        ('-1', True),
+    )
+    @ddt.unpack
+    def test_found(self, value: str, cached: bool) -> None:
+        image = self.image()
+        self.assertIsNone(existing.cache_override(image))
+        image.metadata_set('conf_rbd_cache', value)
+        self.assertIs(cached, existing.cache_override(image))
+
+    def test_found_on_the_pool(self) -> None:
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        image = self.image()
+        self.assertIs(False, existing.cache_override(image))
+        image.metadata_set('conf_rbd_cache', 'true')
+        self.assertIs(True, existing.cache_override(image))
+
+    def test_removed(self) -> None:
+        image = self.image()
+        image.metadata_set('conf_rbd_cache', 'false')
+        image.metadata_set('conf_rbd_cache_size', '1')
+        self.assertTrue(existing.drop_cache_override(image))
+        self.assertEqual(
+            [('conf_rbd_cache_size', '1')], list(image.metadata_list())
+        )
+        self.assertIn('Removed conf_rbd_cache', self.log.output)
+
+    def test_none(self) -> None:
+        self.assertFalse(existing.drop_cache_override(self.image()))
+
+
+@ddt.ddt
+class FeaturesTest(ImagesTestCase):
+    @ddt.data(
+        (_LAYERING, {'exclusive-lock', 'object-map', 'fast-diff'}, 29),
+        (_LAYERING | _LOCK, {'exclusive-lock', 'object-map'}, 29),
+        (_DEFAULT, {'exclusive-lock', 'object-map'}, _DEFAULT),
+        (_LAYERING, set(), _LAYERING),
+    )
+    @ddt.unpack
+    def test_enable(self, has: int, wanted: set[str], after: int) -> None:
+        image = self.image(features=has)
+        before = image.features()
+        enabled = existing.enable(image, frozenset(wanted))
+        self.assertEqual(after, image.features())
+        self.assertEqual(after != before, bool(enabled))
+        self.assertLessEqual(enabled, wanted)
+
+    @ddt.data(
+        (_DEFAULT, {'object-map', 'fast-diff'}, 37),
+        (_LAYERING, {'object-map', 'fast-diff'}, _LAYERING),
+        (29, {'exclusive-lock', 'object-map', 'fast-diff'}, _LAYERING),
+        (_DEFAULT, set(), _DEFAULT),
+    )
+    @ddt.unpack
+    def test_disable(self, has: int, unwanted: set[str], after: int) -> None:
+        image = self.image(features=has)
+        before = image.features()
+        disabled = existing.disable(image, frozenset(unwanted))
+        self.assertEqual(after, image.features())
+        self.assertEqual(after != before, bool(disabled))
+
+
+class RebuildTest(ImagesTestCase):
+    def test_head_and_each_snapshot(self) -> None:
+        image = self.image(features=_LAYERING | _LOCK)
+        image.create_snap('before')
+        image.update_features(_MAP, True)
+        image.create_snap('invalid')
+        image.protect_snap('invalid')
+        self.assertEqual(3, existing.rebuild_object_maps(image, self.at))
+        self.assertEqual(0, image.flags())
+        for name in ('before', 'invalid'):
+            with self.at(name) as at_snapshot:
+                self.assertEqual(0, at_snapshot.flags())
+
+    def test_what_is_valid_is_left(self) -> None:
+        image = self.image()
+        image.create_snap('s')
+        self.assertEqual(0, existing.rebuild_object_maps(image, self.at))
+
+    def test_no_map(self) -> None:
+        image = self.image(features=_LAYERING)
+        image.create_snap('s')
+        self.assertEqual(0, existing.rebuild_object_maps(image, self.at))
+
+    def test_snapshot_in_the_trash(self) -> None:
+        """Removed while it had a clone: no name opens it any more."""
+        image = self.image(features=_LAYERING | _LOCK)
+        image.create_snap('s')
+        self.module.RBD().clone(
+            self.ioctx, 'i', 's', self.ioctx, 'clone', features=_LAYERING
+        )
+        image.remove_snap('s')
+        self.assertEqual(1, len(list(image.list_snaps())))
+        image.update_features(_MAP, True)
+        self.assertEqual(1, existing.rebuild_object_maps(image, self.at))
+        self.assertEqual(0, image.flags())

@@ -1,0 +1,285 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+import fixtures
+
+from cinder_rbd_ext.imaging import librbd
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.fakes import fake_images
+from tests.fakes import fake_librbd
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import librbd_case
+
+#: Plans, and librbd's arguments for each.
+_ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
+    'nothing': (plan.ImagePlan(), {}),
+    'plain_layout': (
+        plan.ImagePlan(layout.ImageLayout(8 << 20)),
+        {'order': 23, 'stripe_unit': 8 << 20, 'stripe_count': 1},
+    ),
+    'striped_layout': (
+        plan.ImagePlan(librbd_case.STRIPED),
+        {'order': 20, 'stripe_unit': 64 << 10, 'stripe_count': 8},
+    ),
+    'features': (
+        plan.ImagePlan(image_features=frozenset({'layering', 'journaling'})),
+        {'features': 65},
+    ),
+    'features_that_follow': (
+        plan.ImagePlan(
+            image_features=frozenset({'layering', 'striping', 'data-pool'})
+        ),
+        {'features': 1},
+    ),
+    'no_features': (
+        plan.ImagePlan(image_features=frozenset()),
+        {'features': 0},
+    ),
+    'data_pool': (plan.ImagePlan(data_pool='data'), {'data_pool': 'data'}),
+}
+
+
+@ddt.ddt
+class ArgumentsTest(base.TestCase):
+    @ddt.data(*_ARGUMENTS)
+    def test_arguments(self, case: str) -> None:
+        how, arguments = _ARGUMENTS[case]
+        self.assertEqual(arguments, librbd.arguments(how))
+
+
+class ModuleTest(librbd_case.LibrbdTestCase):
+    def test_all_else_is_the_real_module(self) -> None:
+        self.assertIs(self.fake.ImageBusy, self.module.ImageBusy)
+        self.assertEqual(1, self.module.RBD_FEATURE_LAYERING)
+        self.assertEqual([], self.module.RBD().list(self.ioctx))
+        self.parent()
+        with self.module.Image(self.ioctx, 'parent', read_only=True) as image:
+            self.assertEqual(1 << 30, image.size())
+        self.assertEqual([], self.cluster.open_images)
+
+    def test_default_striping(self) -> None:
+        self.assertIsNone(self.module.default_striping(self.ioctx))
+        config = self.cluster.pools['volumes'].config
+        config['rbd_default_stripe_unit'] = '65536'
+        self.assertIsNone(self.module.default_striping(self.ioctx))
+        config['rbd_default_stripe_count'] = '4'
+        self.assertEqual(
+            layout.Striping(65536, 4),
+            self.module.default_striping(self.ioctx),
+        )
+
+    def test_read_state(self) -> None:
+        self.parent(data_pool='data', order=20)
+        self.assertEqual(
+            plan.ImageState(
+                layout.ImageLayout(1 << 20),
+                frozenset({'layering', 'data-pool'}),
+                'data',
+            ),
+            self.module.read_state(self.ioctx, 'parent'),
+        )
+        self.assertEqual([], self.cluster.open_images)
+
+    def test_discard(self) -> None:
+        self.fake.RBD().create(self.ioctx, 'i', 1)
+        self.module.discard(self.ioctx, 'i')
+        self.assertEqual([], self.cluster.names())
+        self.module.discard(self.ioctx, 'i')
+
+    def test_discard_what_can_not_go(self) -> None:
+        self.parent()
+        self.module.discard(self.ioctx, 'parent')
+        self.assertIn('Could not remove parent', self.log.output)
+
+
+class CreateTest(librbd_case.LibrbdTestCase):
+    def test_of_nobody(self) -> None:
+        """Cinder's backup driver, for one, makes images of its own."""
+        with self.creations.hold(self.creation):
+            self.module.RBD().create(
+                self.ioctx, 'other', 7, 23, old_format=False, features=1
+            )
+        self.assertEqual((23, 1 << 23, 1, 1), self.numbers('other'))
+        self.assertFalse(self.creation.made)
+
+    def test_as_planned(self) -> None:
+        with self.creations.hold(self.creation):
+            self.module.RBD().create(
+                self.ioctx, 'new', 7, 22, old_format=False, features=61
+            )
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
+        self.assertEqual(7, self.cluster.stored('new').size)
+        self.assertTrue(self.creation.made)
+        ((asked, parent),) = self.asked
+        self.assertEqual(layout.ImageLayout(4 << 20), asked.layout)
+        self.assertIn('deep-flatten', asked.image_features)
+        self.assertIsNone(parent)
+
+    def test_as_stock(self) -> None:
+        self.how = plan.ImagePlan()
+        with self.creations.hold(self.creation):
+            self.module.RBD().create(self.ioctx, 'new', 7, 23, features=1)
+        self.assertEqual((23, 1 << 23, 1, 1), self.numbers('new'))
+
+    def test_default_striping_where_it_counts(self) -> None:
+        config = self.cluster.pools['volumes'].config
+        config['rbd_default_stripe_unit'] = '65536'
+        config['rbd_default_stripe_count'] = '4'
+        for needed, striping in ((False, None), (True, (65536, 4))):
+            self.creation.needs_default_striping = needed
+            with self.creations.hold(self.creation):
+                self.module.RBD().create(self.ioctx, 'new', 7, 22)
+            asked = self.asked.pop()[0].layout
+            self.assertEqual(
+                layout.Striping(*striping) if striping else None,
+                asked.striping,
+            )
+            self.fake.RBD().remove(self.ioctx, 'new')
+
+    def test_failure(self) -> None:
+        self.cluster.fail('RBD.create', self.fault)
+        with self.creations.hold(self.creation):
+            self.assertRaises(
+                fake_images.OSError,
+                self.module.RBD().create,
+                self.ioctx,
+                'new',
+                7,
+            )
+        self.assertIs(self.fault, self.creation.failure)
+        # librbd may have made it, in whole or in part.
+        self.assertTrue(self.creation.made)
+
+
+class CloneTest(librbd_case.LibrbdTestCase):
+    def test_of_nobody(self) -> None:
+        self.parent(order=20)
+        self.clone(order=22)
+        self.assertEqual((22, 1 << 20, 1, 61 | 2), self.numbers('new'))
+
+    def test_as_planned(self) -> None:
+        self.parent(order=23)
+        with self.creations.hold(self.creation):
+            self.clone(order=22)
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
+        self.assertTrue(self.creation.made)
+        ((asked, parent),) = self.asked
+        # Stock's features over the parent's layout, not over stock's order.
+        self.assertEqual(layout.ImageLayout(8 << 20), asked.layout)
+        self.assertIn('object-map', asked.image_features)
+        self.assertEqual(
+            plan.ImageState(
+                layout.ImageLayout(8 << 20), frozenset({'layering'})
+            ),
+            parent,
+        )
+
+    def test_failure(self) -> None:
+        self.parent()
+        self.cluster.fail('RBD.clone', self.fault)
+        with self.creations.hold(self.creation):
+            self.assertRaises(fake_images.OSError, self.clone)
+        self.assertIs(self.fault, self.creation.failure)
+        # librbd may have made it, in whole or in part.
+        self.assertTrue(self.creation.made)
+
+
+class LateFailureTest(librbd_case.LibrbdTestCase):
+    """A call that fails after librbd has done its work, as by a time-out."""
+
+    def _late(self, name: str) -> None:
+        real = getattr(fake_librbd.RBD, name)
+
+        def call(*args: Any, **kwargs: Any) -> None:
+            real(*args, **kwargs)
+            raise self.fault
+
+        self.useFixture(fixtures.MockPatchObject(fake_librbd.RBD, name, call))
+
+    def test_undone(self) -> None:
+        self._late('create')
+        with self.creations.hold(self.creation):
+            self.assertRaises(
+                fake_images.OSError,
+                self.module.RBD().create,
+                self.ioctx,
+                'new',
+                7,
+            )
+            self.creation.fail()
+        self.assertEqual([], self.cluster.names())
+
+    def test_image_that_was_there(self) -> None:
+        self.fake.RBD().create(self.ioctx, 'new', 7)
+        self.cluster.fail('RBD.create', self.fault)
+        with self.creations.hold(self.creation):
+            self.assertRaises(
+                fake_images.OSError,
+                self.module.RBD().create,
+                self.ioctx,
+                'new',
+                7,
+            )
+            self.creation.fail()
+        self.assertEqual(['new'], self.cluster.names())
+
+
+class CopyTest(librbd_case.LibrbdTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.parent(order=23)
+        self.source = self.module.Image(self.ioctx, 'parent', read_only=True)
+
+    def test_of_nobody(self) -> None:
+        self.source.copy(self.ioctx, 'new', order=24)
+        self.assertEqual(24, self.numbers('new')[0])
+
+    def test_as_planned(self) -> None:
+        stored = self.cluster.stored('parent')
+        stored.metadata['conf_rbd_cache'] = 'false'
+        with self.creations.hold(self.creation):
+            self.source.copy(self.ioctx, 'new')
+        self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
+        self.assertEqual({}, self.cluster.stored('new').metadata)
+        self.assertTrue(self.creation.made)
+        self.assertEqual(
+            plan.ImageState(
+                librbd_case.STRIPED,
+                frozenset({'layering', 'exclusive-lock', 'striping'}),
+            ),
+            self.creation.state,
+        )
+        ((asked, parent),) = self.asked
+        self.assertEqual(layout.ImageLayout(8 << 20), asked.layout)
+        self.assertEqual(asked, parent)
+
+    def test_part_is_removed(self) -> None:
+        self.cluster.fail('Image.copy half-way', self.fault)
+        with self.creations.hold(self.creation):
+            self.assertRaises(
+                fake_images.OSError, self.source.copy, self.ioctx, 'new'
+            )
+        self.assertEqual(['parent'], self.cluster.names())
+        self.assertFalse(self.creation.made)
+
+    def test_what_was_there_is_not(self) -> None:
+        self.fake.RBD().create(self.ioctx, 'new', 7)
+        with self.creations.hold(self.creation):
+            self.assertRaises(
+                self.fake.ImageExists, self.source.copy, self.ioctx, 'new'
+            )
+        self.assertEqual(7, self.cluster.stored('new').size)
+        self.assertFalse(self.creation.made)

@@ -1,0 +1,157 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import rbd_import
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+
+# As the stock driver has them: of a Glance image, and an encrypted volume.
+_GLANCE = (
+    'rbd',
+    'import',
+    '--pool',
+    'volumes',
+    '--order',
+    22,
+    '/tmp/tmp1',
+    'volume-1',
+    '--new-format',
+    '--id',
+    'cinder',
+)
+_ENCRYPTED = (
+    'rbd',
+    'import',
+    '--dest-pool',
+    'volumes',
+    '--order',
+    23,
+    '/tmp/tmp1',
+    'volume-1',
+    '--id',
+    'cinder',
+)
+
+
+class CreationOfTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.creations = creations.Creations()
+
+        def planner(
+            base: plan.ImageState, parent: plan.ImageState | None
+        ) -> plan.ImagePlan:
+            raise NotImplementedError
+
+        self.creation = creations.Creation('volume-1', planner)
+
+    def _found(self, *command: Any) -> creations.Creation | None:
+        with self.creations.hold(self.creation):
+            return rbd_import.creation_of(command, self.creations)
+
+    def test_import(self) -> None:
+        self.assertIs(self.creation, self._found(*_GLANCE))
+        self.assertIs(self.creation, self._found(*_ENCRYPTED))
+
+    def test_import_of_another(self) -> None:
+        self.assertIsNone(self._found('rbd', 'import', '/tmp/x', 'volume-2'))
+
+    def test_other_commands(self) -> None:
+        self.assertIsNone(self._found('rbd', 'export', 'volume-1', '/tmp/x'))
+        self.assertIsNone(self._found('qemu-img', 'convert', 'volume-1'))
+        self.assertIsNone(self._found('rbd'))
+        self.assertIsNone(self._found())
+
+    def test_not_under_way(self) -> None:
+        self.assertIsNone(rbd_import.creation_of(_GLANCE, self.creations))
+
+
+@ddt.ddt
+class ObjectSizeTest(base.TestCase):
+    @ddt.data((_GLANCE, 4), (_ENCRYPTED, 8), (('rbd', 'import'), 4))
+    @ddt.unpack
+    def test_object_size(self, command: tuple[Any, ...], mib: int) -> None:
+        self.assertEqual(mib << 20, rbd_import.object_size_of(command))
+
+    def test_text(self) -> None:
+        self.assertEqual(
+            1 << 20, rbd_import.object_size_of(('x', '--order', '20'))
+        )
+
+
+class RewriteTest(base.TestCase):
+    def test_nothing_planned(self) -> None:
+        self.assertEqual(
+            _GLANCE, rbd_import.rewrite(_GLANCE, plan.ImagePlan())
+        )
+
+    def test_layout(self) -> None:
+        """In bytes: ``--object-size 6M`` would be rounded without a word."""
+        how = plan.ImagePlan(
+            layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
+        )
+        self.assertEqual(
+            (
+                'rbd',
+                'import',
+                '--dest-pool',
+                'volumes',
+                '/tmp/tmp1',
+                'volume-1',
+                '--id',
+                'cinder',
+                '--object-size',
+                '1048576',
+                '--stripe-unit',
+                '65536',
+                '--stripe-count',
+                '8',
+            ),
+            rbd_import.rewrite(_ENCRYPTED, how),
+        )
+
+    def test_layout_over_no_order(self) -> None:
+        how = plan.ImagePlan(layout.ImageLayout(1 << 20))
+        self.assertEqual(
+            ('--object-size', '1048576'),
+            rbd_import.rewrite(('rbd', 'import'), how)[2:4],
+        )
+
+    def test_features(self) -> None:
+        """Those that follow from the rest the command takes from nobody."""
+        how = plan.ImagePlan(
+            image_features=frozenset(
+                {'layering', 'exclusive-lock', 'striping', 'data-pool'}
+            )
+        )
+        self.assertEqual(
+            (
+                *_GLANCE,
+                '--image-feature',
+                'exclusive-lock',
+                '--image-feature',
+                'layering',
+            ),
+            rbd_import.rewrite(_GLANCE, how),
+        )
+
+    def test_data_pool(self) -> None:
+        self.assertEqual(
+            (*_GLANCE, '--data-pool', 'data'),
+            rbd_import.rewrite(_GLANCE, plan.ImagePlan(data_pool='data')),
+        )

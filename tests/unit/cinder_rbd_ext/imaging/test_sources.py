@@ -1,0 +1,311 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import json
+from typing import Any
+
+import ddt
+from oslo_config import cfg
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext.imaging import sources
+from rbd_volume_options import errors
+from rbd_volume_options import inheritance
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+Origin = errors.Origin
+Part = precedence.Part
+_MIB = 1 << 20
+_LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
+_STATE = plan.ImageState(
+    _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
+)
+_STOCK = plan.ImageState(
+    layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
+)
+
+
+class SourcesTestCase(base.TestCase):
+    def internal_tenant(self, project: str | None) -> None:
+        """Set the tenant that cached images belong to."""
+        name = 'cinder_internal_tenant_project_id'
+        cfg.CONF.set_override(name, project)
+        self.addCleanup(cfg.CONF.clear_override, name)
+
+    def features_of(
+        self, state: plan.ImageState = _STATE, **fields: Any
+    ) -> set[str]:
+        """Return the features that a source passes on."""
+        source = sources.of_volume(asked.volume(**fields), state, {}, 4 * _MIB)
+        level = source.level
+        return set(level.options.image_features or ())
+
+
+class LevelOfVolumeTest(SourcesTestCase):
+    def test_layout_and_features(self) -> None:
+        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        level = source.level
+        self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
+        self.assertEqual(_MIB, level.options.object_size)
+        self.assertEqual(_LAYOUT.striping, level.options.striping)
+        self.assertIsNone(level.options.data_pool)
+        self.assertEqual(
+            {'layering', 'deep-flatten'},
+            set(level.options.image_features or ()),
+        )
+
+    def test_what_multiattach_took_comes_back(self) -> None:
+        """But nothing else of what it saved."""
+        saved = json.dumps({'saved_features': 1 | 4 | 8 | 16 | 64 | 128})
+        self.assertEqual(
+            {
+                'layering',
+                'deep-flatten',
+                'exclusive-lock',
+                'object-map',
+                'fast-diff',
+                'journaling',
+            },
+            self.features_of(provider_location=saved),
+        )
+
+    def test_what_replication_added_stays_behind(self) -> None:
+        state = plan.ImageState(
+            _LAYOUT, frozenset({'layering', 'exclusive-lock', 'journaling'})
+        )
+        for had_lock in (True, False):
+            for had_journal in (True, False):
+                data = json.dumps(
+                    {
+                        'had_exclusive_lock': had_lock,
+                        'had_journaling': had_journal,
+                    }
+                )
+                wanted = {'layering'}
+                wanted |= {'exclusive-lock'} if had_lock else set()
+                wanted |= {'journaling'} if had_journal else set()
+                self.assertEqual(
+                    wanted,
+                    self.features_of(state, replication_driver_data=data),
+                )
+
+    def test_fields_that_others_fill(self) -> None:
+        for text in ('', 'not json', '[1]', '{}', '{"saved_features": "x"}'):
+            self.assertEqual(
+                {'layering', 'deep-flatten'},
+                self.features_of(
+                    provider_location=text, replication_driver_data=text
+                ),
+            )
+
+
+class CachedImageTest(SourcesTestCase):
+    def test_of_the_internal_tenant(self) -> None:
+        volume = asked.volume(project_id='internal')
+        self.internal_tenant('internal')
+        self.assertTrue(sources.is_cached_image(volume))
+        self.assertFalse(sources.is_cached_image(asked.volume()))
+
+    def test_without_an_internal_tenant(self) -> None:
+        """None is no tenant, whatever a volume's project is."""
+        self.internal_tenant(None)
+        self.assertFalse(sources.is_cached_image(asked.volume()))
+        self.assertFalse(
+            sources.is_cached_image(asked.volume(project_id=None))
+        )
+
+    def test_stands_for_an_image_without_a_layout(self) -> None:
+        self.internal_tenant('internal')
+        source = sources.of_volume(
+            asked.volume(project_id='internal'), _STATE, {}, 8 * _MIB
+        )
+        self.assertEqual(
+            request.glance_source(
+                plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1
+            ),
+            source,
+        )
+
+
+class MadeTest(base.TestCase):
+    def _plan(
+        self,
+        metadata: dict[str, str],
+        source: inheritance.Source | None = None,
+        parent: plan.ImageState | None = None,
+        size: int = 1,
+        **options: Any,
+    ) -> plan.ImagePlan:
+        settings = asked.settings(**options)
+        volume = asked.volume(metadata, size=size)
+        request_of = request.of_volume(volume, None, settings)
+        planner = sources.Made(
+            request_of,
+            source,
+            inheritance.Bounds(
+                request_of.tenant_options, settings.limits, size << 30
+            ),
+            settings.chunk_size,
+            lambda: _STOCK,
+        )
+        return planner(_STOCK, parent)
+
+    def test_nothing_asked(self) -> None:
+        self.assertEqual(plan.ImagePlan(), self._plan({}))
+
+    def test_size_of_the_volume_counts(self) -> None:
+        striped = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}
+        error = self.assertRaises(errors.OptionError, self._plan, striped)
+        self.assertIn('1 GiB is no multiple', error.reason)
+        made = self._plan(striped, size=3)
+        self.assertEqual(
+            layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 3)),
+            made.layout,
+        )
+
+    def test_parent_without_levels_is_a_glance_image(self) -> None:
+        made = self._plan({}, parent=_STATE)
+        self.assertEqual(plan.ImagePlan(layout=_LAYOUT), made)
+
+    def test_backend_over_the_glance_image(self) -> None:
+        made = self._plan({}, parent=_STATE, rbd_volume_object_size='2M')
+        self.assertEqual(
+            layout.ImageLayout(2 * _MIB, _LAYOUT.striping), made.layout
+        )
+
+    def test_source_over_its_own_parent(self) -> None:
+        """The levels say what it is made from; the parent is one of it."""
+        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        made = self._plan({}, source, parent=_STOCK)
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
+            made,
+        )
+
+    def test_origins_of_what_is_inherited_are_those_of_the_source(
+        self,
+    ) -> None:
+        recorded = {
+            'rbd:origins': 'object_size=backend,striping=volume_type,'
+            'features=volume_metadata'
+        }
+        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        made = self._plan({'rbd:object_size': '2M'}, source, parent=_STATE)
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                Part.STRIPING: Origin.VOLUME_TYPE,
+                Part.FEATURES: Origin.VOLUME_METADATA,
+            },
+            made.origins,
+        )
+
+    def test_what_may_not_be_inherited(self) -> None:
+        recorded = {'rbd:origins': 'object_size=volume_type'}
+        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        made = self._plan({}, source, parent=_STATE, rbd_tenant_options='')
+        self.assertEqual(
+            plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made
+        )
+
+
+@ddt.ddt
+class OriginsTest(base.TestCase):
+    """Of volumes of the first release, which recorded no origins."""
+
+    _RECORDED = record.as_metadata(_STATE)
+
+    def _origins(self, recorded: dict[str, str], **fields: Any) -> Any:
+        return sources.origins_of(asked.volume(**fields), recorded)
+
+    def test_no_record(self) -> None:
+        self.assertEqual({}, self._origins({}))
+
+    def test_keys(self) -> None:
+        found = self._origins(
+            self._RECORDED, metadata={'rbd:stripe_unit': '64K'}
+        )
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: Origin.CLUSTER,
+                Part.STRIPING: Origin.VOLUME_METADATA,
+                Part.FEATURES: Origin.CLUSTER,
+            },
+            found,
+        )
+
+    @ddt.data('source_volid', 'snapshot_id')
+    def test_clones_count_as_requested(self, field: str) -> None:
+        found = self._origins(self._RECORDED, **{field: 'an id'})
+        self.assertEqual(dict.fromkeys(Part, Origin.VOLUME_METADATA), found)
+
+
+class PlanRemadeTest(base.TestCase):
+    def test_as_it_was(self) -> None:
+        how = sources.plan_remade(asked.volume(), _STATE, _STOCK, None)
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
+        )
+
+    def test_what_multiattach_took_comes_back(self) -> None:
+        """Stock takes it again, and has to know what there was."""
+        volume = asked.volume(provider_location='{"saved_features": 5}')
+        how = sources.plan_remade(volume, _STATE, _STOCK, None)
+        self.assertIn('exclusive-lock', how.image_features or ())
+
+
+@ddt.ddt
+class PlanMigratedTest(base.TestCase):
+    #: The type's pool, the other backend's, the pool that comes out.
+    _POOLS = (
+        (None, None, None),
+        (None, 'theirs', 'theirs'),
+        ('ours', 'theirs', 'ours'),
+        ('ours', None, 'ours'),
+    )
+
+    def _plan(
+        self, of_type: str | None, of_host: str | None
+    ) -> plan.ImagePlan:
+        specs = {'rbd_data_pool': of_type} if of_type else {}
+        volume = asked.volume(
+            {'rbd:object_size': '8M'}, asked.volume_type(**specs)
+        )
+        host = {'capabilities': {'rbd_volume_data_pool': of_host}}
+        return sources.plan_migrated(volume, host, _STATE, _STATE)
+
+    @ddt.data(*_POOLS)
+    @ddt.unpack
+    def test_pool(
+        self, of_type: str | None, of_host: str | None, made: str | None
+    ) -> None:
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, made),
+            self._plan(of_type, of_host),
+        )
+
+    def test_stock_backend(self) -> None:
+        """One that says nothing of data pools."""
+        volume = asked.volume()
+        hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
+        for host in hosts:
+            made = sources.plan_migrated(volume, host, _STATE, _STATE)
+            self.assertIsNone(made.data_pool)
+
+    def test_pool_that_is_none(self) -> None:
+        """It comes by RPC, and goes onto a command line elsewhere."""
+        self.assertRaises(errors.OptionError, self._plan, None, 'a b')

@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which of a volume's own keys a type accepts."""
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.lifecycle import accepted_keys
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+_PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
+_SHARED = {'multiattach': '<is> True'}
+
+#: A volume's metadata, extra specs, options of the back end, what is dropped.
+_CASES: dict[
+    str, tuple[dict[str, str], dict[str, str], dict[str, Any], set[str]]
+] = {
+    'all': ({**_PAIR, keys.OBJECT_MAP: 'true'}, {}, {}, set()),
+    'not_a_tenants': (
+        {keys.OBJECT_SIZE: '1M', keys.CACHE_MODE: 'none'},
+        {keys.TENANT_OPTIONS: keys.CACHE_MODE},
+        {},
+        {keys.OBJECT_SIZE},
+    ),
+    'half_a_pair': (
+        _PAIR,
+        {keys.TENANT_OPTIONS: keys.STRIPE_UNIT},
+        {},
+        set(_PAIR),
+    ),
+    'stripe_count': (_PAIR, {}, {'rbd_max_stripe_count': 4}, set(_PAIR)),
+    'whole_stripes': (
+        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
+        {},
+        {},
+        set(_PAIR),
+    ),
+    'cache_mode': (
+        {keys.CACHE_MODE: 'unsafe', keys.OBJECT_SIZE: '1M'},
+        {},
+        {},
+        {keys.CACHE_MODE},
+    ),
+    'multiattach': (
+        {
+            **_PAIR,
+            keys.OBJECT_MAP: 'true',
+            keys.CACHE_MODE: 'writeback',
+        },
+        _SHARED,
+        {},
+        {keys.OBJECT_MAP, keys.CACHE_MODE},
+    ),
+    'multiattach_features': (
+        {keys.FEATURES: 'layering,exclusive-lock'},
+        _SHARED,
+        {},
+        {keys.FEATURES},
+    ),
+    'unknown': ({'rbd:other': '1', **_PAIR}, {}, {}, {'rbd:other'}),
+    'malformed': (
+        {keys.OBJECT_SIZE: '3M', keys.OBJECT_MAP: 'true'},
+        {},
+        {},
+        {keys.OBJECT_SIZE},
+    ),
+    'contradiction': (
+        {keys.OBJECT_MAP: 'true', keys.FEATURES: 'layering'},
+        {},
+        {},
+        {keys.OBJECT_MAP, keys.FEATURES},
+    ),
+    'size_that_the_types_unit_does_not_divide': (
+        {keys.OBJECT_SIZE: '1M'},
+        {keys.STRIPE_UNIT: '2M', keys.STRIPE_COUNT: '2'},
+        {},
+        {keys.OBJECT_SIZE},
+    ),
+}
+
+
+@ddt.ddt
+class OfTypeTest(base.TestCase):
+    @ddt.data(*_CASES)
+    def test_dropped(self, case: str) -> None:
+        given, specs, options, dropped = _CASES[case]
+        found = accepted_keys.of_type(
+            {'colour': 'blue', **given}, specs, asked.settings(**options), 1
+        )
+        self.assertEqual(dropped, set(found.dropped))
+        kept = {k: v for k, v in given.items() if k not in dropped}
+        self.assertEqual(kept, found.kept)
+        self.assertEqual(
+            {'colour': 'blue', **kept},
+            found.left_of({'colour': 'blue', **given}),
+        )
+
+    def test_back_end_that_is_not_ours(self) -> None:
+        found = accepted_keys.of_type(_PAIR, {}, None, 1)
+        self.assertEqual(set(_PAIR), set(found.dropped))
+        self.assertEqual({}, found.kept)
+
+    def test_type_that_can_not_be_met(self) -> None:
+        """No key is dropped for what is not its fault."""
+        error = self.assertRaises(
+            errors.OptionError,
+            accepted_keys.of_type,
+            {keys.OBJECT_MAP: 'true'},
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
+            asked.settings(),
+            1,
+        )
+        self.assertEqual(keys.STRIPE_COUNT, error.key)
+
+    def test_as_it_is(self) -> None:
+        """What the image has stays; what can't be attached does not."""
+        settings = asked.settings(
+            rbd_max_stripe_count=4, rbd_tenant_options=''
+        )
+        given = {**_PAIR, keys.CACHE_MODE: 'unsafe'}
+        found = accepted_keys.of_type(given, {}, settings, 1, as_is=True)
+        self.assertEqual(_PAIR, found.kept)
+        self.assertEqual({keys.CACHE_MODE}, set(found.dropped))
+
+    def test_reasons(self) -> None:
+        found = accepted_keys.of_type(
+            {'rbd:a\n"b': '1', keys.OBJECT_SIZE: '1M'},
+            {keys.TENANT_OPTIONS: ''},
+            asked.settings(),
+            1,
+        )
+        self.assertIn('rbd:object_size (not for tenants', found.reasons)
+        self.assertNotIn('\n', found.reasons)

@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What clones leave on their sources; more of it on real Ceph."""
+
+from typing import Any
+
+from cinder_rbd_ext.lifecycle import clone_sources
+from tests.fakes import fake_images
+from tests.unit.cinder_rbd_ext import librbd_case
+
+_SNAPSHOT = 'clone.clone_snap'
+
+
+class CloneSourcesTest(librbd_case.LibrbdTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.fake.RBD().create(self.ioctx, 'source', 7, features=1)
+        with self._open('source') as image:
+            image.create_snap(_SNAPSHOT)
+            image.protect_snap(_SNAPSHOT)
+        self.under_way: set[str] = set()
+        self.sources = clone_sources.CloneSources(
+            self.fake,
+            'volumes',
+            self._open,
+            lambda name: self.fake.RBD().remove(self.ioctx, name),
+            lambda name: name in self.under_way,
+        )
+
+    def _open(self, name: str) -> Any:
+        return self.fake.Image(self.ioctx, name)
+
+    def _clone(self) -> None:
+        self.fake.RBD().clone(
+            self.ioctx, 'source', _SNAPSHOT, self.ioctx, 'clone'
+        )
+
+    def _snapshots(self) -> list[str]:
+        return [s.name for s in self.cluster.stored('source').snapshots]
+
+    def test_reference(self) -> None:
+        self._clone()
+        with self._open('clone') as image:
+            self.assertEqual(
+                clone_sources.Reference('source', _SNAPSHOT),
+                self.sources.reference_of(image),
+            )
+        with self._open('source') as image:
+            self.assertIsNone(self.sources.reference_of(image))
+
+    def test_one_that_has_a_clone_stays(self) -> None:
+        self._clone()
+        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.assertEqual([_SNAPSHOT], self._snapshots())
+
+    def test_one_that_has_none_goes(self) -> None:
+        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.assertEqual([], self._snapshots())
+
+    def test_clone_under_way(self) -> None:
+        self.under_way.add('clone')
+        with self._open('source') as image:
+            self.sources.drop_unneeded(image)
+        self.assertEqual([_SNAPSHOT], self._snapshots())
+
+    def test_clone_made_meanwhile(self) -> None:
+        self.cluster.fail('Image.unprotect_snap', fake_images.ImageBusy('x'))
+        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.assertEqual([_SNAPSHOT], self._snapshots())
+
+    def test_deleted_source_goes(self) -> None:
+        self.fake.RBD().rename(self.ioctx, 'source', 'source.deleted')
+        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.assertEqual([], self.cluster.names())

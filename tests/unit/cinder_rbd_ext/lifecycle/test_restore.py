@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The driver's part in the restore of a backup."""
+
+from unittest import mock
+
+from cinder.db import api as db
+
+from cinder_rbd_ext.attach import requester
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+
+_CONNECTOR = {'host': 'backup'}
+
+
+class RestoringTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume(base.ASKED)
+        self.volume.status = 'restoring-backup'
+        self.volume.save()
+
+    def _connect(self) -> None:
+        self.driver.initialize_connection(self.volume, _CONNECTOR)
+        db.volume_metadata_update(self.admin, self.volume.id, {}, True)
+
+    def _keys(self) -> dict[str, str]:
+        return dict(db.volume_metadata_get(self.admin, self.volume.id))
+
+    def test_keys_come_back(self) -> None:
+        self._connect()
+        self.driver.terminate_connection(self.volume, _CONNECTOR)
+        self.assertEqual(base.ASKED, self._keys())
+
+    def test_failure_does_not_keep_the_volume_connected(self) -> None:
+        self._connect()
+        with mock.patch.object(
+            db,
+            'volume_metadata_update',
+            autospec=True,
+            side_effect=RuntimeError('down'),
+        ):
+            self.driver.terminate_connection(self.volume, _CONNECTOR)
+        self.assertIn('Could not give volume', self.log.output)
+        self.driver.terminate_connection(self.volume, _CONNECTOR)
+        self.assertEqual(base.ASKED, self._keys())
+
+    def test_connections_of_the_driver_itself(self) -> None:
+        own = requester.OwnConnector(_CONNECTOR)
+        self.driver.initialize_connection(self.volume, own)
+        self.assertNotIn('rbd:restoring', self.recorded(self.volume))
+        self.assertIn(keys.STRIPE_COUNT, self.recorded(self.volume))

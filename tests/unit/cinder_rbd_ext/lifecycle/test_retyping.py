@@ -1,0 +1,173 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a retype does to a volume's keys and image."""
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.lifecycle import retyping
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+_MIB = 1 << 20
+_PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
+_LAYOUT_KEYS = (keys.OBJECT_SIZE, *_PAIR)
+_LOCKED = {keys.TENANT_OPTIONS: ''}
+_FEATURES = frozenset({'layering', 'exclusive-lock'})
+_PLAIN = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES)
+_STRIPED = plan.ImageState(
+    layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 8)), _FEATURES
+)
+_POOLED = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES, 'fast')
+
+
+def _obstacle(
+    state: plan.ImageState,
+    metadata: dict[str, str],
+    former: dict[str, str],
+    specs: dict[str, str],
+    requested: bool | None = None,
+    **options: Any,
+) -> errors.OptionError | None:
+    if requested is None:
+        requested = not {*metadata, *former}.isdisjoint(_LAYOUT_KEYS)
+    retype = retyping.Retype(
+        metadata, former, specs, asked.settings(**options), 1, requested
+    )
+    return retype.change(state).obstacle
+
+
+@ddt.ddt
+class PoolTest(base.TestCase):
+    """A data pool is always the new type's or the back end's own."""
+
+    @ddt.data(
+        ({keys.DATA_POOL: 'fast'}, {}, {}),
+        ({keys.DATA_POOL: 'fast'}, {keys.DATA_POOL: 'slow'}, {}),
+        ({keys.DATA_POOL: 'fast'}, {}, {'rbd_volume_data_pool': 'slow'}),
+    )
+    @ddt.unpack
+    def test_migration(
+        self, former: Any, specs: Any, options: dict[str, Any]
+    ) -> None:
+        found = _obstacle(_POOLED, {}, former, specs, **options)
+        self.assertIsNotNone(found)
+        self.assertEqual(keys.DATA_POOL, found and found.key)
+
+    @ddt.data(
+        ({}, {}, {}),
+        ({keys.DATA_POOL: 'fast'}, {keys.DATA_POOL: 'fast'}, {}),
+        ({keys.DATA_POOL: 'fast'}, {}, {'rbd_volume_data_pool': 'fast'}),
+        ({}, {}, {'rbd_volume_data_pool': 'slow'}),
+    )
+    @ddt.unpack
+    def test_in_place(
+        self, former: Any, specs: Any, options: dict[str, Any]
+    ) -> None:
+        self.assertIsNone(_obstacle(_POOLED, {}, former, specs, **options))
+
+
+@ddt.ddt
+class LayoutTest(base.TestCase):
+    """A layout that was requested stays where it could be requested."""
+
+    @ddt.data(
+        (_PAIR, {}, _LOCKED, None),
+        ({}, _PAIR, _LOCKED, None),
+        # Of a clone without a key.
+        ({}, {}, _LOCKED, True),
+        ({}, {}, {keys.TENANT_OPTIONS: keys.STRIPE_UNIT}, True),
+    )
+    @ddt.unpack
+    def test_migration(
+        self, metadata: Any, former: Any, specs: Any, requested: bool | None
+    ) -> None:
+        found = _obstacle(_STRIPED, metadata, former, specs, requested)
+        self.assertIn(
+            found and found.key, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
+        )
+
+    def test_limit(self) -> None:
+        found = _obstacle(_STRIPED, {}, _PAIR, {}, rbd_max_stripe_count=4)
+        self.assertIsNotNone(found)
+
+    @ddt.data(
+        (_PAIR, {}, {}, None),
+        ({}, _PAIR, {}, None),
+        # The new type asks for it itself.
+        ({}, _PAIR, {**_PAIR, **_LOCKED}, None),
+        (_PAIR, {}, {**_PAIR, **_LOCKED}, None),
+        # ceph.conf's, which nobody requested.
+        ({}, {}, _LOCKED, False),
+    )
+    @ddt.unpack
+    def test_in_place(
+        self, metadata: Any, former: Any, specs: Any, requested: bool | None
+    ) -> None:
+        self.assertIsNone(
+            _obstacle(_STRIPED, metadata, former, specs, requested)
+        )
+
+    def test_what_a_new_volume_would_have(self) -> None:
+        self.assertIsNone(
+            _obstacle(
+                _STRIPED,
+                {},
+                _PAIR,
+                _LOCKED,
+                rbd_volume_stripe_unit='64K',
+                rbd_volume_stripe_count=8,
+            )
+        )
+
+    def test_no_striping(self) -> None:
+        """A plain image on a back end that stripes is a choice too."""
+        found = _obstacle(
+            _PLAIN,
+            {keys.STRIPE_UNIT: '4M', keys.STRIPE_COUNT: '1'},
+            {},
+            _LOCKED,
+            rbd_volume_stripe_unit='64K',
+            rbd_volume_stripe_count=8,
+        )
+        self.assertIsNotNone(found)
+
+
+class ChangeTest(base.TestCase):
+    def test_map_that_only_a_new_image_can_have(self) -> None:
+        small = plan.ImageState(layout.ImageLayout(4096), _FEATURES)
+        retype = retyping.Retype(
+            {},
+            {},
+            {keys.OBJECT_MAP: 'true'},
+            asked.settings(),
+            2048,
+            False,
+        )
+        obstacle = retype.change(small).obstacle
+        self.assertEqual(keys.OBJECT_MAP, obstacle and obstacle.key)
+
+    def test_type_that_can_not_be_met(self) -> None:
+        self.assertRaises(
+            errors.OptionError,
+            _obstacle,
+            _PLAIN,
+            {},
+            {},
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
+        )

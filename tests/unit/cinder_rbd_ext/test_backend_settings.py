@@ -1,0 +1,250 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import asked
+
+_MIB = 1 << 20
+
+#: Options, the one at fault, its value, words of the reason.
+_REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
+    'unit_alone': (
+        {'rbd_volume_stripe_unit': '64K'},
+        'rbd_volume_stripe_unit',
+        '64K',
+        'given without rbd_volume_stripe_count',
+    ),
+    'count_alone': (
+        {'rbd_volume_stripe_count': '8'},
+        'rbd_volume_stripe_count',
+        '8',
+        'given without rbd_volume_stripe_unit',
+    ),
+    'unit_larger_than_the_object': (
+        {
+            'rbd_volume_object_size': '64K',
+            'rbd_volume_stripe_unit': '128K',
+            'rbd_volume_stripe_count': '2',
+        },
+        'rbd_volume_stripe_unit',
+        '131072',
+        'not a factor of the object size, 64 KiB',
+    ),
+    'count_over_the_limit': (
+        {
+            'rbd_volume_stripe_unit': '64K',
+            'rbd_volume_stripe_count': '9',
+            'rbd_max_stripe_count': 8,
+        },
+        'rbd_volume_stripe_count',
+        '9',
+        'more than this backend allows',
+    ),
+    'mode_not_listed': (
+        {'rbd_volume_cache_mode': 'unsafe'},
+        'rbd_volume_cache_mode',
+        'unsafe',
+        'not allowed by this backend',
+    ),
+    'map_against_features': (
+        {'rbd_volume_object_map': 'true', 'rbd_volume_features': 'layering'},
+        'rbd_volume_object_map',
+        'true',
+        'contradicts rbd_volume_features = layering',
+    ),
+    'chunk_size_no_power_of_two': (
+        {'rbd_store_chunk_size': 6},
+        'rbd_store_chunk_size',
+        '6',
+        'not an object size',
+    ),
+    'chunk_size_too_large': (
+        {'rbd_store_chunk_size': 64},
+        'rbd_store_chunk_size',
+        '64',
+        'not an object size',
+    ),
+    'chunk_size_zero': (
+        {'rbd_store_chunk_size': 0},
+        'rbd_store_chunk_size',
+        '0',
+        'not an object size',
+    ),
+}
+
+
+@ddt.ddt
+class ReadTest(base.TestCase):
+    def test_nothing_set(self) -> None:
+        read = backend_settings.BackendSettings.read(asked.section())
+        self.assertEqual(options.VolumeOptions(), read.options)
+        self.assertEqual(limits.Limits(), read.limits)
+        self.assertEqual(4 * _MIB, read.chunk_size)
+
+    def test_everything_set(self) -> None:
+        read = backend_settings.BackendSettings.read(
+            asked.section(
+                rbd_volume_object_size='1M',
+                rbd_volume_stripe_unit='64K',
+                rbd_volume_stripe_count='8',
+                rbd_volume_object_map='true',
+                rbd_volume_cache_mode='unsafe',
+                rbd_allowed_cache_modes='unsafe,none',
+                rbd_tenant_options='rbd:stripe_unit,rbd:stripe_count',
+                rbd_max_stripe_count=16,
+                rbd_require_whole_stripes=False,
+                rbd_min_object_size='16K',
+                rbd_max_objects=1 << 20,
+                rbd_cache_mode_enforcement='lenient',
+                rbd_volume_data_pool='data',
+                rbd_store_chunk_size=8,
+            )
+        )
+        self.assertEqual(
+            options.VolumeOptions(
+                object_size=_MIB,
+                striping=layout.Striping(64 << 10, 8),
+                object_map=True,
+                cache_mode=cache_modes.CacheMode.UNSAFE,
+                data_pool='data',
+            ),
+            read.options,
+        )
+        self.assertEqual(
+            limits.Limits(
+                16,
+                False,
+                (cache_modes.CacheMode.UNSAFE, cache_modes.CacheMode.NONE),
+                frozenset({'rbd:stripe_unit', 'rbd:stripe_count'}),
+                16 << 10,
+                1 << 20,
+            ),
+            read.limits,
+        )
+        self.assertEqual(8 * _MIB, read.chunk_size)
+
+    def test_enforcement(self) -> None:
+        for given, strict in (('strict', True), ('lenient', False)):
+            settings = asked.settings(rbd_cache_mode_enforcement=given)
+            self.assertIs(strict, settings.strict_cache_mode)
+        self.assertTrue(asked.settings().strict_cache_mode)
+
+    def test_level(self) -> None:
+        read = asked.settings(rbd_volume_object_size='1M')
+        self.assertEqual(errors.Origin.BACKEND, read.level.origin)
+        self.assertEqual(_MIB, read.level.options.object_size)
+
+    @ddt.data(*_REFUSED)
+    def test_refused_in_the_words_of_cinder_conf(self, case: str) -> None:
+        given, option, value, reason = _REFUSED[case]
+        error = self.assertRaises(
+            errors.OptionError,
+            backend_settings.BackendSettings.read,
+            asked.section(**given),
+        )
+        self.assertEqual((option, value), (error.key, str(error.value)))
+        self.assertIn(reason, error.reason)
+        self.assertEqual(errors.Origin.BACKEND, error.origin)
+        self.assertNotIn('rbd:', str(error))
+
+    def test_unit_against_an_object_size_of_elsewhere(self) -> None:
+        """A type's object size may be the one that the unit fits."""
+        read = asked.settings(
+            rbd_volume_stripe_unit='8M', rbd_volume_stripe_count='2'
+        )
+        self.assertEqual(layout.Striping(8 * _MIB, 2), read.options.striping)
+
+
+class CapabilitiesTest(base.TestCase):
+    def test_nothing_set(self) -> None:
+        self.assertEqual(
+            {
+                'rbd_volume_options': True,
+                'rbd_allowed_cache_modes': [
+                    'none',
+                    'writethrough',
+                    'writeback',
+                    'directsync',
+                ],
+                'rbd_tenant_options': [],
+                'rbd_max_stripe_count': 64,
+                'rbd_require_whole_stripes': True,
+                'rbd_min_object_size': 64 << 10,
+                'rbd_max_objects': 1 << 24,
+                'rbd_cache_mode_enforcement': 'strict',
+                'rbd_volume_object_size': 4 * _MIB,
+                'rbd_volume_stripe_unit': None,
+                'rbd_volume_stripe_count': None,
+                'rbd_volume_object_map': None,
+                'rbd_volume_cache_mode': None,
+                'rbd_volume_data_pool': None,
+                'rbd_volume_features': None,
+                'rbd_default_features': None,
+                'rbd_default_stripe_unit': None,
+                'rbd_default_stripe_count': None,
+            },
+            capabilities.reported(asked.settings(rbd_tenant_options='')),
+        )
+
+    def test_everything_set(self) -> None:
+        shown = capabilities.reported(
+            asked.settings(
+                rbd_volume_object_size='1M',
+                rbd_volume_stripe_unit='64K',
+                rbd_volume_stripe_count='8',
+                rbd_volume_object_map='false',
+                rbd_volume_features='layering,exclusive-lock',
+                rbd_volume_cache_mode='none',
+                rbd_allowed_cache_modes='none',
+                rbd_tenant_options='rbd:stripe_unit,rbd:object_size',
+                rbd_max_stripe_count=16,
+                rbd_require_whole_stripes=False,
+                rbd_min_object_size='16K',
+                rbd_max_objects=1 << 20,
+                rbd_cache_mode_enforcement='lenient',
+                rbd_volume_data_pool='data',
+            )
+        )
+        self.assertEqual(
+            {
+                'rbd_volume_options': True,
+                'rbd_allowed_cache_modes': ['none'],
+                'rbd_tenant_options': ['rbd:object_size', 'rbd:stripe_unit'],
+                'rbd_max_stripe_count': 16,
+                'rbd_require_whole_stripes': False,
+                'rbd_min_object_size': 16 << 10,
+                'rbd_max_objects': 1 << 20,
+                'rbd_cache_mode_enforcement': 'lenient',
+                'rbd_volume_object_size': _MIB,
+                'rbd_volume_stripe_unit': 64 << 10,
+                'rbd_volume_stripe_count': 8,
+                'rbd_volume_object_map': False,
+                'rbd_volume_cache_mode': 'none',
+                'rbd_volume_data_pool': 'data',
+                'rbd_volume_features': 'exclusive-lock,layering',
+                'rbd_default_features': None,
+                'rbd_default_stripe_unit': None,
+                'rbd_default_stripe_count': None,
+            },
+            shown,
+        )

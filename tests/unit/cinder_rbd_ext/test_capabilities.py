@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.backend: what is reported, read back."""
+
+import dataclasses
+
+import cinder  # noqa: F401 - first of all: it decides about eventlet
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import capabilities
+from rbd_volume_options import cache_modes
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from tests.unit import base
+
+_FULL = backend_settings.BackendSettings(
+    options.VolumeOptions(
+        object_size=1 << 20,
+        striping=layout.Striping(4096, 8),
+        object_map=True,
+        image_features=frozenset(
+            {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
+        ),
+        cache_mode=cache_modes.CacheMode.WRITEBACK,
+        data_pool='ec',
+    ),
+    limits.Limits(
+        max_stripe_count=8,
+        require_whole_stripes=False,
+        cache_modes=(cache_modes.CacheMode.WRITEBACK,),
+        tenant_options=frozenset({'rbd:cache_mode'}),
+    ),
+    1 << 22,
+)
+
+
+def _there_and_back(
+    settings: backend_settings.BackendSettings,
+) -> backend_settings.BackendSettings:
+    found = capabilities.settings_of(capabilities.reported(settings))
+    if found is None:
+        raise AssertionError('not taken for one of ours')
+    return found
+
+
+class FromCapabilitiesTest(base.TestCase):
+    """The other way round of capabilities()."""
+
+    def test_as_it_was_reported(self) -> None:
+        found = _there_and_back(_FULL)
+        self.assertEqual(_FULL.options, found.options)
+        self.assertEqual(_FULL.limits, found.limits)
+
+    def test_enforcement(self) -> None:
+        for strict in (True, False):
+            settings = dataclasses.replace(_FULL, strict_cache_mode=strict)
+            self.assertIs(strict, _there_and_back(settings).strict_cache_mode)
+
+    def test_enforcement_of_an_earlier_release(self) -> None:
+        """It does not report it: its driver decides."""
+        report = capabilities.reported(_FULL)
+        del report['rbd_cache_mode_enforcement']
+        found = capabilities.settings_of(report)
+        self.assertIs(False, found.strict_cache_mode if found else None)
+
+    def test_features_of_cephs_configuration(self) -> None:
+        # One that later releases of Ceph may have is left out.
+        given = frozenset({'layering', 'object-map', 'striping'})
+        report = capabilities.reported(_FULL, given)
+        report['rbd_default_features'] += ',tomorrow'
+        found = capabilities.settings_of(report)
+        self.assertEqual(
+            frozenset({'layering', 'object-map'}),
+            found.ceph_features if found else None,
+        )
+        self.assertIsNone(_there_and_back(_FULL).ceph_features)
+
+    def test_striping_of_cephs_configuration(self) -> None:
+        striping = layout.Striping(65536, 2)
+        report = capabilities.reported(_FULL, None, striping)
+        found = capabilities.settings_of(report)
+        self.assertEqual(striping, found.ceph_striping if found else None)
+        self.assertIsNone(_there_and_back(_FULL).ceph_striping)
+
+    def test_stock_object_size(self) -> None:
+        plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
+        found = _there_and_back(plain)
+        self.assertEqual(1 << 22, found.chunk_size)
+
+    def test_others(self) -> None:
+        for report in ({}, {'rbd_volume_options': 'true'}):
+            self.assertIsNone(capabilities.settings_of(report))
+
+    def test_what_is_not_understood(self) -> None:
+        report = capabilities.reported(_FULL)
+        report['rbd_volume_cache_mode'] = 'of tomorrow'
+        self.assertIsNone(capabilities.settings_of(report))
+        self.assertIn('of tomorrow', self.log.output)
