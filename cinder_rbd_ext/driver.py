@@ -12,76 +12,228 @@
 
 """Cinder's RBD driver, with layout and features of each volume's own.
 
-Each method calls the stock driver's. Why each is overridden is written in
-the documentation, :doc:`/contributor/overridden`.
+The only subclass of the stock driver. Each method calls the stock driver's and
+leaves the rest to a part: ``imaging`` creates images, ``attach`` agrees on
+cache modes, ``lifecycle`` is about existing volumes, ``cluster`` asks Ceph.
+The page :doc:`/contributor/overridden` says why each method is overridden.
 """
 
-import contextlib
-import dataclasses
 import functools
-import json
 from typing import Any
 
-from cinder import exception
 from cinder import interface
 from cinder.volume.drivers import rbd
-from oslo_log import log as logging
-from oslo_utils import units
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import record
-from cinder_rbd_ext import request
+from cinder_rbd_ext import refusal
+from cinder_rbd_ext.attach import connection
+from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
-from cinder_rbd_ext.imaging import existing
-from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.cluster import defaults
+from cinder_rbd_ext.imaging import librbd
+from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import maker
+from cinder_rbd_ext.lifecycle import deletion
+from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
-from cinder_rbd_ext.lifecycle import retyping
+from cinder_rbd_ext.lifecycle import migration_away
+from cinder_rbd_ext.lifecycle import restore
+from cinder_rbd_ext.lifecycle import takeover
 from rbd_volume_options import errors
-from rbd_volume_options import features
-from rbd_volume_options import keys
-from rbd_volume_options import precedence
-
-LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(migration.MovingDriver):
+class RBDExtDriver(rbd.RBDDriver):
     """RBD driver whose volumes choose layout, features and cache mode."""
+
+    # Set by the stock driver, untyped, and replaced here.
+    rbd: Any
+    _execute: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.configuration.append_config_values(opts.BACKEND_OPTS)
+        self.images = lookup.ImageLookup(self)
+        self._maker = maker.Maker(self, self.images)
+        self._connections = connection.Connections(self)
+        self._deletions = deletion.Deletions(self, self._maker.creations)
+        self._in_place = in_place.InPlace(self, self.images)
+        self._migrations = migration.Migrations(self, self.images)
+        self._restores = restore.Restores(self, self.images)
+        self._takeovers = takeover.Takeovers(self, self.images)
+        # The narrow waist: all that makes an image goes through these two.
+        self.rbd = librbd.Librbd(
+            self.rbd, self._maker.creations, self.images.pool_name
+        )
+        self._run = self._execute
+        self._execute = self._execute_keeping_layout
 
     @classmethod
     def get_driver_options(cls) -> list[Any]:
         """Return the options of the stock driver and ours."""
         return [*super().get_driver_options(), *opts.BACKEND_OPTS]
 
+    @functools.cached_property
+    def settings(self) -> backend_settings.BackendSettings:
+        """The back end's section of cinder.conf.
+
+        :raises InvalidBackendOptions: for options that are not valid
+        """
+        try:
+            return backend_settings.BackendSettings.read(self.configuration)
+        except errors.OptionError as error:
+            raise exceptions.InvalidBackendOptions(
+                backend=self._backend_name, reason=str(error)
+            ) from error
+
+    @property
+    def backend_name(self) -> str:
+        """The name of the back end's section of cinder.conf."""
+        return str(self._backend_name)
+
     def check_for_setup_error(self) -> None:
-        """Refuse to start on options that can't be had."""
+        """Refuse to start with options that are not valid."""
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
         if data_pool:
             try:
-                self._check_pool(data_pool, errors.Origin.BACKEND)
+                self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
             except errors.OptionError as error:
+                names = backend_settings.OPTION_OF_KEY
                 raise exceptions.InvalidBackendOptions(
                     backend=self._backend_name,
-                    reason=str(error.renamed(backend_settings.OPTION_OF_KEY)),
+                    reason=str(error.renamed(names)),
                 ) from error
+
+    # Making images
+
+    def create_volume(self, volume: Any) -> Update:
+        """Create a volume, plain or encrypted, or a migration's target."""
+        with self._maker.creating(volume) as creation:
+            update: Update = super().create_volume(volume) or {}
+            if not creation.set_up:
+                # Stock skips this for encrypted volumes.
+                update.update(self._setup_volume(volume))
+        update.update(self._migrations.arrived(volume))
+        return update
+
+    def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
+        """Clone a snapshot of a volume."""
+        with self._maker.creating(volume, snapshot.volume):
+            return super().create_volume_from_snapshot(volume, snapshot)
+
+    def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
+        """Clone a volume, or copy it where clones are switched off."""
+        with self._maker.cloning(volume, src_vref) as creation:
+            update = super().create_cloned_volume(volume, src_vref)
+            if not creation.set_up:
+                # Stock skips this for full copies.
+                update = self._setup_volume(volume)
+        return update
+
+    def clone_image(self, context: Any, volume: Any, *args: Any) -> Any:
+        """Clone the RBD image behind a Glance image, if there is one."""
+        with self._maker.creating(volume):
+            return super().clone_image(context, volume, *args)
+
+    def copy_image_to_volume(
+        self,
+        context: Any,
+        volume: Any,
+        image_service: Any,
+        image_id: str,
+        disable_sparse: bool = False,
+    ) -> None:
+        """Fill a volume from a Glance image.
+
+        :param disable_sparse: Cinder's way of saying that this is a re-image
+        """
+        with self._maker.filling(volume, disable_sparse):
+            super().copy_image_to_volume(
+                context,
+                volume,
+                image_service,
+                image_id,
+                disable_sparse=disable_sparse,
+            )
+
+    def copy_image_to_encrypted_volume(
+        self,
+        context: Any,
+        volume: Any,
+        image_service: Any,
+        image_id: str,
+        disable_sparse: bool = False,
+    ) -> None:
+        """As :meth:`copy_image_to_volume`, encrypting on the way."""
+        with self._maker.filling(volume, disable_sparse):
+            super().copy_image_to_encrypted_volume(
+                context,
+                volume,
+                image_service,
+                image_id,
+                disable_sparse=disable_sparse,
+            )
+
+    def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
+        """Set up QoS, replication and multi-attach; remember a failure."""
+        with self._maker.setting_up(volume):
+            update: Update = super()._setup_volume(volume, volume_type)
+        return update
+
+    def _execute_keeping_layout(self, *command: Any, **kwargs: Any) -> Any:
+        return self._maker.execute(self._run, *command, **kwargs)
+
+    # Attachments
+
+    def initialize_connection(self, volume: Any, connector: Any) -> Any:
+        """Return how to attach a volume, its cache mode included.
+
+        :raises AttachmentRefused: for a mode that is not allowed or offered;
+            :meth:`remove_export` makes HTTP 400 of it
+        """
+        self._restores.connected(volume, connector)
+        mode = self._connections.mode(volume, connector)
+        info = super().initialize_connection(volume, connector)
+        if mode is not None:
+            info['data']['cache_mode'] = mode.value
+        return info
+
+    def remove_export(self, context: Any, volume: Any) -> Any:
+        """Undo ``create_export``, of which RBD has none.
+
+        :raises InvalidVolume: for a refused attachment that is being handled
+        """
+        self._connections.pass_on_refusal()
+        return super().remove_export(context, volume)
+
+    def terminate_connection(
+        self, volume: Any, connector: Any, **kwargs: Any
+    ) -> Any:
+        """Disconnect; after a restore, give the volume its keys back."""
+        result = super().terminate_connection(volume, connector, **kwargs)
+        self._restores.repair_keys(volume)
+        return result
+
+    def _attach_volume(
+        self, context: Any, volume: Any, properties: Any, remote: bool = False
+    ) -> Any:
+        """Attach a volume to this service, known as Cinder's own doing."""
+        if not remote:
+            properties = requester.OwnConnector(properties)
+        return super()._attach_volume(context, volume, properties, remote)
+
+    # A volume's later life
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume, unless its layout or object map forbids it."""
-        size = int(new_size) * units.Gi
-        with self._refusing(volume):
-            changes.check_extended(
-                self._state_of(volume.name),
-                sources.origins_of(volume, record.items_of(volume.id)),
-                size,
-                self.settings.limits,
-            )
+        with refusal.of_volume(volume, self.backend_name):
+            self._in_place.check_extended(volume, new_size)
         super().extend_volume(volume, new_size)
 
     def retype(
@@ -89,114 +241,86 @@ class RBDExtDriver(migration.MovingDriver):
     ) -> Any:
         """Give a volume's image what its new type asks for, in place.
 
-        What can't be had in place (a layout, a data pool) is left to a
+        What is not possible in place (a layout, a data pool) is left to a
         migration, which Cinder does where the caller allows it. Keys that
         the new type does not accept are removed from the volume.
         """
-        with self._refusing(volume):
-            retype = self._retype(volume, new_type)
+        with refusal.of_volume(volume, self.backend_name):
+            retype = self._in_place.retype(volume, new_type)
             accepted = retype.acceptance()
-            obstacle = retype.change(self._state_of(volume.name)).obstacle
-        if obstacle:
-            LOG.info(
-                'Retype of volume %(id)s needs a migration: %(why)s',
-                {'id': volume.id, 'why': obstacle},
-            )
+            possible = self._in_place.possible(volume, retype)
+        if not possible:
             return False, None
         done, update = super().retype(context, volume, new_type, diff, host)
-        # Again: stock has turned features on or off for the new type.
-        self._apply(volume, retype.change(self._state_of(volume.name)))
-        return done, {**(update or {}), **self._removed(volume, accepted)}
-
-    def _retype(self, volume: Any, new_type: Any) -> retyping.Retype:
-        with rbd.RADOSClient(self) as client:
-            striping = self.rbd.default_striping(client.ioctx)
-        metadata = request.metadata_of(volume)
-        former = request.specs_of(volume.volume_type)
-        return retyping.Retype(
-            metadata,
-            former,
-            request.specs_of(new_type),
-            dataclasses.replace(self.settings, ceph_striping=striping),
-            volume.size,
-            sources.layout_requested(volume, record.items_of(volume.id)),
-        )
-
-    def _apply(self, volume: Any, change: changes.Change) -> None:
-        with rbd.RBDVolumeProxy(self, volume.name) as image:
-            existing.disable(image, change.disable)
-            if existing.enable(image, change.enable) & features.MAP_OFF:
-                self._rebuild_object_maps(image, volume.name)
-            state = self.rbd.state_of(image)
-        given = None
-        if change.enable or change.disable:
-            # What is inherited from this volume is the new type's.
-            there = sources.origins_of(volume, record.items_of(volume.id))
-            given = {
-                **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
-                **there,
-                precedence.Part.FEATURES: errors.Origin.VOLUME_TYPE,
-            }
-        record.made(volume.id, state, record.backend_of(volume), given)
-
-    def _rebuild_object_maps(self, image: Any, name: str) -> None:
-        def at(snapshot: str) -> Any:
-            return rbd.RBDVolumeProxy(self, name, snapshot=snapshot)
-
-        existing.rebuild_object_maps(image, at)
+        self._in_place.apply(volume, retype)
+        removed = self._migrations.removed(volume, accepted)
+        return done, {**(update or {}), **removed}
 
     def _disable_multiattach(self, volume: Any) -> Update:
-        """Give back the features that multi-attach took, with valid maps.
-
-        Stock enables the object map and leaves it invalid, which makes it
-        worse than none: a deletion still looks for each object.
-        """
-        saved = json.loads(volume.provider_location or '{}')
-        wanted = features.from_mask(saved.get('saved_features', 0))
-        with rbd.RBDVolumeProxy(self, volume.name) as image:
-            existing.enable(image, wanted & features.SINGLE_CLIENT)
-            self._rebuild_object_maps(image, volume.name)
+        """Give back the features that multi-attach took, with valid maps."""
+        self._in_place.give_back_features(volume)
         return {'provider_location': None}
+
+    def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
+        """Copy a volume to another back end's pool, where it may be as it is.
+
+        Not in a retype to a back end where tenants can't request the layout:
+        Cinder makes a new image there then, and copies the data.
+        """
+        with refusal.of_volume(volume, self.backend_name):
+            accepted = self._migrations.accepted(volume, host)
+        if accepted is None:
+            return False, None
+        with self._maker.migrating(volume, host) as creation:
+            moved, update = super().migrate_volume(context, volume, host)
+        if moved:
+            migration_away.moved(volume, host, creation.state)
+            removed = self._migrations.removed(volume, accepted)
+            update = {**(update or {}), **removed}
+        return moved, update or None
+
+    def update_migrated_volume(
+        self,
+        ctxt: Any,
+        volume: Any,
+        new_volume: Any,
+        original_volume_status: str,
+    ) -> Any:
+        """Take over a migration's image, and what was recorded of it."""
+        with self._migrations.taking_over(volume, new_volume):
+            return super().update_migrated_volume(
+                ctxt, volume, new_volume, original_volume_status
+            )
 
     def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
         """Take over an RBD image, unless it isn't what is asked for."""
         name = existing_ref['source-name']
-        try:
-            # An operator does this: keys that tenants may not set may be set.
-            asked = request.read(
-                request.metadata_of(volume),
-                request.specs_of(volume.volume_type),
-                self.settings,
-            )
-            found = changes.contradiction(asked, self._state_of(name))
-            if found:
-                raise found
-        except errors.OptionError as error:
-            told = error.hidden() if error.key == keys.DATA_POOL else error
-            record.refused(volume.id, str(told))
-            raise exception.ManageExistingVolumeTypeMismatch(
-                reason=str(error)
-            ) from error
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._undo_rename, volume.name, name)
-            update = super().manage_existing(volume, existing_ref)
-            record.made(
-                volume.id,
-                self._state_of(volume.name),
-                record.backend_of(volume),
-            )
-            undo.pop_all()
-        return update
+        self._takeovers.check(volume, name)
+        with self._takeovers.taking_over(volume, name):
+            return super().manage_existing(volume, existing_ref)
 
-    def _undo_rename(self, name: str, original: str) -> None:
-        try:
-            with rbd.RADOSClient(self) as client:
-                self.RBDProxy().rename(client.ioctx, name, original)
-        except self.rbd.ImageNotFound:
-            LOG.debug('%s was not renamed to %s', original, name)
-        except Exception:
-            # Not raised: it would hide the failure that this is to undo.
-            LOG.exception('Could not rename %s to %s', name, original)
+    def delete_volume(self, volume: Any) -> None:
+        """Delete a volume, or the former image of one that was migrated."""
+        migration_away.finished(volume)
+        super().delete_volume(volume)
+
+    def _delete_volume(self, volume: Any, client: Any) -> None:
+        """Delete a volume, and what was kept for it alone."""
+        with self._deletions.deleting(volume, client):
+            super()._delete_volume(volume, client)
+
+    def _delete_clone_parent_refs(
+        self, client: Any, parent_name: str, parent_snap: str
+    ) -> None:
+        """Remove references to a clone, but for those that are in use."""
+        self._deletions.release_parent(client, parent_name, parent_snap)
+
+    def _trash_purge(self) -> None:
+        """Purge the trash, and remove sources that it alone kept."""
+        with self._deletions.purging():
+            super()._trash_purge()
+
+    # The cluster
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
         """Close a connection, and first the images that stock left open."""
@@ -205,14 +329,12 @@ class RBDExtDriver(migration.MovingDriver):
 
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()
-        ceph_features = ceph_striping = None
-        if self._stats['backend_state'] == 'up':
-            with rbd.RADOSClient(self) as client:
-                ceph_features = features.from_mask(client.features)
-                ceph_striping = self.rbd.default_striping(client.ioctx)
-        self._stats.update(
-            capabilities.reported(self.settings, ceph_features, ceph_striping)
+        up = self._stats['backend_state'] == 'up'
+        ceph = defaults.of_back_end(self) if up else defaults.UNKNOWN
+        report = capabilities.reported(
+            self.settings, ceph.image_features, ceph.striping
         )
+        self._stats.update(report)
 
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that fills up."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock driver, agreeing with compute hosts on cache modes."""
+"""The agreement of the driver with a compute host on a cache mode."""
 
 import functools
 import sys
@@ -26,52 +26,45 @@ from cinder_rbd_ext.attach import agreement
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import existing
-from cinder_rbd_ext.imaging import maker
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 
 LOG = logging.getLogger(__name__)
 
 
-class AttachingDriver(maker.ImageMakingDriver):
+class Connections:
     """Hands a cache mode to hosts that offer it, and to no others.
 
     :mod:`cinder_rbd_ext.attach.requester` says which connections are checked.
+
+    :param driver: the driver, which gives connections and settings
     """
 
-    def initialize_connection(self, volume: Any, connector: Any) -> Any:
-        """Return how to attach a volume, its cache mode included.
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    def mode(
+        self, volume: Any, connector: Any
+    ) -> cache_modes.CacheMode | None:
+        """Return the mode of a new attachment; None to leave it to the host.
 
         Nobody but a server's QEMU has a use for a mode, and nobody else is
         refused for one.
 
         :raises AttachmentRefused: for a mode that is not allowed or offered;
-            :meth:`remove_export` makes HTTP 400 of it
+            :meth:`pass_on_refusal` makes HTTP 400 of it
         """
-        mode = None
         if connector and not isinstance(connector, requester.OwnConnector):
-            mode = self._agreed(volume, connector)
-        connection = super().initialize_connection(volume, connector)
-        if mode is not None:
-            connection['data']['cache_mode'] = mode.value
-        return connection
+            return self._agreed(volume, connector)
+        return None
 
-    def _attach_volume(
-        self, context: Any, volume: Any, properties: Any, remote: bool = False
-    ) -> Any:
-        """Attach a volume to this service, known as Cinder's own doing."""
-        if not remote:
-            properties = requester.OwnConnector(properties)
-        return super()._attach_volume(context, volume, properties, remote)
-
-    def remove_export(self, context: Any, volume: Any) -> Any:
-        """Undo ``create_export``, of which RBD has none.
+    def pass_on_refusal(self) -> None:
+        """Raise the refusal that is being handled, as HTTP 400.
 
         Cinder's manager wraps every exception of ``initialize_connection`` in
         a ``VolumeBackendAPIException``, which is HTTP 500 and which Nova
         sends again four times. Before that, in its ``except`` clause, it
-        calls this method, and what this one raises passes on unwrapped: the
-        refusal that is being handled becomes HTTP 400.
+        calls ``remove_export``, and what that one raises passes on unwrapped.
 
         :raises InvalidVolume: the only class with which both requests, to
             create and to update an attachment, are answered with 400; of
@@ -80,7 +73,6 @@ class AttachingDriver(maker.ImageMakingDriver):
         handled = sys.exc_info()[1]
         if isinstance(handled, exceptions.AttachmentRefused):
             raise exception.InvalidVolume(reason=handled.reason) from handled
-        return super().remove_export(context, volume)
 
     def _agreed(
         self, volume: Any, connector: Any
@@ -99,7 +91,7 @@ class AttachingDriver(maker.ImageMakingDriver):
         found = agreement.agree(
             volume,
             connector,
-            self.settings,
+            self._driver.settings,
             consumer is requester.Consumer.SERVER,
             functools.partial(requester.replaced, current),
         )
@@ -108,7 +100,7 @@ class AttachingDriver(maker.ImageMakingDriver):
         asked = found.asked
         if asked:
             try:
-                host_modes.check_override(asked, self._cache_override(volume))
+                host_modes.check_override(asked, self.cache_override(volume))
             except errors.OptionError as error:
                 # Shared volumes were always attached: nobody asks for a mode.
                 judge(error, refuse=found.strict and not asked.shared)
@@ -143,17 +135,20 @@ class AttachingDriver(maker.ImageMakingDriver):
         record.attach_refused(volume_id, str(error))
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
-    def _cache_override(self, volume: Any) -> bool | None:
+    def cache_override(self, volume: Any) -> bool | None:
         """Return the image's own ``rbd_cache``; None where it can't be read.
 
         That is found out, with its reason, by who opens the image next.
         """
         try:
             with rbd.RBDVolumeProxy(
-                self, volume.name, read_only=True
+                self._driver, volume.name, read_only=True
             ) as image:
                 return existing.cache_override(image)
-        except (self.rbd.Error, exception.VolumeBackendAPIException) as error:
+        except (
+            self._driver.rbd.Error,
+            exception.VolumeBackendAPIException,
+        ) as error:
             LOG.warning(
                 'Could not look for a cache setting of %(name)s: %(error)s',
                 {'name': volume.name, 'error': error},

@@ -17,84 +17,86 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
-from rbd_volume_options import features
 from rbd_volume_options import inheritance
-from rbd_volume_options import layout
 from rbd_volume_options import plan
 
 
-class ImageLookupDriver(rbd.RBDDriver):
-    """The stock driver, with questions about images and pools."""
+class ImageLookup:
+    """Questions about the images of a back end and about its pools.
 
-    # The stock driver's, untyped: librbd's module as the driver sees it.
-    rbd: Any
+    :param driver: the driver, which gives connections
+    """
 
-    @functools.cached_property
-    def settings(self) -> backend_settings.BackendSettings:
-        """The backend's section of cinder.conf."""
-        try:
-            return backend_settings.BackendSettings.read(self.configuration)
-        except errors.OptionError as error:
-            raise exceptions.InvalidBackendOptions(
-                backend=self._backend_name, reason=str(error)
-            ) from error
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
 
-    def _state_of(self, name: str) -> plan.ImageState:
-        with rbd.RBDVolumeProxy(self, name, read_only=True) as image:
-            state: plan.ImageState = self.rbd.state_of(image)
+    def state_of(self, name: str) -> plan.ImageState:
+        """Return what an image is.
+
+        :raises rbd.ImageNotFound: where there is none
+        """
+        with self.opened(name, read_only=True) as image:
+            state: plan.ImageState = self._driver.rbd.state_of(image)
         return state
 
-    def _source(self, volume: Any) -> inheritance.Source:
+    def source(self, volume: Any) -> inheritance.Source:
         """Return a volume as the source of another one."""
         return sources.of_volume(
             volume,
-            self._state_of(volume.name),
+            self.state_of(volume.name),
             record.items_of(volume.id),
-            self.settings.chunk_size,
+            self._driver.settings.chunk_size,
         )
 
-    def _stock_state(self) -> plan.ImageState:
+    def stock_state(self) -> plan.ImageState:
         """Return the image that stock would make of a new, empty volume."""
-        with rbd.RADOSClient(self) as client:
-            striping = self.rbd.default_striping(client.ioctx)
-            mask = client.features
-        return plan.ImageState(
-            layout.ImageLayout(self.settings.chunk_size, striping),
-            features.from_mask(mask),
-        )
+        there = defaults.of_back_end(self._driver)
+        return there.image(self._driver.settings.chunk_size)
 
-    def _exists(self, name: str) -> bool:
+    def opened(self, name: str, **how: Any) -> Any:
+        """Return a context manager that opens an image."""
+        return rbd.RBDVolumeProxy(self._driver, name, **how)
+
+    def exists(self, name: str) -> bool:
+        """Return whether there is an image of a name."""
         try:
-            with rbd.RBDVolumeProxy(self, name, read_only=True):
+            with self.opened(name, read_only=True):
                 return True
-        except self.rbd.ImageNotFound:
+        except self._driver.rbd.ImageNotFound:
             return False
 
-    def _pool_name(self, pool_id: int) -> str:
-        with rbd.RADOSClient(self) as client:
+    def pool_name(self, pool_id: int) -> str:
+        """Return the name of a pool of the cluster."""
+        with rbd.RADOSClient(self._driver) as client:
             return str(client.cluster.pool_reverse_lookup(pool_id))
 
     @functools.cached_property
-    def _pool_probe(self) -> write_probe.PoolProbe:
-        return write_probe.PoolProbe(self)
+    def _write_probe(self) -> write_probe.PoolProbe:
+        return write_probe.PoolProbe(self._driver)
 
-    def _check_pool(self, name: str, origin: errors.Origin) -> None:
-        self._pool_probe.check(name, origin)
+    def check_data_pool(self, name: str, origin: errors.Origin) -> None:
+        """Check that a data pool is there and can be written.
 
-    def _undo_image(self, name: str) -> None:
-        with rbd.RADOSClient(self) as client:
-            releases.off_the_hub(self.rbd).discard(client.ioctx, name)
+        :param origin: where the pool is named
+        :raises OptionError: for a pool that can't be used
+        """
+        self._write_probe.check(name, origin)
 
-    def _undo_clone_snapshot(self, source: str, clone: str) -> None:
+    def discard(self, name: str) -> None:
+        """Remove an image whose creation failed."""
+        with rbd.RADOSClient(self._driver) as client:
+            releases.off_the_hub(self._driver.rbd).discard(client.ioctx, name)
+
+    def discard_clone_snapshot(self, source: str, clone: str) -> None:
+        """Remove the snapshot that a clone which failed was to be made of."""
         snapshot = f'{clone}.clone_snap'
-        with rbd.RBDVolumeProxy(self, source) as image:
+        with self.opened(source) as image:
             if all(s['name'] != snapshot for s in image.list_snaps()):
                 return
             if image.is_protected_snap(snapshot):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock driver, leaving nothing behind of clones that are deleted."""
+"""The deletion of a volume, and of what is left of clones."""
 
 from collections.abc import Iterator
 import contextlib
@@ -25,8 +25,8 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
-from cinder_rbd_ext.lifecycle import restore
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -34,21 +34,29 @@ LOG = logging.getLogger(__name__)
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
-class DeletingDriver(restore.RestoringDriver):
+class Deletions:
     """Removes a clone's snapshot from its source, and a source kept for it.
 
     Stock does so only where the clone itself can't be removed at once. A
     failure to do so is logged: the volume is gone, and the next deletion
     tries again.
+
+    :param driver: the driver, which gives connections and removes images
+    :param under_way: the creations on the back end
     """
 
-    def _delete_volume(self, volume: Any, client: Any) -> None:
-        """Delete a volume, and what was kept for it alone."""
+    def __init__(self, driver: Any, under_way: creations.Creations) -> None:
+        self._driver = driver
+        self._under_way = under_way
+
+    @contextlib.contextmanager
+    def deleting(self, volume: Any, client: Any) -> Iterator[None]:
+        """Remove what is kept for a volume alone, while it is deleted."""
         reference = None
-        with self._clean_up(volume.name):
+        with _clean_up(volume.name):
             reference = self._before(volume.name, client)
-        super()._delete_volume(volume, client)
-        with self._clean_up(volume.name):
+        yield
+        with _clean_up(volume.name):
             sources = self._clone_sources(client)
             # Of a clone that was flattened, or of one that was cut short
             # before it was there, the image does not tell the source.
@@ -57,14 +65,14 @@ class DeletingDriver(restore.RestoringDriver):
                 sources.release(reference)
             sources.settle(volume.name + clone_sources.DELETED)
 
-    def _delete_clone_parent_refs(
+    def release_parent(
         self, client: Any, parent_name: str, parent_snap: str
     ) -> None:
         """Remove references to a clone, but for those that are in use.
 
         Stock fails where the clone has only been moved to the trash.
         """
-        with self._clean_up(parent_name):
+        with _clean_up(parent_name):
             self._clone_sources(client).release(
                 clone_sources.Reference(
                     parent_name.removesuffix(clone_sources.DELETED),
@@ -72,27 +80,28 @@ class DeletingDriver(restore.RestoringDriver):
                 )
             )
 
-    def _trash_purge(self) -> None:
-        """Purge the trash, and remove sources that it alone kept."""
+    @contextlib.contextmanager
+    def purging(self) -> Iterator[None]:
+        """Remove sources that the trash alone kept, while it is purged."""
         before: set[str] = set()
-        with self._clean_up('the trash'):
+        with _clean_up('the trash'):
             before = self._trashed()
-        super()._trash_purge()
-        with self._clean_up('the trash'):
+        yield
+        with _clean_up('the trash'):
             if before - self._trashed():
                 self._settle_all()
 
     def _settle_all(self) -> None:
-        with rbd.RADOSClient(self) as client:
+        with rbd.RADOSClient(self._driver) as client:
             sources = self._clone_sources(client)
-            for name in self.RBDProxy().list(client.ioctx):
+            for name in self._driver.RBDProxy().list(client.ioctx):
                 if _is_deleted_volume(name):
-                    with self._clean_up(name):
+                    with _clean_up(name):
                         sources.settle(name)
 
     def _trashed(self) -> set[str]:
-        with rbd.RADOSClient(self) as client:
-            listed = self.RBDProxy().trash_list(client.ioctx)
+        with rbd.RADOSClient(self._driver) as client:
+            listed = self._driver.RBDProxy().trash_list(client.ioctx)
             return {entry['id'] for entry in listed}
 
     def _before(
@@ -104,44 +113,45 @@ class DeletingDriver(restore.RestoringDriver):
             with self._opened(client, name) as image:
                 sources.drop_unneeded(image)
                 return sources.reference_of(image)
-        except self.rbd.ImageNotFound:
+        except self._driver.rbd.ImageNotFound:
             return None
 
     def _is_there(self, name: str, client: Any) -> bool:
         try:
             with self._opened(client, name):
                 return True
-        except self.rbd.ImageNotFound:
+        except self._driver.rbd.ImageNotFound:
             return False
 
     def _opened(self, client: Any, name: str) -> Any:
         return rbd.RBDVolumeProxy(
-            self, name, client=client.cluster, ioctx=client.ioctx
+            self._driver, name, client=client.cluster, ioctx=client.ioctx
         )
 
     def _clone_sources(self, client: Any) -> clone_sources.CloneSources:
         return clone_sources.CloneSources(
-            self.rbd,
+            self._driver.rbd,
             client.ioctx.get_pool_name(),
             functools.partial(self._opened, client),
             functools.partial(self._remove_source, client),
-            lambda name: self._creations.get(name) is not None,
+            lambda name: self._under_way.get(name) is not None,
         )
 
     def _remove_source(self, client: Any, name: str) -> None:
         """Remove an image as stock removes a source that it kept."""
-        if self.configuration.enable_deferred_deletion:
-            delay = self.configuration.deferred_deletion_delay
-            self.RBDProxy().trash_move(client.ioctx, name, delay)
+        if self._driver.configuration.enable_deferred_deletion:
+            delay = self._driver.configuration.deferred_deletion_delay
+            self._driver.RBDProxy().trash_move(client.ioctx, name, delay)
         else:
-            self._try_remove_volume(client, name)
+            self._driver._try_remove_volume(client, name)
 
-    @contextlib.contextmanager
-    def _clean_up(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception:
-            LOG.exception('Could not clean up after the deletion of %s', name)
+
+@contextlib.contextmanager
+def _clean_up(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        LOG.exception('Could not clean up after the deletion of %s', name)
 
 
 def _recorded(volume: Any) -> clone_sources.Reference | None:

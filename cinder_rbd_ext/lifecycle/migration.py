@@ -10,8 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock driver, moving volumes from one back end to another."""
+"""Volumes that move to another back end, and the keys that they keep."""
 
+from collections.abc import Iterator
+import contextlib
 from typing import Any
 
 from oslo_log import log as logging
@@ -19,10 +21,9 @@ from oslo_log import log as logging
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import accepted_keys
-from cinder_rbd_ext.lifecycle import deletion
-from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import migration_target
 from cinder_rbd_ext.lifecycle import retyping
 
@@ -34,38 +35,38 @@ Update = dict[str, Any]
 _RETYPING = 'retyping'
 
 
-class MovingDriver(deletion.DeletingDriver):
-    """Removes the keys that a volume can't have where it is moved to."""
+class Migrations:
+    """Removes the keys that a volume can't have where it is moved to.
 
-    def create_volume(self, volume: Any) -> Update:
-        """Create a volume, or the target of a migration."""
-        update = super().create_volume(volume)
-        arrival = migration_target.of_volume(volume, self.settings)
-        if arrival:
-            update.update(self._removed(volume, arrival.acceptance))
-        return update
+    :param driver: the driver, which has the settings
+    :param images: of its pool
+    """
 
-    def delete_volume(self, volume: Any) -> None:
-        """Delete a volume, or the former image of one that was migrated."""
-        migration_away.finished(volume)
-        super().delete_volume(volume)
+    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+        self._driver = driver
+        self._images = images
 
-    def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
-        """Copy a volume to another backend's pool, where it may be as it is.
+    def arrived(self, volume: Any) -> Update:
+        """Return the model update of a new volume; empty for most.
 
-        Not in a retype to a back end where tenants can't request the layout:
-        Cinder makes a new image there then, and copies the data.
+        The target of a migration loses the keys that are not accepted here.
         """
-        with self._refusing(volume):
-            accepted = self._accepted(volume, host)
-        if accepted is None:
-            return False, None
-        moved, update = super().migrate_volume(context, volume, host)
-        if moved:
-            update = {**(update or {}), **self._removed(volume, accepted)}
-        return moved, update or None
+        arrival = migration_target.of_volume(volume, self._driver.settings)
+        return self.removed(volume, arrival.acceptance) if arrival else {}
 
-    def _accepted(
+    @contextlib.contextmanager
+    def taking_over(self, volume: Any, new_volume: Any) -> Iterator[None]:
+        """Record of a volume what the image is that it gets meanwhile."""
+        state = self._images.state_of(new_volume.name)
+        yield
+        record.moved(
+            volume.id,
+            state,
+            record.backend_of(new_volume),
+            record.origins(record.items_of(new_volume.id)),
+        )
+
+    def accepted(
         self, volume: Any, host: dict[str, Any] | None
     ) -> accepted_keys.Acceptance | None:
         """Return what becomes of a volume's keys at a driver-assisted move.
@@ -90,7 +91,7 @@ class MovingDriver(deletion.DeletingDriver):
                 volume.size,
                 sources.layout_requested(volume, record.items_of(volume.id)),
             )
-            state = self._state_of(volume.name)
+            state = self._images.state_of(volume.name)
             if retype.layout_obstacle(state):
                 return None
             return retype.acceptance()
@@ -98,27 +99,7 @@ class MovingDriver(deletion.DeletingDriver):
             metadata, specs, settings, volume.size, as_is=not retyped
         )
 
-    def update_migrated_volume(
-        self,
-        ctxt: Any,
-        volume: Any,
-        new_volume: Any,
-        original_volume_status: str,
-    ) -> Any:
-        """Take over a migration's image, and what was recorded of it."""
-        state = self._state_of(new_volume.name)
-        update = super().update_migrated_volume(
-            ctxt, volume, new_volume, original_volume_status
-        )
-        record.moved(
-            volume.id,
-            state,
-            record.backend_of(new_volume),
-            record.origins(record.items_of(new_volume.id)),
-        )
-        return update
-
-    def _removed(
+    def removed(
         self, volume: Any, accepted: accepted_keys.Acceptance
     ) -> Update:
         """Return the model update that removes keys; tell the operator."""
@@ -129,7 +110,7 @@ class MovingDriver(deletion.DeletingDriver):
             'type does not accept on backend %(backend)s: %(keys)s',
             {
                 'id': volume.id,
-                'backend': self._backend_name,
+                'backend': self._driver.backend_name,
                 'keys': accepted.reasons,
             },
         )

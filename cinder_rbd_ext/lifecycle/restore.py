@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock driver, keeping a volume's keys when a backup is restored.
+"""A volume keeps its keys when a backup is restored to it.
 
 The backup service connects to the volume through the volume service, puts
 data and metadata, and disconnects: all drivers of backups do so in that
@@ -24,8 +24,8 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import permissions
 from cinder_rbd_ext import request
-from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import backup_keys
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import limits
@@ -33,29 +33,28 @@ from rbd_volume_options import limits
 LOG = logging.getLogger(__name__)
 
 
-class RestoringDriver(connection.AttachingDriver):
-    """Gives a volume its own keys back after a restore."""
+class Restores:
+    """Gives a volume its own keys back after a restore.
 
-    def initialize_connection(self, volume: Any, connector: Any) -> Any:
-        """Return how to attach a volume; remember its keys for a restore."""
-        if connector and not isinstance(connector, requester.OwnConnector):
-            status = requester.current(volume).status
-            if status in requester.RESTORING:
-                backup_keys.remember(volume.id)
-            else:
-                # The restore was cut short, and the volume is in use again.
-                self._repair_keys(volume)
-        return super().initialize_connection(volume, connector)
+    :param driver: the driver, which has the settings
+    :param images: of its pool
+    """
 
-    def terminate_connection(
-        self, volume: Any, connector: Any, **kwargs: Any
-    ) -> Any:
-        """Disconnect; after a restore, give the volume its keys back."""
-        result = super().terminate_connection(volume, connector, **kwargs)
-        self._repair_keys(volume)
-        return result
+    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+        self._driver = driver
+        self._images = images
 
-    def _repair_keys(self, volume: Any) -> None:
+    def connected(self, volume: Any, connector: Any) -> None:
+        """Remember the keys of a volume that a backup is restored to."""
+        if not connector or isinstance(connector, requester.OwnConnector):
+            return
+        if requester.current(volume).status in requester.RESTORING:
+            backup_keys.remember(volume.id)
+        else:
+            # The restore was cut short, and the volume is in use again.
+            self.repair_keys(volume)
+
+    def repair_keys(self, volume: Any) -> None:
         """Give a volume its keys back; a failure is logged and tried again.
 
         At the next attachment: the copy of the keys stays.
@@ -76,8 +75,8 @@ class RestoringDriver(connection.AttachingDriver):
         :raises OptionError: for keys that it may not have
         """
         specs = request.specs_of(volume.volume_type)
-        request.check_tenant(metadata, specs, self.settings)
-        asked = request.read(metadata, specs, self.settings)
+        request.check_tenant(metadata, specs, self._driver.settings)
+        asked = request.read(metadata, specs, self._driver.settings)
         limits.check_tenant_keys(
             added, permissions.settable(volume, asked, moved=False)
         )
@@ -85,9 +84,11 @@ class RestoringDriver(connection.AttachingDriver):
         if resolved.striping and resolved.striping.value:
             limits.check_stripe_count(
                 resolved.striping.value,
-                self.settings.limits,
+                self._driver.settings.limits,
                 resolved.striping.origin,
             )
-        found = changes.contradiction(asked, self._state_of(volume.name))
+        found = changes.contradiction(
+            asked, self._images.state_of(volume.name)
+        )
         if found:
             raise found

@@ -184,5 +184,5 @@ class OverrideTest(AttachmentTestCase):
         self.mode(volume)
         whole = time.monotonic() - began
         began = time.monotonic()
-        self.assertIsNone(self.driver._cache_override(volume))
+        self.assertIsNone(self.driver._connections.cache_override(volume))
         self.assertLess(time.monotonic() - began, whole / 2)

@@ -32,7 +32,7 @@ class LookupTest(base.DriverTestCase):
             stripe_count=8,
             data_pool='data',
         )
-        state = self.driver._state_of('image')
+        state = self.driver.images.state_of('image')
         self.assertEqual(
             layout.ImageLayout(1 << 20, layout.Striping(65536, 8)),
             state.layout,
@@ -44,15 +44,15 @@ class LookupTest(base.DriverTestCase):
         )
 
     def test_whether_an_image_exists(self) -> None:
-        self.assertFalse(self.driver._exists('image'))
+        self.assertFalse(self.driver.images.exists('image'))
         self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
-        self.assertTrue(self.driver._exists('image'))
+        self.assertTrue(self.driver.images.exists('image'))
 
     def test_a_pool_that_does_not_exist(self) -> None:
-        self.driver._check_pool('data', errors.Origin.VOLUME_TYPE)
+        self.driver.images.check_data_pool('data', errors.Origin.VOLUME_TYPE)
         error = self.assertRaises(
             errors.OptionError,
-            self.driver._check_pool,
+            self.driver.images.check_data_pool,
             'nowhere',
             errors.Origin.VOLUME_TYPE,
         )
@@ -60,11 +60,11 @@ class LookupTest(base.DriverTestCase):
         self.assertIn('(volume type): no such pool', str(error))
 
     def test_undoing_what_is_not_there(self) -> None:
-        self.driver._undo_image('image')
+        self.driver.images.discard('image')
         self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
-        self.driver._undo_clone_snapshot('image', 'clone')
-        self.driver._undo_image('image')
-        self.assertFalse(self.driver._exists('image'))
+        self.driver.images.discard_clone_snapshot('image', 'clone')
+        self.driver.images.discard('image')
+        self.assertFalse(self.driver.images.exists('image'))
 
     def test_undoing_a_snapshot(self) -> None:
         self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
@@ -72,7 +72,7 @@ class LookupTest(base.DriverTestCase):
         image.create_snap('clone.clone_snap')
         image.protect_snap('clone.clone_snap')
         image.create_snap('other')
-        self.driver._undo_clone_snapshot('image', 'clone')
+        self.driver.images.discard_clone_snapshot('image', 'clone')
         self.assertEqual(
             ['other'], [snap['name'] for snap in image.list_snaps()]
         )

@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What Ceph's configuration gives a new image, by itself.
+
+From the pool's own configuration, ``ceph.conf`` or the monitors, as librbd
+reads them.
+"""
+
+import dataclasses
+from typing import Any
+
+from cinder.volume.drivers import rbd
+
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+
+@dataclasses.dataclass(frozen=True)
+class Defaults:
+    """The defaults of the cluster for a new image.
+
+    :ivar image_features: None where the cluster could not be asked
+    :ivar striping: None where the data of an image is not striped
+    """
+
+    image_features: features.Features | None
+    striping: layout.Striping | None
+
+    def image(self, object_size: int) -> plan.ImageState:
+        """Return the image that stock makes of a new, empty volume.
+
+        :param object_size: the back end's, in bytes
+        """
+        return plan.ImageState(
+            layout.ImageLayout(object_size, self.striping),
+            self.image_features or frozenset(),
+        )
+
+
+#: Where the cluster could not be asked.
+UNKNOWN = Defaults(None, None)
+
+
+def of_back_end(driver: Any, with_striping: bool = True) -> Defaults:
+    """Return the defaults for the images of a back end.
+
+    :param driver: the driver, which gives connections
+    :param with_striping: whether to ask for the striping
+    """
+    striping = None
+    with rbd.RADOSClient(driver) as client:
+        if with_striping:
+            striping = driver.rbd.default_striping(client.ioctx)
+        return Defaults(features.from_mask(client.features), striping)

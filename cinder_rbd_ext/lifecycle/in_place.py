@@ -1,0 +1,123 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What is done to the image of a volume where it is: extend, retype."""
+
+import dataclasses
+import json
+from typing import Any
+
+from oslo_log import log as logging
+from oslo_utils import units
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext.cluster import defaults
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.lifecycle import retyping
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import precedence
+
+LOG = logging.getLogger(__name__)
+
+
+class InPlace:
+    """Changes images that exist, and checks whether they can be changed.
+
+    :param driver: the driver, which gives connections and settings
+    :param images: of its pool
+    """
+
+    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+        self._driver = driver
+        self._images = images
+
+    def check_extended(self, volume: Any, new_size: Any) -> None:
+        """Check that the layout and the object map of a volume allow a size.
+
+        :param new_size: in GiB
+        :raises OptionError: where they don't
+        """
+        changes.check_extended(
+            self._images.state_of(volume.name),
+            sources.origins_of(volume, record.items_of(volume.id)),
+            int(new_size) * units.Gi,
+            self._driver.settings.limits,
+        )
+
+    def retype(self, volume: Any, new_type: Any) -> retyping.Retype:
+        """Return what a retype asks of a volume."""
+        striping = defaults.of_back_end(self._driver).striping
+        return retyping.Retype(
+            request.metadata_of(volume),
+            request.specs_of(volume.volume_type),
+            request.specs_of(new_type),
+            dataclasses.replace(self._driver.settings, ceph_striping=striping),
+            volume.size,
+            sources.layout_requested(volume, record.items_of(volume.id)),
+        )
+
+    def possible(self, volume: Any, retype: retyping.Retype) -> bool:
+        """Return whether a retype is possible without a migration.
+
+        :raises OptionError: for options that no volume can have
+        """
+        state = self._images.state_of(volume.name)
+        obstacle = retype.change(state).obstacle
+        if obstacle:
+            LOG.info(
+                'Retype of volume %(id)s needs a migration: %(why)s',
+                {'id': volume.id, 'why': obstacle},
+            )
+        return obstacle is None
+
+    def apply(self, volume: Any, retype: retyping.Retype) -> None:
+        """Give the image of a volume the features of the new type."""
+        # Read again: stock has turned features on or off for the new type.
+        change = retype.change(self._images.state_of(volume.name))
+        with self._images.opened(volume.name) as image:
+            existing.disable(image, change.disable)
+            if existing.enable(image, change.enable) & features.MAP_OFF:
+                self._rebuild_object_maps(image, volume.name)
+            state = self._driver.rbd.state_of(image)
+        given = None
+        if change.enable or change.disable:
+            # What is inherited from this volume is the new type's.
+            there = sources.origins_of(volume, record.items_of(volume.id))
+            given = {
+                **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
+                **there,
+                precedence.Part.FEATURES: errors.Origin.VOLUME_TYPE,
+            }
+        record.made(volume.id, state, record.backend_of(volume), given)
+
+    def give_back_features(self, volume: Any) -> None:
+        """Give back the features that multi-attach took, with valid maps.
+
+        Stock enables the object map and leaves it invalid, which makes it
+        worse than none: a deletion still looks for each object.
+        """
+        saved = json.loads(volume.provider_location or '{}')
+        wanted = features.from_mask(saved.get('saved_features', 0))
+        with self._images.opened(volume.name) as image:
+            existing.enable(image, wanted & features.SINGLE_CLIENT)
+            self._rebuild_object_maps(image, volume.name)
+
+    def _rebuild_object_maps(self, image: Any, name: str) -> None:
+        def at(snapshot: str) -> Any:
+            return self._images.opened(name, snapshot=snapshot)
+
+        existing.rebuild_object_maps(image, at)

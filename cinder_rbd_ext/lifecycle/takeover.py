@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""RBD images that an administrator has Cinder manage."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from cinder import exception
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import refusal
+from cinder_rbd_ext import request
+from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.lifecycle import changes
+from rbd_volume_options import errors
+
+LOG = logging.getLogger(__name__)
+
+
+class Takeovers:
+    """Takes over an image, unless it contradicts what is requested.
+
+    :param driver: the driver, which gives connections and settings
+    :param images: of its pool
+    """
+
+    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+        self._driver = driver
+        self._images = images
+
+    def check(self, volume: Any, name: str) -> None:
+        """Check that an image is what a volume's keys and type request.
+
+        An administrator does this: keys that tenants may not set may be set.
+
+        :param name: of the image
+        :raises ManageExistingVolumeTypeMismatch: where it is not
+        """
+        try:
+            asked = request.read(
+                request.metadata_of(volume),
+                request.specs_of(volume.volume_type),
+                self._driver.settings,
+            )
+            found = changes.contradiction(asked, self._images.state_of(name))
+            if found:
+                raise found
+        except errors.OptionError as error:
+            refusal.recorded(volume.id, error)
+            raise exception.ManageExistingVolumeTypeMismatch(
+                reason=str(error)
+            ) from error
+
+    @contextlib.contextmanager
+    def taking_over(self, volume: Any, name: str) -> Iterator[None]:
+        """Record what the image is; give it its name back on failure.
+
+        :param name: that it had
+        """
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._undo_rename, volume.name, name)
+            yield
+            record.made(
+                volume.id,
+                self._images.state_of(volume.name),
+                record.backend_of(volume),
+            )
+            undo.pop_all()
+
+    def _undo_rename(self, name: str, original: str) -> None:
+        driver = self._driver
+        try:
+            with rbd.RADOSClient(driver) as client:
+                driver.RBDProxy().rename(client.ioctx, name, original)
+        except driver.rbd.ImageNotFound:
+            LOG.debug('%s was not renamed to %s', original, name)
+        except Exception:
+            # Not raised: it would hide the failure that this is to undo.
+            LOG.exception('Could not rename %s to %s', name, original)

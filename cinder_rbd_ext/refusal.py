@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What becomes of an option that the driver refuses."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+
+LOG = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def of_volume(
+    volume: Any, backend: str, to_tenant: bool = False
+) -> Iterator[None]:
+    """Turn an option's error into one of Cinder's, and log it.
+
+    :param backend: the back end's name, for the log
+    :param to_tenant: whether the volume is about to end in ``error``, so that
+        its tenant looks for the reason
+    :raises VolumeOptionRefused: for an option that is refused
+    """
+    try:
+        yield
+    except errors.OptionError as error:
+        LOG.error(
+            'Volume %(id)s on backend %(backend)s: %(error)s',
+            {'id': volume.id, 'backend': backend, 'error': error},
+        )
+        if to_tenant:
+            recorded(volume.id, error)
+        raise exceptions.VolumeOptionRefused(reason=str(error)) from error
+
+
+def recorded(volume_id: str, error: errors.OptionError) -> None:
+    """Record the reason where the tenant finds it, without names of pools."""
+    told = error.hidden() if error.key == keys.DATA_POOL else error
+    record.refused(volume_id, str(told))
