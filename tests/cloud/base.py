@@ -15,6 +15,8 @@
 from collections.abc import Callable
 import functools
 import json
+import os
+import pathlib
 import subprocess
 import time
 from typing import Any
@@ -44,6 +46,12 @@ Record = dict[str, Any]
 def connection(cloud: str) -> Any:
     """Return a connection as a user of clouds.yaml: ``demo``, ``admin``."""
     return openstack.connect(cloud=cloud)
+
+
+def release() -> str:
+    """Return the release of OpenStack that the sandbox runs."""
+    state = pathlib.Path(os.environ['RBD_SANDBOX_STATE'])
+    return (state / 'run' / 'release').read_text().strip()
 
 
 def rbd(*arguments: str) -> Any:
