@@ -65,13 +65,14 @@ def run(
     environ: dict[str, str] | None = None,
     show: IO[str] | None = None,
     leave_out: Iterable[str] = (),
+    exclude_list: pathlib.Path | None = None,
 ) -> outcome.Outcome:
     """Run the tests below a folder, one process per worker.
 
     One worker means one process, so that what is expensive to start (a
     Ceph cluster) is started once. What there is to see goes to standard
     output, or to the file `show`. Tests whose names begin with one of
-    `leave_out` don't run.
+    `leave_out` don't run, nor what a file `exclude_list` has.
     """
     environ = {
         # Cinder, eventlet and SQLAlchemy warn of much that isn't ours.
@@ -85,6 +86,8 @@ def run(
     command += ['run', '--subunit', '--concurrency', str(workers)]
     if names := '|'.join(map(re.escape, leave_out)):
         command += ['--exclude-regex', f'^({names})']
+    if exclude_list:
+        command += ['--exclude-list', str(exclude_list)]
     command += filters
     return collect(venv, command, environ, selected=bool(filters), show=show)
 
