@@ -247,7 +247,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         with refusal.of_volume(volume, self.backend_name):
             retype = self._in_place.retype(volume, new_type)
-            accepted = retype.acceptance()
+            accepted = retype.acceptance
             possible = self._in_place.possible(volume, retype)
         if not possible:
             return False, None

@@ -14,6 +14,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
@@ -65,6 +66,89 @@ class Request:
         return resolved
 
 
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """What a volume's metadata and its type's extra specs say, as text.
+
+    Parsed once, when it is first needed, for all back ends that it is held
+    against.
+    """
+
+    metadata: Mapping[str, str]
+    specs: Mapping[str, str]
+
+    @functools.cached_property
+    def _volume_options(self) -> options.VolumeOptions:
+        return options.parse(
+            self.metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+        )
+
+    @functools.cached_property
+    def _type_options(self) -> options.VolumeOptions:
+        return options.parse(
+            self.specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+        )
+
+    @property
+    def tenant_options(self) -> frozenset[str] | None:
+        """The keys that the type lets tenants set; None where it is silent.
+
+        :raises OptionError: for extra specs that are not valid
+        """
+        return self._type_options.tenant_options
+
+    def request(self, settings: backend_settings.BackendSettings) -> Request:
+        """Return what is asked of a back end.
+
+        :raises OptionError: for what can't be asked
+        """
+        # Extra specs first: of two errors the administrator's is told.
+        kind = self._type_options
+        levels = (
+            precedence.Level(
+                errors.Origin.VOLUME_METADATA, self._volume_options
+            ),
+            precedence.Level(errors.Origin.VOLUME_TYPE, kind),
+            settings.level,
+        )
+        for level in levels:
+            mode = level.options.cache_mode
+            if mode:
+                limits.check_cache_mode(mode, settings.limits, level.origin)
+        return Request(
+            levels,
+            multiattach=is_multiattach(self.specs),
+            replicated=self.specs.get(_REPLICATED) == _TRUE,
+            tenant_options=self._allowed(settings),
+        )
+
+    def check_tenant(self, settings: backend_settings.BackendSettings) -> None:
+        """Check that a tenant may set the keys that it has set.
+
+        :raises OptionError: naming the first one that it may not, unless it
+            is no key for volumes at all, which :meth:`request` says better
+        """
+        given = frozenset(options.ours(self.metadata))
+        try:
+            limits.check_tenant_keys(
+                given & frozenset(keys.VOLUME_KEYS), self._allowed(settings)
+            )
+        except errors.OptionError as error:
+            raise errors.OptionError(
+                error.key,
+                self.metadata[error.key],
+                error.reason,
+                error.allowed,
+                error.origin,
+            ) from None
+
+    def _allowed(
+        self, settings: backend_settings.BackendSettings
+    ) -> frozenset[str]:
+        chosen = self.tenant_options
+        return settings.limits.tenant_options if chosen is None else chosen
+
+
 def of_volume(
     volume: Any,
     volume_type: Any,
@@ -76,9 +160,9 @@ def of_volume(
     :param volume_type: its type, or the one it is about to get; may be None
     :raises OptionError: for what can't be asked, or not by a tenant
     """
-    metadata, specs = metadata_of(volume), specs_of(volume_type)
-    check_tenant(metadata, specs, settings)
-    return read(metadata, specs, settings)
+    texts = Texts(metadata_of(volume), specs_of(volume_type))
+    texts.check_tenant(settings)
+    return texts.request(settings)
 
 
 def read(
@@ -90,63 +174,12 @@ def read(
 
     :raises OptionError: for what can't be asked
     """
-    type_options = options.parse(
-        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-    )
-    volume_options = options.parse(
-        metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-    )
-    levels = (
-        precedence.Level(errors.Origin.VOLUME_METADATA, volume_options),
-        precedence.Level(errors.Origin.VOLUME_TYPE, type_options),
-        settings.level,
-    )
-    allowed = type_options.tenant_options
-    for level in levels:
-        mode = level.options.cache_mode
-        if mode:
-            limits.check_cache_mode(mode, settings.limits, level.origin)
-    return Request(
-        levels,
-        multiattach=is_multiattach(specs),
-        replicated=specs.get(_REPLICATED) == _TRUE,
-        tenant_options=(
-            settings.limits.tenant_options if allowed is None else allowed
-        ),
-    )
+    return Texts(metadata, specs).request(settings)
 
 
 def is_multiattach(specs: Mapping[str, str]) -> bool:
     """Return whether extra specs are those of a multi-attach type."""
     return specs.get(_MULTIATTACH) == _TRUE
-
-
-def check_tenant(
-    metadata: Mapping[str, str],
-    specs: Mapping[str, str],
-    settings: backend_settings.BackendSettings,
-) -> None:
-    """Check that a tenant may set the keys that it has set.
-
-    :raises OptionError: naming the first one that it may not, unless it is
-        no key for volumes at all, which :func:`read` says better
-    """
-    allowed = options.parse(
-        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-    ).tenant_options
-    try:
-        limits.check_tenant_keys(
-            frozenset(options.ours(metadata)) & frozenset(keys.VOLUME_KEYS),
-            settings.limits.tenant_options if allowed is None else allowed,
-        )
-    except errors.OptionError as error:
-        raise errors.OptionError(
-            error.key,
-            metadata[error.key],
-            error.reason,
-            error.allowed,
-            error.origin,
-        ) from None
 
 
 def metadata_of(volume: Any) -> dict[str, str]:

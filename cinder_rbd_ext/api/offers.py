@@ -21,7 +21,6 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools as pools_module
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import options
 from rbd_volume_options import precedence
 
 NO_BACKEND = 'no back end that has reported matches the volume type'
@@ -82,11 +81,11 @@ class Offer:
         :raises OptionError: for what can't be asked of one of them, or not
             by a tenant
         """
+        texts = request.Texts(metadata, self.specs)
         found = []
         for settings in self.settings:
-            request.check_tenant(metadata, self.specs, settings)
-            asked = request.read(metadata, self.specs, settings)
-            found.append((asked, settings))
+            texts.check_tenant(settings)
+            found.append((texts.request(settings), settings))
         return found
 
     @property
@@ -97,9 +96,7 @@ class Offer:
     @property
     def tenant_options(self) -> frozenset[str]:
         """The keys that tenants may set wherever the volume may land."""
-        chosen = options.parse(
-            self.specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-        ).tenant_options
+        chosen = request.Texts({}, self.specs).tenant_options
         if chosen is not None:
             return chosen
         return frozenset.intersection(

@@ -109,7 +109,7 @@ def _check_here(
     retype = retyped.on(here.settings)
     source = origins.of_volume(retyped.volume)
     with refusals.bad_request(source.hint, shows_pools):
-        accepted = retype.acceptance()
+        accepted = retype.acceptance
         obstacle = source.state and retype.change(source.state).obstacle
     if obstacle:
         way = _way_to_migrate(retyped.volume, may_migrate)

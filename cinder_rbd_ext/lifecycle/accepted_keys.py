@@ -111,9 +111,10 @@ def _complaint(
 ) -> errors.OptionError | None:
     """Return the first error of a new volume with these keys."""
     try:
+        texts = request.Texts(kept, specs)
         if not as_is:
-            request.check_tenant(kept, specs, settings)
-        resolved = request.read(kept, specs, settings).resolve()
+            texts.check_tenant(settings)
+        resolved = texts.request(settings).resolve()
         if not as_is:
             plan.plan_image(
                 resolved,

@@ -94,7 +94,7 @@ class Migrations:
             state = self._images.state_of(volume.name)
             if retype.layout_obstacle(state):
                 return None
-            return retype.acceptance()
+            return retype.acceptance
         return accepted_keys.of_type(
             metadata, specs, settings, volume.size, as_is=not retyped
         )

@@ -75,8 +75,9 @@ class Restores:
         :raises OptionError: for keys that it may not have
         """
         specs = request.specs_of(volume.volume_type)
-        request.check_tenant(metadata, specs, self._driver.settings)
-        asked = request.read(metadata, specs, self._driver.settings)
+        texts = request.Texts(metadata, specs)
+        texts.check_tenant(self._driver.settings)
+        asked = texts.request(self._driver.settings)
         limits.check_tenant_keys(
             added, permissions.settable(volume, asked, moved=False)
         )

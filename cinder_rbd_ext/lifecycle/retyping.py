@@ -18,6 +18,7 @@ driver to the image itself.
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 
 from oslo_utils import units
 
@@ -52,8 +53,9 @@ class Retype:
     size: int
     layout_requested: bool
 
+    @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:
-        """Return which of the volume's own keys remain.
+        """Which of the volume's own keys remain.
 
         :raises OptionError: where no volume of this size can have the type
         """
@@ -67,7 +69,7 @@ class Retype:
         :param state: what the image is
         :raises OptionError: as :meth:`acceptance`
         """
-        asked = self._asked()
+        asked = self._asked
         try:
             change = changes.needed(asked, state, self.size * units.Gi)
         except errors.OptionError as error:
@@ -111,7 +113,7 @@ class Retype:
         given = self._as_keys(state) if self.layout_requested else {}
         if not given:
             return None
-        given = {**self.acceptance().kept, **given}
+        given = {**self.acceptance.kept, **given}
         found = accepted_keys.of_type(
             given, self.specs, self.settings, self.size
         ).dropped
@@ -127,13 +129,14 @@ class Retype:
             errors.Origin.VOLUME_TYPE,
         )
 
+    @functools.cached_property
     def _asked(self) -> request.Request:
-        kept = self.acceptance().kept
+        kept = self.acceptance.kept
         return request.read(kept, self.specs, self.settings)
 
     def _as_keys(self, state: plan.ImageState) -> dict[str, str]:
         """Return what of a layout is not a new volume's, as keys."""
-        asked = self._asked()
+        asked = self._asked
         own = asked.resolve(backend_too=False)
         stock = self.settings.stock_state()
         new = asked.resolve().layout_over(stock.layout)
