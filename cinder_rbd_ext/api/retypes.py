@@ -87,15 +87,15 @@ class _Retyped:
     def on(
         self, settings: backend_settings.BackendSettings
     ) -> retyping.Retype:
+        recorded = record.items_of(self.volume.id)
         return retyping.Retype(
             self.metadata,
             self.former,
             self.specs,
             settings,
             self.volume.size,
-            sources.layout_requested(
-                self.volume, record.items_of(self.volume.id)
-            ),
+            sources.layout_requested(self.volume, recorded),
+            sources.features_requested(self.volume, recorded),
         )
 
 

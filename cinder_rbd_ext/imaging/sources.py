@@ -116,6 +116,16 @@ def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
     )
 
 
+def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
+    """Return whether anybody requested a volume's features by a key of ours.
+
+    :param volume: Cinder's volume object
+    :param recorded: its admin metadata
+    """
+    given = origins_of(volume, recorded)
+    return given.get(precedence.Part.FEATURES) in precedence.ASKED
+
+
 def own_features(source: Any, state: plan.ImageState) -> features.Features:
     """Return a volume's features but for what its type did to them.
 

@@ -33,11 +33,14 @@ class Change:
     :ivar enable: features to enable
     :ivar disable: features to disable
     :ivar obstacle: why it can't be done in place; None where it can
+    :ivar to_default: whether the features become those of a new volume
+        for which nobody requests any
     """
 
     enable: features.Features = frozenset()
     disable: features.Features = frozenset()
     obstacle: errors.OptionError | None = None
+    to_default: bool = False
 
 
 def needed(

@@ -60,14 +60,20 @@ class InPlace:
 
     def retype(self, volume: Any, new_type: Any) -> retyping.Retype:
         """Return what a retype asks of a volume."""
-        striping = defaults.of_back_end(self._driver).striping
+        ceph = defaults.of_back_end(self._driver)
+        recorded = record.items_of(volume.id)
         return retyping.Retype(
             request.metadata_of(volume),
             request.specs_of(volume.volume_type),
             request.specs_of(new_type),
-            dataclasses.replace(self._driver.settings, ceph_striping=striping),
+            dataclasses.replace(
+                self._driver.settings,
+                ceph_features=ceph.image_features,
+                ceph_striping=ceph.striping,
+            ),
             volume.size,
-            sources.layout_requested(volume, record.items_of(volume.id)),
+            sources.layout_requested(volume, recorded),
+            sources.features_requested(volume, recorded),
         )
 
     def possible(self, volume: Any, retype: retyping.Retype) -> bool:
@@ -97,10 +103,13 @@ class InPlace:
         if change.enable or change.disable:
             # What is inherited from this volume is the new type's.
             there = sources.origins_of(volume, record.items_of(volume.id))
+            origin = errors.Origin.VOLUME_TYPE
+            if change.to_default:
+                origin = errors.Origin.CLUSTER
             given = {
                 **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
                 **there,
-                precedence.Part.FEATURES: errors.Origin.VOLUME_TYPE,
+                precedence.Part.FEATURES: origin,
             }
         record.made(volume.id, state, record.backend_of(volume), given)
 

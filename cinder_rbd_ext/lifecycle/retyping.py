@@ -27,7 +27,9 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext.lifecycle import accepted_keys
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import limits
 from rbd_volume_options import plan
 
 _MIGRATION = 'a retype with a migration'
@@ -44,6 +46,7 @@ class Retype:
     :ivar size: of the volume, in GiB
     :ivar layout_requested: whether anybody requested the image's layout by a
         key of ours
+    :ivar features_requested: the same of the image's features
     """
 
     metadata: Mapping[str, str]
@@ -52,6 +55,7 @@ class Retype:
     settings: backend_settings.BackendSettings
     size: int
     layout_requested: bool
+    features_requested: bool = False
 
     @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:
@@ -79,7 +83,42 @@ class Retype:
             return change
         obstacle = self._pool_obstacle(asked, state)
         obstacle = obstacle or self.layout_obstacle(state)
-        return changes.Change(obstacle=obstacle) if obstacle else change
+        if obstacle:
+            return changes.Change(obstacle=obstacle)
+        return self._to_default(asked, state) or change
+
+    def _to_default(
+        self, asked: request.Request, state: plan.ImageState
+    ) -> changes.Change | None:
+        """Return the change to the features of a new volume of the type.
+
+        Where the features were requested for the volume or by its former
+        type, the new type requests none, and tenants may not request any on
+        its volumes. What librbd can't change stays.
+
+        :returns: None where the features stay
+        """
+        choosable = {keys.FEATURES, keys.OBJECT_MAP}
+        if (
+            not self.features_requested
+            or self.settings.ceph_features is None
+            or asked.multiattach
+            or asked.resolve(backend_too=False).features_choice
+            or choosable & asked.tenant_options
+        ):
+            return None
+        wanted = asked.resolve().features_over(self.settings.ceph_features)
+        try:
+            limits.check_object_map(state.layout, self.size * units.Gi, wanted)
+        except errors.OptionError:
+            # Nobody requests the map, and the volume is too large for one.
+            wanted -= {features.OBJECT_MAP, features.FAST_DIFF}
+        has = state.image_features
+        return changes.Change(
+            (wanted - has) & features.MUTABLE,
+            (has - wanted) & features.MUTABLE & features.CHOOSABLE,
+            to_default=True,
+        )
 
     def _pool_obstacle(
         self, asked: request.Request, state: plan.ImageState

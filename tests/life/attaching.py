@@ -86,7 +86,7 @@ def _attach(
     if world.judge(answer, expected, f'attach {volume} ({mode}) {offer}'):
         info = answer.body['attachment'].get('connection_info') or {}
         attachment.mode = _recorded(there, by, offer)
-        attachment.judged = not there.kind.multiattach
+        attachment.judged = not there.shared
         if attachment.judged and info.get('cache_mode') != attachment.mode:
             world.violate(
                 'cache-mode',
@@ -117,7 +117,7 @@ def _connector(offer: list[str] | None) -> dict[str, Any]:
 def _mode(there: model.Volume) -> str | None:
     """Return the mode that is asked for; None where nobody asks."""
     asked = {**there.kind.own, **there.keys}.get(_MODE)
-    return None if there.kind.multiattach else asked
+    return None if there.shared else asked
 
 
 def _judge(

@@ -195,6 +195,7 @@ def _retype(
     if now != target and moves and target.on_ceph:
         world.violate('not-retyped', what)
     there.kind = now
+    there.flagged = bool(record['multiattach'])
     there.keys = metadata.ours(record['metadata'])
     if not now.ours and there.keys:
         there.keys = _forgotten(world, there)

@@ -70,6 +70,9 @@ class Volume:
     #: The id that the image is named by; another one after a migration.
     name_id: str = ''
     host: str = ''
+    #: Whether Cinder's record of it says so. After a retype that migrates,
+    #: it says what was so before.
+    flagged: bool = False
     #: Of an image that wasn't made by Cinder: it is as it was.
     managed: bool = False
     #: Whether its layout may come from such an image.
@@ -79,6 +82,11 @@ class Volume:
     def idle(self) -> bool:
         """Whether it can be worked with and holds content we know of."""
         return self.status == 'available'
+
+    @property
+    def shared(self) -> bool:
+        """Whether several servers can have it."""
+        return self.kind.multiattach or self.flagged
 
     @property
     def image(self) -> str:

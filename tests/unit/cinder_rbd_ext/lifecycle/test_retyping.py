@@ -12,10 +12,12 @@
 
 """What a retype does to a volume's keys and image."""
 
+import dataclasses
 from typing import Any
 
 import ddt
 
+from cinder_rbd_ext.lifecycle import changes
 from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -171,3 +173,57 @@ class ChangeTest(base.TestCase):
             {},
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
         )
+
+
+_DEFAULT = frozenset({'layering', 'exclusive-lock', 'object-map', 'fast-diff'})
+_BARE = plan.ImageState(
+    layout.ImageLayout(4 * _MIB), frozenset({'layering', 'journaling'})
+)
+
+
+@ddt.ddt
+class DefaultFeaturesTest(base.TestCase):
+    """Features of a former type end where tenants may not request any."""
+
+    def _change(
+        self,
+        specs: dict[str, str],
+        state: plan.ImageState = _BARE,
+        requested: bool = True,
+        size: int = 1,
+    ) -> changes.Change:
+        settings = dataclasses.replace(
+            asked.settings(), ceph_features=_DEFAULT
+        )
+        retype = retyping.Retype(
+            {}, {}, specs, settings, size, False, requested
+        )
+        return retype.change(state)
+
+    def test_to_the_defaults(self) -> None:
+        change = self._change(_LOCKED)
+        self.assertTrue(change.to_default)
+        self.assertEqual(_DEFAULT - {'layering'}, change.enable)
+        self.assertEqual({'journaling'}, change.disable)
+
+    @ddt.data(
+        ({}, True),
+        ({keys.TENANT_OPTIONS: keys.OBJECT_MAP}, True),
+        # ceph.conf's of another day, or of a managed image.
+        (_LOCKED, False),
+    )
+    @ddt.unpack
+    def test_they_stay(self, specs: Any, requested: bool) -> None:
+        self.assertEqual(
+            changes.Change(), self._change(specs, requested=requested)
+        )
+
+    def test_the_new_type_requests_some(self) -> None:
+        change = self._change({**_LOCKED, keys.FEATURES: 'layering'})
+        self.assertFalse(change.to_default)
+        self.assertEqual({'journaling'}, change.disable)
+
+    def test_too_large_for_a_map(self) -> None:
+        tiny = plan.ImageState(layout.ImageLayout(4096), _BARE.image_features)
+        change = self._change(_LOCKED, tiny, size=64 << 10)
+        self.assertEqual({'exclusive-lock'}, change.enable)
