@@ -1,0 +1,38 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from cinder_rbd_ext.cluster import defaults
+from rbd_volume_options import layout
+from tests.unit.cinder_rbd_ext import base
+
+
+class DefaultsTest(base.DriverTestCase):
+    def test_of_a_back_end(self) -> None:
+        found = defaults.of_back_end(self.driver)
+        self.assertIn('layering', found.image_features or ())
+        self.assertIsNone(found.striping)
+
+    def test_striping_of_the_cluster(self) -> None:
+        config = self.cluster.pools['volumes'].config
+        config['rbd_default_stripe_unit'] = '65536'
+        config['rbd_default_stripe_count'] = '8'
+        striping = layout.Striping(65536, 8)
+        self.assertEqual(striping, defaults.of_back_end(self.driver).striping)
+        found = defaults.of_back_end(self.driver, with_striping=False)
+        self.assertIsNone(found.striping)
+
+    def test_image(self) -> None:
+        found = defaults.of_back_end(self.driver).image(1 << 20)
+        self.assertEqual(1 << 20, found.layout.object_size)
+        self.assertEqual(
+            frozenset(), defaults.UNKNOWN.image(1 << 20).image_features
+        )
