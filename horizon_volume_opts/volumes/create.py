@@ -149,7 +149,7 @@ def described(found: Any) -> dict[str, Any]:
     """Return what the form's script is to know of offers, by type."""
     return {
         offer.name: {
-            'wholeStripes': offer.require_whole_stripes,
+            'require_whole_stripes': offer.require_whole_stripes,
             'options': {
                 key: {**each, 'settable': key in offer.settable}
                 for key, each in offer.options.items()

@@ -26,6 +26,7 @@
   var isThere = exists(STOCK);
   angular
     .module(OURS, isThere ? [STOCK] : [])
+    .factory(OURS + '.layout', layout)
     .factory(OURS + '.offers', offers);
   if (isThere) {
     angular.module(OURS).config(extend);
@@ -63,6 +64,13 @@
       checkReadiness: service.isWorthShowing
     });
     return workflow;
+  }
+
+  layout.$inject = ['$window'];
+
+  /* Sizes and rules, which the Create Volume form uses too. */
+  function layout($window) {
+    return $window.horizon.rbdLayout;
   }
 
   offers.$inject = ['$q', 'horizon.framework.util.http.service'];
