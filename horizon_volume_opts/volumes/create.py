@@ -162,5 +162,10 @@ def described(found: Any) -> dict[str, Any]:
 
 
 def use_form() -> None:
-    """Have Horizon's view use the form; a hook."""
+    """Have Horizon's view use the form; a hook.
+
+    Only where the metadata of the form gets to Cinder: otherwise the form
+    would create volumes without what was chosen.
+    """
+    creation.carry_metadata()
     views.CreateView.form_class = CreateForm

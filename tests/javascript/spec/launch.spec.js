@@ -95,6 +95,11 @@ describe('The Launch Instance wizard', () => {
     expect(injector(() => null).has(`${STOCK}.workflow`)).toBe(false);
   });
 
+  it('comes up where the wizard has another name', () => {
+    const found = injector((window) => window.angular.module(STOCK, []));
+    expect(found.has(`${STOCK}.workflow`)).toBe(false);
+  });
+
   it('uses the rules of the form', () => {
     const window = page.load({before: stock});
     const found = window.angular.injector(['ng', 'horizon.framework', OURS]);

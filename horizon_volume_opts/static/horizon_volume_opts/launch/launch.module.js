@@ -41,14 +41,17 @@
     }
   }
 
-  extend.$inject = ['$provide'];
+  extend.$inject = ['$injector', '$provide'];
 
   /*
    * When the workflow is made, not before: making it asks for policies, which
    * on the login page sends the browser to the login page, for ever.
+   * To decorate what isn't there would keep every page from coming up.
    */
-  function extend($provide) {
-    $provide.decorator(STOCK + '.workflow', addStep);
+  function extend($injector, $provide) {
+    if ($injector.has(STOCK + '.workflowProvider')) {
+      $provide.decorator(STOCK + '.workflow', addStep);
+    }
   }
 
   addStep.$inject = ['$delegate', '$window', OURS + '.offers'];
