@@ -29,7 +29,6 @@ LOG = logging.getLogger(__name__)
 #: imported when all applications are loaded.
 HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.rest.add_routes',
-    'horizon_volume_opts.volumes.creation.carry_metadata',
     'horizon_volume_opts.volumes.create.use_form',
     'horizon_volume_opts.volumes.attach.use_form',
     'horizon_volume_opts.volumes.table.use_table',

@@ -31,6 +31,13 @@ Origin = errors.Origin
 
 _NOTHING = 'no rbd: key at all'
 
+#: What the answer says about a default's origin, as the code of it.
+_CODES: dict[str | None, str] = {
+    text: origin.code
+    for origin in Origin
+    for text in (origin.label, origin.code)
+}
+
 # Of an extension that does not report it: then Cinder alone checks it.
 _UNKNOWN_MAXIMUM = 1 << 63
 
@@ -41,7 +48,8 @@ class Offer:
 
     :ivar name: the type's name
     :ivar reason: why nothing is offered; None where something is
-    :ivar options: the description of each key, as Cinder answered it
+    :ivar options: the description of each key, as Cinder answered it, with
+        the code of a default's origin for its words
     :ivar require_whole_stripes: whether a size must be whole stripes
     """
 
@@ -58,7 +66,7 @@ class Offer:
         return cls(
             answer['name'],
             None,
-            answer['options'],
+            {key: _coded(each) for key, each in answer['options'].items()},
             answer['require_whole_stripes'],
         )
 
@@ -188,7 +196,15 @@ class Offer:
     def _over(self, key: str, source: plan.ImageState | None) -> Any:
         """Return a default that counts beside a source; None for none."""
         option = self.options.get(key, {})
-        if source and option.get('default_from') != Origin.VOLUME_TYPE.label:
+        if source and option.get('default_from') != Origin.VOLUME_TYPE.code:
             # A source's layout and features come before the back end's.
             return None
         return option.get('default')
+
+
+def _coded(option: Answer) -> Answer:
+    """Return the description of a key with a code for its words.
+
+    An origin that is not known here has no code.
+    """
+    return {**option, 'default_from': _CODES.get(option.get('default_from'))}

@@ -21,6 +21,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
@@ -96,9 +97,9 @@ CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
 }
 
 ORIGINS: dict[str | None, Any] = {
-    'volume type': _('set by the volume type'),
-    'backend configuration': _('set by the back end'),
-    'Ceph configuration': _('set by Ceph'),
+    errors.Origin.VOLUME_TYPE.code: _('set by the volume type'),
+    errors.Origin.BACKEND.code: _('set by the back end'),
+    errors.Origin.CLUSTER.code: _('set by Ceph'),
 }
 
 BLANK = _('Default')
@@ -113,7 +114,10 @@ def size(number: int) -> str:
 
 
 def default(value: str | None, origin: str | None) -> str:
-    """Return the text of a default, with who set it."""
+    """Return the text of a default, with who set it.
+
+    :param origin: the code of it
+    """
     if value is None:
         return str(BLANK)
     if origin not in ORIGINS:

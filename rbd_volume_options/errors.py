@@ -40,6 +40,11 @@ class Origin(enum.IntEnum):
         """The words that messages use for this origin."""
         return _LABELS[self]
 
+    @property
+    def code(self) -> str:
+        """The word that programs compare, such as ``volume_type``."""
+        return self.name.lower()
+
 
 _LABELS = {
     Origin.VOLUME_METADATA: 'volume metadata',
@@ -49,6 +54,22 @@ _LABELS = {
     Origin.GLANCE_IMAGE: 'Glance image',
     Origin.CLUSTER: 'Ceph configuration',
 }
+
+
+class Code(enum.Enum):
+    """Which rule of the layout a value breaks.
+
+    Programs compare these words and never a message's text. The scripts of
+    the dashboard use the same words (``layout.js``).
+    """
+
+    STRIPING_INCOMPLETE = 'striping_incomplete'
+    UNIT_NOT_A_FACTOR = 'unit_not_a_factor'
+    STRIPE_COUNT_TOO_LARGE = 'stripe_count_too_large'
+    OBJECT_MAP_TOO_LARGE = 'object_map_too_large'
+    OBJECT_SIZE_TOO_SMALL = 'object_size_too_small'
+    NOT_WHOLE_STRIPES = 'not_whole_stripes'
+    TOO_MANY_OBJECTS = 'too_many_objects'
 
 
 _HIDDEN = 'not shown'
@@ -74,6 +95,7 @@ class OptionError(ValueError):
     :ivar reason: what is wrong with it, a clause without a full stop
     :ivar allowed: what would be accepted
     :ivar origin: where the value was given, if that is known
+    :ivar code: which rule of the layout it breaks; None for other rules
     """
 
     def __init__(
@@ -83,12 +105,14 @@ class OptionError(ValueError):
         reason: str,
         allowed: str,
         origin: Origin | None = None,
+        code: Code | None = None,
     ) -> None:
         self.key = key
         self.value = value
         self.reason = reason
         self.allowed = allowed
         self.origin = origin
+        self.code = code
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -101,13 +125,13 @@ class OptionError(ValueError):
     def at(self, origin: Origin) -> 'OptionError':
         """Return the same error, told where the value was given."""
         return OptionError(
-            self.key, self.value, self.reason, self.allowed, origin
+            self.key, self.value, self.reason, self.allowed, origin, self.code
         )
 
     def hidden(self) -> 'OptionError':
         """Return the same error without the value and what is allowed."""
         return OptionError(
-            self.key, _HIDDEN, self.reason, _HIDDEN, self.origin
+            self.key, _HIDDEN, self.reason, _HIDDEN, self.origin, self.code
         )
 
     def renamed(self, names: Mapping[str, str]) -> 'OptionError':
@@ -127,11 +151,19 @@ class OptionError(ValueError):
             in_words(self.reason),
             in_words(self.allowed),
             self.origin,
+            self.code,
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         # ValueError would pickle the text only and fail to load again.
         return (
             OptionError,
-            (self.key, self.value, self.reason, self.allowed, self.origin),
+            (
+                self.key,
+                self.value,
+                self.reason,
+                self.allowed,
+                self.origin,
+                self.code,
+            ),
         )

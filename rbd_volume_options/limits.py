@@ -86,6 +86,7 @@ def check_stripe_count(
             'more than this backend allows',
             f'1 to {limits.max_stripe_count}',
             origin,
+            errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
 
 
@@ -106,6 +107,7 @@ def check_object_size(
             'smaller than this back end allows',
             f'a power of two from {smallest} to {largest}',
             origin,
+            errors.Code.OBJECT_SIZE_TOO_SMALL,
         )
 
 
@@ -135,6 +137,7 @@ def check_object_count(
             f'up to {limits.max_objects:,} objects on this back end: use a '
             f'larger {keys.OBJECT_SIZE}',
             origin,
+            errors.Code.TOO_MANY_OBJECTS,
         )
 
 
@@ -171,6 +174,7 @@ def check_unit(
             f'not a factor of the object size, {object_size}',
             f'a power of two from 512 bytes to {object_size}',
             origin,
+            errors.Code.UNIT_NOT_A_FACTOR,
         )
 
 
@@ -197,6 +201,7 @@ def check_whole_stripes(
             'a stripe_unit x stripe_count that divides the size, '
             'such as powers of two',
             origin,
+            errors.Code.NOT_WHOLE_STRIPES,
         )
 
 
@@ -223,4 +228,5 @@ def check_object_map(
             f'up to {features.MAX_OBJECT_MAP_OBJECTS:,} objects: a larger '
             f'{keys.OBJECT_SIZE}, or {keys.OBJECT_MAP} = false',
             origin,
+            errors.Code.OBJECT_MAP_TOO_LARGE,
         )

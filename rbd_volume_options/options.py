@@ -149,7 +149,11 @@ def _striping(given: Mapping[str, str]) -> layout.Striping | None:
 
 def _alone(key: str, value: object, missing: str) -> errors.OptionError:
     return errors.OptionError(
-        key, value, f'given without {missing}', 'both of them, or neither'
+        key,
+        value,
+        f'given without {missing}',
+        'both of them, or neither',
+        code=errors.Code.STRIPING_INCOMPLETE,
     )
 
 

@@ -29,6 +29,7 @@ ADD_INSTALLED_APPS = ['horizon_volume_opts']
 # Files by name, since AUTO_DISCOVER_STATIC_FILES takes Angular's naming.
 ADD_JS_FILES: list[str] = [
     'horizon_volume_opts/js/layout.js',
+    'horizon_volume_opts/js/layout-words.js',
     'horizon_volume_opts/js/create-volume.js',
     'horizon_volume_opts/js/type-specs.js',
     'horizon_volume_opts/launch/launch.module.js',

@@ -149,7 +149,7 @@ def described(found: Any) -> dict[str, Any]:
     """Return what the form's script is to know of offers, by type."""
     return {
         offer.name: {
-            'wholeStripes': offer.require_whole_stripes,
+            'require_whole_stripes': offer.require_whole_stripes,
             'options': {
                 key: {**each, 'settable': key in offer.settable}
                 for key, each in offer.options.items()
@@ -162,5 +162,10 @@ def described(found: Any) -> dict[str, Any]:
 
 
 def use_form() -> None:
-    """Have Horizon's view use the form; a hook."""
+    """Have Horizon's view use the form; a hook.
+
+    Only where the metadata of the form gets to Cinder: otherwise the form
+    would create volumes without what was chosen.
+    """
+    creation.carry_metadata()
     views.CreateView.form_class = CreateForm

@@ -60,7 +60,10 @@ def asking(request: Any, metadata: Mapping[str, str]) -> Iterator[Asked]:
 
 
 def carry_metadata() -> None:
-    """Wrap Horizon's function; a hook."""
+    """Wrap Horizon's function.
+
+    :raises AttributeError: where Horizon has no such function
+    """
     cinder.volume_create = _carrying(cinder.volume_create)
 
 

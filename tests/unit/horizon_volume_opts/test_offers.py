@@ -44,6 +44,23 @@ class OfferTestCase(base.TestCase):
         self.assertNotIn('rbd:data_pool', offer.settable)
         self.assertIn('rbd:stripe_unit', offer.settable)
 
+    @ddt.data(
+        ('volume type', 'volume_type'),
+        ('backend configuration', 'backend'),
+        ('Ceph configuration', 'cluster'),
+        ('cluster', 'cluster'),
+        ('of a later release', None),
+        (None, None),
+    )
+    @ddt.unpack
+    def test_origins_are_codes(
+        self, told: str | None, code: str | None
+    ) -> None:
+        offer = _offer(object_size={'default_from': told})
+        self.assertEqual(
+            code, offer.options['rbd:object_size']['default_from']
+        )
+
     def test_limits(self) -> None:
         limits = _offer(stripe_count={'maximum': 5}).limits
         self.assertEqual(5, limits.max_stripe_count)

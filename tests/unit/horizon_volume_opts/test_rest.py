@@ -29,12 +29,17 @@ _BASE = '/api/rbd_volume_options'
 class RestTestCase(horizon_case.HorizonTestCase):
     """Asks without Django's client, which Horizon's responses don't fit."""
 
-    def ask(self, path: str) -> tuple[int, Any]:
-        """Return status and answer of a GET request."""
+    def request(self, path: str) -> Any:
+        """Return a GET request of the user."""
         request = test.RequestFactory().get(
             path, headers={'X-Requested-With': 'XMLHttpRequest'}
         )
         request.user = auth_utils.get_user(request)
+        return request
+
+    def ask(self, path: str) -> tuple[int, Any]:
+        """Return status and answer of a GET request."""
+        request = self.request(path)
         found = urls.resolve(request.path)
         response = found.func(request, *found.args, **found.kwargs)
         return response.status_code, json.loads(response.content)
@@ -47,8 +52,11 @@ class TypesTestCase(RestTestCase):
         self.assertEqual({'rbd', 'lvm'}, set(found))
         self.assertIsNone(found['rbd']['reason'])
         self.assertIn('no back end', found['lvm']['reason'])
+        told = fake_cloud.offered('rbd')['options']
+        self.assertEqual(set(told), set(found['rbd']['options']))
         self.assertEqual(
-            fake_cloud.offered('rbd')['options'], found['rbd']['options']
+            {**told['rbd:object_map'], 'default_from': 'volume_type'},
+            found['rbd']['options']['rbd:object_map'],
         )
 
     def test_type_that_is_newer_than_the_answer_kept(self) -> None:

@@ -47,7 +47,9 @@ class WordingTestCase(base.TestCase):
     @ddt.data(
         (None, None, 'Default'),
         ('none', None, 'Default: none'),
-        ('none', 'volume type', 'Default: none (set by the volume type)'),
+        ('none', 'volume_type', 'Default: none (set by the volume type)'),
+        ('none', 'backend', 'Default: none (set by the back end)'),
+        ('none', 'cluster', 'Default: none (set by Ceph)'),
     )
     @ddt.unpack
     def test_default(

@@ -38,6 +38,19 @@ class OriginTestCase(refusals.RefusalTestCase):
             [origin.label for origin in sorted(Origin)],
         )
 
+    def test_codes(self) -> None:
+        self.assertEqual(
+            [
+                'volume_metadata',
+                'volume_type',
+                'source_volume',
+                'backend',
+                'glance_image',
+                'cluster',
+            ],
+            [origin.code for origin in sorted(Origin)],
+        )
+
     @ddt.data(*Origin)
     def test_none_is_false(self, origin: Origin) -> None:
         # Messages leave an origin out with `if origin`.
@@ -90,6 +103,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             'not a count',
             'a whole number from 1',
             Origin.VOLUME_TYPE,
+            errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
 
     def _parts(self, error: errors.OptionError) -> tuple[object, ...]:
@@ -100,6 +114,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             error.allowed,
             error.origin,
             str(error),
+            error.code,
         )
 
     def test_text(self) -> None:
@@ -128,6 +143,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         self.assertEqual(origin, moved.origin)
         self.assertIn(f'({origin.label})', str(moved))
         self.assertEqual(self._parts(self.error)[:4], self._parts(moved)[:4])
+        self.assertEqual(self.error.code, moved.code)
         self.assertEqual(Origin.VOLUME_TYPE, self.error.origin)
 
     @ddt.data(*range(pickle.HIGHEST_PROTOCOL + 1))
@@ -159,6 +175,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             'given without rbd:stripe_count',
             'rbd:stripe_unit and rbd:stripe_count',
             Origin.BACKEND,
+            errors.Code.STRIPING_INCOMPLETE,
         )
         names = {'rbd:stripe_unit': 'unit_opt', 'rbd:stripe_count': 'count'}
         self.assertEqual(
@@ -166,3 +183,4 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             'allowed: unit_opt and count',
             str(error.renamed(names)),
         )
+        self.assertEqual(error.code, error.renamed(names).code)

@@ -20,27 +20,16 @@
 horizon.rbdVolumeOptions = (function () {
   'use strict';
 
-  var KEYS = {
-    objectSize: 'rbd:object_size',
-    unit: 'rbd:stripe_unit',
-    count: 'rbd:stripe_count',
-    map: 'rbd:object_map',
-    features: 'rbd:features'
-  };
+  var rules = horizon.rbdLayout;
+  var words = horizon.rbdLayoutWords;
+  var KEYS = rules.KEYS;
+  // The keys that the form has fields for; the others are not a volume's own.
+  var ROWS = ['objectSize', 'unit', 'count', 'map', 'features'];
   var SOURCES = {
     volume_source: 'volume',
     snapshot_source: 'snapshot',
     image_source: 'image'
   };
-
-  function origin(name) {
-    return {
-      'volume type': gettext('set by the volume type'),
-      'backend configuration': gettext('set by the back end'),
-      'Ceph configuration': gettext('set by Ceph'),
-      source: gettext('as the source has it')
-    }[name];
-  }
 
   function Group($group) {
     this.$group = $group;
@@ -65,22 +54,23 @@ horizon.rbdVolumeOptions = (function () {
    * id of '' where it isn't chosen yet. */
   Group.prototype.source = function () {
     var chosen = this.field('volume_source_type').val();
-    for (var name in SOURCES) {
-      var $field = this.field(name);
-      if ($field.length && (chosen ? chosen === name : $field.val())) {
-        return {kind: SOURCES[name], id: $field.val()};
-      }
-    }
-    return null;
+    var group = this;
+    var found = Object.keys(SOURCES).filter(function (name) {
+      var $field = group.field(name);
+      return $field.length && (chosen ? chosen === name : $field.val());
+    })[0];
+    return found
+      ? {kind: SOURCES[found], id: this.field(found).val()}
+      : null;
   };
 
-  /* What Cinder knows of a source: undefined while it is being asked, null
-   * where it doesn't say. */
+  /* What Cinder says about a source: null while it is being asked, and where
+   * it does not say. */
   Group.prototype.lookUp = function (source) {
     var path = source.kind + '/' + encodeURIComponent(source.id) + '/';
     var group = this;
     if (!(path in this.sources)) {
-      this.sources[path] = undefined;
+      this.sources[path] = null;
       $.ajax({url: this.sourceUrl + path, dataType: 'json'}).then(
         function (found) { group.sources[path] = found; },
         function () { group.sources[path] = null; }
@@ -119,8 +109,8 @@ horizon.rbdVolumeOptions = (function () {
         gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
           ' and the features %(features)s.'),
         {
-          object: horizon.rbdLayout.sizeText(this.made.object_size),
-          unit: horizon.rbdLayout.sizeText(this.made.stripe_unit),
+          object: rules.sizeText(this.made.object_size),
+          unit: rules.sizeText(this.made.stripe_unit),
           count: this.made.stripe_count,
           features: this.made.features.join(', ')
         },
@@ -145,7 +135,8 @@ horizon.rbdVolumeOptions = (function () {
   Group.prototype.showRows = function () {
     var group = this;
     var chooses = this.choosesFeatures();
-    $.each(KEYS, function (name, key) {
+    ROWS.forEach(function (name) {
+      var key = KEYS[name];
       var shown = group.option(key).settable;
       if (key === KEYS.map) {
         // A whole set of features says everything about the map too.
@@ -161,53 +152,42 @@ horizon.rbdVolumeOptions = (function () {
     });
   };
 
-  /* {value, from}: what comes of it where nothing is chosen. */
+  /* {value, from}: what the volume gets where nothing is chosen. */
   Group.prototype.byDefault = function (key) {
-    var option = this.option(key);
-    var made = this.made && {
-      'rbd:object_size': this.made.object_size,
-      'rbd:stripe_unit': this.made.stripe_unit,
-      'rbd:stripe_count': this.made.stripe_count,
-      'rbd:object_map': this.made.features.indexOf('object-map') >= 0,
-      'rbd:features': this.made.features
-    };
-    if (made && option.default_from !== 'volume type') {
-      return {value: made[key], from: 'source'};
-    }
-    if (this.fromImage && option.default_from === 'Ceph configuration' &&
-        key !== KEYS.map && key !== KEYS.features) {
-      // A Glance image's layout comes before Ceph's configuration.
-      return {value: null, from: null};
-    }
-    return {value: option.default, from: option.default_from};
+    return rules.byDefault(key, this.option(key), this.origin());
+  };
+
+  /* The source as the rules want it. */
+  Group.prototype.origin = function () {
+    return {made: this.made, isImage: this.fromImage};
   };
 
   function defaultText(found, shown) {
-    if (found.value === null || found.value === undefined) {
+    if (found.value === null) {
       return gettext('Default');
     }
-    var text = origin(found.from) ?
-      gettext('Default: %(value)s (%(origin)s)') :
-      gettext('Default: %(value)s');
+    var origin = words.origin(found.from);
+    var text = origin
+      ? gettext('Default: %(value)s (%(origin)s)')
+      : gettext('Default: %(value)s');
     return interpolate(
-      text, {value: shown(found.value), origin: origin(found.from)}, true);
+      text, {value: shown(found.value), origin: origin}, true);
   }
 
   Group.prototype.showDefaults = function () {
     var group = this;
-    var size = horizon.rbdLayout.sizeText;
     var chosen = this.layout();
     function label(key, shown) {
       group.row(key).find('option[value=""]')
         .text(defaultText(group.byDefault(key), shown));
     }
-    label(KEYS.objectSize, size);
-    label(KEYS.unit, size);
+    label(KEYS.objectSize, rules.sizeText);
+    label(KEYS.unit, rules.sizeText);
     label(KEYS.map, function (value) {
       return value ? gettext('yes') : gettext('no');
     });
     this.row(KEYS.unit).find('option').each(function () {
-      var bytes = horizon.rbdLayout.parseSize(this.value);
+      var bytes = rules.parseSize(this.value);
       // Never the chosen one: a disabled option is not sent, and the server
       // is to say what is wrong with it.
       this.disabled = !this.selected && chosen.objectSize !== null &&
@@ -263,60 +243,47 @@ horizon.rbdVolumeOptions = (function () {
     });
   };
 
+  /* What is chosen for a key; null for nothing. */
   Group.prototype.chosen = function (key, name, parse) {
-    var $field = this.field(name);
-    var value = this.option(key).settable ? parse($field.val()) : null;
-    return value === null ? undefined : value;
+    return this.option(key).settable ? parse(this.field(name).val()) : null;
   };
 
   /* The layout that the volume would get. */
   Group.prototype.layout = function () {
-    var parseSize = horizon.rbdLayout.parseSize;
-    function parseCount(text) {
-      return /^\d+$/.test(text || '') ? Number(text) : null;
-    }
-    var objectSize = this.chosen(
-      KEYS.objectSize, 'rbd_object_size', parseSize);
-    var unit = this.chosen(KEYS.unit, 'rbd_stripe_unit', parseSize);
-    var count = this.chosen(KEYS.count, 'rbd_stripe_count', parseCount);
-    if (unit === undefined && count === undefined) {
-      unit = this.byDefault(KEYS.unit).value;
-      count = this.byDefault(KEYS.count).value;
-    }
-    return {
-      objectSize: objectSize || this.byDefault(KEYS.objectSize).value || null,
-      unit: unit,
-      count: count,
-      objectMap: this.objectMap()
-    };
+    return rules.resolve({
+      objectSize: this.chosen(
+        KEYS.objectSize, 'rbd_object_size', rules.parseSize),
+      unit: this.chosen(KEYS.unit, 'rbd_stripe_unit', rules.parseSize),
+      count: this.chosen(KEYS.count, 'rbd_stripe_count', rules.parseCount),
+      objectMap: this.chosenMap()
+    }, this.offer.options, this.origin());
   };
 
-  Group.prototype.objectMap = function () {
-    var value = this.field('rbd_object_map').val();
+  /* Whether an object map is chosen; null where nothing is. */
+  Group.prototype.chosenMap = function () {
     if (this.choosesFeatures()) {
       return this.row(KEYS.features).find('[value="object-map"]')
         .prop('checked');
     }
-    if (this.option(KEYS.map).settable && value) {
-      return value === 'true';
-    }
-    return this.byDefault(KEYS.map).value;
+    return this.chosen(KEYS.map, 'rbd_object_map', function (text) {
+      return text ? text === 'true' : null;
+    });
   };
 
   Group.prototype.showPreview = function () {
     var gib = parseInt(this.field('size').val(), 10) || 0;
     var layout = this.layout();
+    var limits = rules.limitsOf(this.offer);
     var text = '';
-    var problem = '';
+    var code = null;
     if (gib > 0) {
-      problem = horizon.rbdLayout.problem(gib, layout, {
-        maximum: this.option(KEYS.count).maximum,
-        wholeStripes: this.offer.wholeStripes
-      });
-      text = problem || horizon.rbdLayout.preview(gib, layout);
+      code = rules.problem(gib * rules.GIB, layout, limits);
+      text = code
+        ? words.problem(code, gib, layout, limits)
+        : words.preview(gib, layout);
     }
     var $preview = this.$group.find('[data-rbd-preview]');
-    $preview.toggleClass('text-danger', Boolean(problem));
+    $preview.toggleClass('text-danger', Boolean(code));
     if ($preview.text() !== text) {
       $preview.text(text);
     }

@@ -12,21 +12,78 @@
  * under the License.
  */
 
-/* The layout of an RBD image in words, for forms. The rules themselves are
- * the server's; what is here shows early what it is going to say. */
+/*
+ * The layout of an RBD image: sizes and rules, for the Create Volume form and
+ * for the Launch Instance wizard. Nothing here draws, asks or translates.
+ *
+ * The server decides; this module shows early what the server will say. Its
+ * rules, words and answers are those of the Python package
+ * rbd_volume_options: the tests of both read the same table of cases.
+ */
 
 horizon.rbdLayout = (function () {
   'use strict';
 
-  var UNITS = [['GiB', 1 << 30], ['MiB', 1 << 20], ['KiB', 1 << 10]];
-  var FACTORS = {'': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30};
+  var KIB = 1024;
+  var MIB = 1024 * KIB;
+  var GIB = 1024 * MIB;
+  var UNITS = [['GiB', GIB], ['MiB', MIB], ['KiB', KIB]];
+  var FACTORS = {K: KIB, M: MIB, G: GIB};
+  var SIZE = /^([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?$/;
+  var COUNT = /^[1-9][0-9]{0,9}$/;
+  var MAX_COUNT = Math.pow(2, 31) - 1;
 
-  /* Bytes of a metadata value such as 64K; null for what is none. */
+  /* Objects of at least this size are not limited in number. */
+  var DEFAULT_OBJECT_SIZE = 4 * MIB;
+  var MAX_OBJECT_MAP_OBJECTS = 256000000;
+
+  var KEYS = {
+    objectSize: 'rbd:object_size',
+    unit: 'rbd:stripe_unit',
+    count: 'rbd:stripe_count',
+    map: 'rbd:object_map',
+    features: 'rbd:features',
+    cacheMode: 'rbd:cache_mode'
+  };
+
+  /* Where a value was given. */
+  var ORIGINS = {
+    volume: 'volume_metadata',
+    type: 'volume_type',
+    source: 'source_volume',
+    backend: 'backend',
+    image: 'glance_image',
+    cluster: 'cluster'
+  };
+
+  /* Which rule a layout breaks. */
+  var CODES = {
+    striping: 'striping_incomplete',
+    unit: 'unit_not_a_factor',
+    count: 'stripe_count_too_large',
+    map: 'object_map_too_large',
+    objectSize: 'object_size_too_small',
+    stripes: 'not_whole_stripes',
+    objects: 'too_many_objects'
+  };
+
+  /* Bytes of a metadata value such as 64K; null if it is not a size. */
   function parseSize(text) {
-    var match = /^(\d+)([KMG]?)$/.exec(text || '');
-    return match ? Number(match[1]) * FACTORS[match[2]] : null;
+    var match = SIZE.exec(text);
+    if (!match) {
+      return null;
+    }
+    var unit = (match[2] || match[3] || '').toUpperCase();
+    return Number(match[1]) * (FACTORS[unit] || 1);
   }
 
+  /* A stripe count; null if it is not one. */
+  function parseCount(text) {
+    var count = COUNT.test(text) ? Number(text) : null;
+    return count !== null && count <= MAX_COUNT ? count : null;
+  }
+
+  /* A size in bytes as people read it: 64 KiB, 4 MiB, 512 B. */
   function sizeText(bytes) {
     for (var i = 0; i < UNITS.length; i++) {
       if (bytes >= UNITS[i][1] && bytes % UNITS[i][1] === 0) {
@@ -36,8 +93,17 @@ horizon.rbdLayout = (function () {
     return bytes + ' B';
   }
 
-  function number(value) {
-    return value.toLocaleString(document.documentElement.lang || 'en');
+  /* One unit of a whole object in one object is how librbd says: none. */
+  function isStriped(layout) {
+    return Boolean(layout.unit && layout.count) &&
+      !(layout.count === 1 && layout.unit === layout.objectSize);
+  }
+
+  /* 64 KiB x 8; an empty text without striping. */
+  function stripingText(layout) {
+    return isStriped(layout)
+      ? sizeText(layout.unit) + ' x ' + layout.count
+      : '';
   }
 
   /* How many objects an image has at most: Striper::get_num_objects. */
@@ -53,77 +119,167 @@ horizon.rbdLayout = (function () {
     return total;
   }
 
-  function isStriped(layout) {
-    return Boolean(layout.unit && layout.count) &&
-      !(layout.count === 1 && layout.unit === layout.objectSize);
+  /* Whether someone wrote the key for this volume or for its type. */
+  function isAsked(origin) {
+    return origin === ORIGINS.volume || origin === ORIGINS.type;
   }
 
-  /* "8 GiB = 2,048 objects of 4 MiB, 64 KiB x 8, with object map" */
-  function preview(gib, layout) {
-    var text;
-    if (layout.objectSize) {
-      text = interpolate(
-        gettext('%(size)s GiB = %(count)s objects of %(object)s'),
-        {
-          size: number(gib),
-          count: number(objectCount(gib * FACTORS.G, layout)),
-          object: sizeText(layout.objectSize)
-        },
-        true
-      );
-    } else {
-      text = interpolate(
-        gettext("%(size)s GiB in objects of Ceph's default size"),
-        {size: number(gib)},
-        true
-      );
-    }
-    if (isStriped(layout)) {
-      text += ', ' + sizeText(layout.unit) + ' x ' + layout.count;
-    }
-    if (layout.objectMap === true) {
-      text += gettext(', with object map');
-    } else if (layout.objectMap === false) {
-      text += gettext(', without object map');
-    }
-    return text;
+  /* The same, or an option of cinder.conf that stands for the key. */
+  function isGiven(origin) {
+    return isAsked(origin) || origin === ORIGINS.backend;
   }
 
-  /* What the server is going to refuse; an empty text for nothing. */
-  function problem(gib, layout, limits) {
+  function breaksStriping(bytes, layout, limits) {
+    return limits.wholeStripes && isGiven(layout.stripingFrom) &&
+      isStriped(layout) && bytes % (layout.unit * layout.count) !== 0;
+  }
+
+  function breaksUnit(layout) {
+    return layout.objectSize && layout.unit &&
+      layout.objectSize % layout.unit !== 0;
+  }
+
+  function hasTooMany(bytes, layout, limits) {
+    var asked = isAsked(layout.objectSizeFrom) || isAsked(layout.stripingFrom);
+    return asked && layout.objectSize &&
+      layout.objectSize < DEFAULT_OBJECT_SIZE &&
+      objectCount(bytes, layout) > limits.maxObjects;
+  }
+
+  function hasTooLargeMap(bytes, layout) {
+    return layout.objectMap && layout.objectSize &&
+      objectCount(bytes, layout) > MAX_OBJECT_MAP_OBJECTS;
+  }
+
+  /*
+   * The code of the rule that the server is going to name; null for none.
+   *
+   * layout: what resolve() returns; its values are null where they are not
+   * known. limits: {minObjectSize, maxObjects, maxCount, wholeStripes}.
+   */
+  function problem(bytes, layout, limits) {
     if (!layout.unit !== !layout.count) {
-      return gettext('Stripe unit and stripe count go together.');
+      return CODES.striping;
     }
-    if (layout.objectSize && layout.unit > layout.objectSize) {
-      return gettext('The stripe unit is larger than the object size.');
+    if (breaksUnit(layout)) {
+      return CODES.unit;
     }
-    if (layout.count > limits.maximum) {
-      return interpolate(
-        gettext('The stripe count is at most %(maximum)s.'),
-        {maximum: limits.maximum},
-        true
-      );
+    if (isGiven(layout.stripingFrom) && layout.count > limits.maxCount) {
+      return CODES.count;
     }
-    if (limits.wholeStripes && isStriped(layout) &&
-        gib * FACTORS.G % (layout.unit * layout.count)) {
-      return interpolate(
-        gettext('%(size)s GiB is no multiple of %(unit)s x %(count)s.'),
-        {
-          size: gib,
-          unit: sizeText(layout.unit),
-          count: layout.count
-        },
-        true
-      );
+    if (hasTooLargeMap(bytes, layout)) {
+      return CODES.map;
     }
-    return '';
+    if (layout.objectSize && isAsked(layout.objectSizeFrom) &&
+        layout.objectSize < limits.minObjectSize) {
+      return CODES.objectSize;
+    }
+    if (breaksStriping(bytes, layout, limits)) {
+      return CODES.stripes;
+    }
+    return hasTooMany(bytes, layout, limits) ? CODES.objects : null;
+  }
+
+  /* The limits of a volume type, of what the server says about it. */
+  function limitsOf(offer) {
+    var size = offer.options[KEYS.objectSize];
+    return {
+      minObjectSize: size.minimum,
+      maxObjects: size.maximum_objects,
+      maxCount: offer.options[KEYS.count].maximum,
+      wholeStripes: offer.require_whole_stripes
+    };
+  }
+
+  /*
+   * {value, from}: what a volume gets for a key that nobody chooses for it.
+   *
+   * option: what the server says about the key. source: {made, isImage}: the
+   * RBD image of a source volume or snapshot, as the server says it, or null;
+   * whether the source is a Glance image, of which nothing is known.
+   */
+  function byDefault(key, option, source) {
+    var made = source.made;
+    if (made && option.default_from !== ORIGINS.type) {
+      var values = {};
+      values[KEYS.objectSize] = made.object_size;
+      values[KEYS.unit] = made.stripe_unit;
+      values[KEYS.count] = made.stripe_count;
+      values[KEYS.map] = made.features.indexOf('object-map') >= 0;
+      values[KEYS.features] = made.features;
+      return {value: values[key], from: ORIGINS.source};
+    }
+    // A Glance image's layout, unlike its features, comes before Ceph's.
+    if (source.isImage && option.default_from === ORIGINS.cluster &&
+        key !== KEYS.map && key !== KEYS.features) {
+      return {value: null, from: null};
+    }
+    return {
+      value: 'default' in option ? option.default : null,
+      from: option.default_from
+    };
+  }
+
+  /* Unit and count come from one place; an image without striping says so. */
+  function defaultStriping(options, source) {
+    var unit = byDefault(KEYS.unit, options[KEYS.unit], source);
+    var count = byDefault(KEYS.count, options[KEYS.count], source);
+    var striping = {unit: unit.value, count: count.value, from: unit.from};
+    if (unit.from === ORIGINS.source && !isStriped({
+      unit: unit.value,
+      count: count.value,
+      objectSize: source.made.object_size
+    })) {
+      striping.unit = null;
+      striping.count = null;
+    }
+    return striping;
+  }
+
+  /*
+   * The layout that a volume gets, for problem() and objectCount().
+   *
+   * chosen: {objectSize, unit, count, objectMap}, null where nothing is
+   * chosen. options: what the server says, by key. source: see byDefault().
+   */
+  function resolve(chosen, options, source) {
+    var objectSize = byDefault(
+      KEYS.objectSize, options[KEYS.objectSize], source);
+    var striping = defaultStriping(options, source);
+    var map = byDefault(KEYS.map, options[KEYS.map], source);
+    if (chosen.objectSize !== null) {
+      objectSize = {value: chosen.objectSize, from: ORIGINS.volume};
+    }
+    if (chosen.unit !== null || chosen.count !== null) {
+      striping = {
+        unit: chosen.unit, count: chosen.count, from: ORIGINS.volume
+      };
+    }
+    return {
+      objectSize: objectSize.value,
+      objectSizeFrom: objectSize.from,
+      unit: striping.unit,
+      count: striping.count,
+      stripingFrom: striping.from,
+      objectMap: chosen.objectMap === null ? map.value : chosen.objectMap
+    };
   }
 
   return {
+    GIB: GIB,
+    MAX_OBJECT_MAP_OBJECTS: MAX_OBJECT_MAP_OBJECTS,
+    KEYS: KEYS,
+    ORIGINS: ORIGINS,
+    CODES: CODES,
     parseSize: parseSize,
+    parseCount: parseCount,
     sizeText: sizeText,
+    isStriped: isStriped,
+    stripingText: stripingText,
     objectCount: objectCount,
-    preview: preview,
-    problem: problem
+    problem: problem,
+    limitsOf: limitsOf,
+    byDefault: byDefault,
+    resolve: resolve
   };
 }());

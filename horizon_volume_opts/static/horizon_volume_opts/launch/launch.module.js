@@ -26,6 +26,7 @@
   var isThere = exists(STOCK);
   angular
     .module(OURS, isThere ? [STOCK] : [])
+    .factory(OURS + '.layout', layout)
     .factory(OURS + '.offers', offers);
   if (isThere) {
     angular.module(OURS).config(extend);
@@ -40,14 +41,17 @@
     }
   }
 
-  extend.$inject = ['$provide'];
+  extend.$inject = ['$injector', '$provide'];
 
   /*
    * When the workflow is made, not before: making it asks for policies, which
    * on the login page sends the browser to the login page, for ever.
+   * To decorate what isn't there would keep every page from coming up.
    */
-  function extend($provide) {
-    $provide.decorator(STOCK + '.workflow', addStep);
+  function extend($injector, $provide) {
+    if ($injector.has(STOCK + '.workflowProvider')) {
+      $provide.decorator(STOCK + '.workflow', addStep);
+    }
   }
 
   addStep.$inject = ['$delegate', '$window', OURS + '.offers'];
@@ -63,6 +67,13 @@
       checkReadiness: service.isWorthShowing
     });
     return workflow;
+  }
+
+  layout.$inject = ['$window'];
+
+  /* Sizes and rules, which the Create Volume form uses too. */
+  function layout($window) {
+    return $window.horizon.rbdLayout;
   }
 
   offers.$inject = ['$q', 'horizon.framework.util.http.service'];

@@ -22,14 +22,12 @@
 
   LayoutController.$inject = [
     '$scope',
+    'horizon.dashboard.rbd-volume-options.launch.layout',
     'horizon.dashboard.rbd-volume-options.launch.offers',
     'launchInstanceModel'
   ];
 
-  var UNITS = [['GiB', 1 << 30], ['MiB', 1 << 20], ['KiB', 1 << 10]];
-  var BY_CEPH = 'Ceph configuration';
-
-  function LayoutController($scope, offers, model) {
+  function LayoutController($scope, rules, offers, model) {
     var ctrl = this;
     // new: Nova makes a volume; source: the volume, or the snapshot's, is
     // there; none: the instance has no volume.
@@ -97,74 +95,63 @@
         }
       });
     }
+
+    function rowsOfImage(made) {
+      return [
+        row(gettext('Object size'), rules.sizeText(made.object_size)),
+        row(gettext('Striping'), striping(
+          made.stripe_unit, made.stripe_count, made.object_size
+        )),
+        row(gettext('Object map'), yesOrNo(
+          made.features.indexOf('object-map') !== -1
+        ))
+      ];
+    }
+
+    function rowsOfType(options) {
+      var objectSize = options[rules.KEYS.objectSize] || {};
+      var unit = options[rules.KEYS.unit] || {};
+      var count = options[rules.KEYS.count] || {};
+      var map = options[rules.KEYS.map] || {};
+      var mode = options[rules.KEYS.cacheMode] || {};
+      return [
+        row(gettext('Object size'), ofType(objectSize, rules.sizeText)),
+        row(gettext('Striping'), ofType(unit, function (value) {
+          return striping(value, count.default, objectSize.default);
+        })),
+        row(gettext('Object map'), inWords(map, yesOrNo)),
+        row(gettext('Cache mode'), inWords(mode, String))
+      ];
+    }
+
+    /* A layout that only Ceph says: that of the image, if it has one, wins. */
+    function ofType(option, words) {
+      if (!isGiven(option)) {
+        return gettext('that of the image');
+      }
+      var text = words(option.default);
+      return option.default_from === rules.ORIGINS.cluster
+        ? interpolate(gettext('%s, unless the image has another'), [text])
+        : text;
+    }
+
+    function striping(unit, count, objectSize) {
+      var layout = {unit: unit, count: count, objectSize: objectSize};
+      return rules.stripingText(layout) || gettext('none');
+    }
   }
 
   function row(label, value) {
     return {label: label, value: value};
   }
 
-  function rowsOfImage(made) {
-    return [
-      row(gettext('Object size'), size(made.object_size)),
-      row(gettext('Striping'), striping(
-        made.stripe_unit, made.stripe_count, made.object_size
-      )),
-      row(gettext('Object map'), yesOrNo(
-        made.features.indexOf('object-map') !== -1
-      ))
-    ];
-  }
-
-  function rowsOfType(options) {
-    var objectSize = options['rbd:object_size'] || {};
-    var unit = options['rbd:stripe_unit'] || {};
-    var count = options['rbd:stripe_count'] || {};
-    var map = options['rbd:object_map'] || {};
-    var mode = options['rbd:cache_mode'] || {};
-    return [
-      row(gettext('Object size'), ofType(objectSize, size)),
-      row(gettext('Striping'), ofType(unit, function (value) {
-        return striping(value, count['default'], objectSize['default']);
-      })),
-      row(gettext('Object map'), inWords(map, yesOrNo)),
-      row(gettext('Cache mode'), inWords(mode, String))
-    ];
-  }
-
   function isGiven(option) {
-    return angular.isDefined(option['default']) && option['default'] !== null;
+    return angular.isDefined(option.default) && option.default !== null;
   }
 
   function inWords(option, words) {
-    return isGiven(option) ? words(option['default'])
+    return isGiven(option) ? words(option.default)
       : gettext('settled when it is made or attached');
-  }
-
-  /* A layout that only Ceph says: that of the image, if it has one, wins. */
-  function ofType(option, words) {
-    if (!isGiven(option)) {
-      return gettext('that of the image');
-    }
-    var text = words(option['default']);
-    return option.default_from === BY_CEPH
-      ? interpolate(gettext('%s, unless the image has another'), [text])
-      : text;
-  }
-
-  function size(bytes) {
-    for (var i = 0; i < UNITS.length; i++) {
-      if (bytes >= UNITS[i][1] && bytes % UNITS[i][1] === 0) {
-        return bytes / UNITS[i][1] + ' ' + UNITS[i][0];
-      }
-    }
-    return bytes + ' B';
-  }
-
-  function striping(unit, count, objectSize) {
-    if (!unit || !count || count === 1 && unit === objectSize) {
-      return gettext('none');
-    }
-    return size(unit) + ' x ' + count;
   }
 
   function yesOrNo(value) {

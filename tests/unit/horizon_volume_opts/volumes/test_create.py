@@ -18,9 +18,12 @@ import re
 from typing import Any
 
 import ddt
+from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
+from horizon_volume_opts import hooks
 from horizon_volume_opts.volumes import create
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
@@ -68,6 +71,15 @@ class FormTestCase(horizon_case.HorizonTestCase):
 class ShownTestCase(FormTestCase):
     def test_horizon_s_view_uses_it(self) -> None:
         self.assertIs(create.CreateForm, views.CreateView.form_class)
+
+    def test_stock_s_form_where_metadata_would_be_lost(self) -> None:
+        self.patch(views.CreateView, 'form_class', stock.CreateForm)
+        self.patch(cinder, 'volume_create', None)
+        # As in a release that calls it otherwise.
+        del cinder.volume_create
+        hooks.run(['horizon_volume_opts.volumes.create.use_form'])
+        self.assertIs(stock.CreateForm, views.CreateView.form_class)
+        self.assertIn('use_form failed', self.log.output)
 
     def test_data_for_types_that_offer_something(self) -> None:
         found = self.data(self.shown())

@@ -1,0 +1,181 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+'use strict';
+
+const page = require('./page');
+
+const OFFERS = page.read('offers.json').wizard;
+const STOCK = 'horizon.dashboard.project.workflow.launch-instance';
+const OURS = 'horizon.dashboard.rbd-volume-options.launch';
+const STRIPED = {
+  object_size: 8388608,
+  stripe_unit: 65536,
+  stripe_count: 8,
+  features: ['layering', 'object-map', 'striping']
+};
+
+describe('The Launch Instance wizard', () => {
+  let answers, asked, model, steps;
+
+  /* Horizon's services that ours use, as far as they are used. */
+  function stock(window) {
+    window.angular.module(STOCK, [])
+      .factory(`${STOCK}.workflow`, () => ({
+        after: (id, step) => steps.push([id, step])
+      }));
+    window.angular.module('horizon.framework', [])
+      .factory('horizon.framework.util.http.service', ['$q', ($q) => ({
+        get: (url, request) => {
+          asked.push([url, request && request.params]);
+          return url in answers
+            ? $q.resolve({data: answers[url]})
+            : $q.reject({status: 503});
+        }
+      })])
+      .value('launchInstanceModel', model);
+  }
+
+  function injector(before) {
+    const window = page.load({before: before || stock});
+    const names = ['ng', OURS];
+    return window.angular.injector(
+      before ? names : names.concat('horizon.framework'));
+  }
+
+  /* The controller of the step, when all answers are there. */
+  function step() {
+    const found = injector();
+    const scope = found.get('$rootScope').$new();
+    const ctrl = found.get('$controller')(
+      'LaunchInstanceRBDLayoutController', {$scope: scope});
+    scope.$apply();
+    return {ctrl, scope};
+  }
+
+  const values = (ctrl) => ctrl.rows.map((row) => row.value);
+
+  beforeEach(() => {
+    asked = [];
+    steps = [];
+    answers = {
+      '/api/rbd_volume_options/types/': JSON.parse(JSON.stringify(OFFERS)),
+      '/api/rbd_volume_options/sources/volume/v1/': {made: STRIPED},
+      '/api/rbd_volume_options/sources/snapshot/s1/': {made: null},
+      '/api/cinder/volumetypes/default/': {name: 'rbd'}
+    };
+    model = {newInstanceSpec: {
+      source_type: {type: 'image'},
+      source: [{id: 'i1'}],
+      vol_create: true,
+      vol_type: {name: 'rbd'}
+    }};
+  });
+
+  it('has a step after the source', () => {
+    injector().get(`${STOCK}.workflow`);
+    expect(steps.length).toBe(1);
+    expect(steps[0][0]).toBe('source');
+    expect(steps[0][1].templateUrl)
+      .toBe('/static/horizon_volume_opts/launch/layout.html');
+  });
+
+  it('has none where there is no such wizard', () => {
+    expect(injector(() => null).has(`${STOCK}.workflow`)).toBe(false);
+  });
+
+  it('comes up where the wizard has another name', () => {
+    const found = injector((window) => window.angular.module(STOCK, []));
+    expect(found.has(`${STOCK}.workflow`)).toBe(false);
+  });
+
+  it('uses the rules of the form', () => {
+    const window = page.load({before: stock});
+    const found = window.angular.injector(['ng', 'horizon.framework', OURS]);
+    expect(found.get(`${OURS}.layout`)).toBe(window.horizon.rbdLayout);
+  });
+
+  it('shows what a type makes', () => {
+    const {ctrl} = step();
+    expect(ctrl.kind).toBe('new');
+    expect(ctrl.volumeType).toBe('rbd');
+    expect(values(ctrl)).toEqual([
+      '4 MiB', 'that of the image', 'Yes', 'settled when it is made or attached'
+    ]);
+  });
+
+  it('says that an image comes before what Ceph decides', () => {
+    const options = answers['/api/rbd_volume_options/types/'].rbd.options;
+    options['rbd:object_size'].default_from = 'cluster';
+    for (const [key, value] of [['unit', 65536], ['count', 8]]) {
+      options[`rbd:stripe_${key}`].default = value;
+      options[`rbd:stripe_${key}`].default_from = 'volume_type';
+    }
+    expect(values(step().ctrl).slice(0, 2))
+      .toEqual(['4 MiB, unless the image has another', '64 KiB x 8']);
+  });
+
+  it('asks for the default type where none is chosen', () => {
+    model.newInstanceSpec.vol_type = null;
+    expect(step().ctrl.volumeType).toBe('rbd');
+    expect(asked).toContain(
+      ['/api/rbd_volume_options/types/', {named: 'rbd'}]);
+  });
+
+  it('shows why a type offers nothing', () => {
+    model.newInstanceSpec.vol_type = {name: 'lvm'};
+    const {ctrl} = step();
+    expect(ctrl.reason).toContain('no back end');
+    expect(ctrl.rows).toEqual([]);
+  });
+
+  it('shows what a source volume has', () => {
+    Object.assign(model.newInstanceSpec, {
+      source_type: {type: 'volume'}, source: [{id: 'v1'}]
+    });
+    const {ctrl} = step();
+    expect(ctrl.kind).toBe('source');
+    expect(values(ctrl)).toEqual(['8 MiB', '64 KiB x 8', 'Yes']);
+  });
+
+  it('shows that a source has no striping', () => {
+    answers['/api/rbd_volume_options/sources/volume/v1/'] = {made: {
+      object_size: 8388608, stripe_unit: 8388608, stripe_count: 1, features: []
+    }};
+    Object.assign(model.newInstanceSpec, {
+      source_type: {type: 'volume'}, source: [{id: 'v1'}]
+    });
+    expect(values(step().ctrl)).toEqual(['8 MiB', 'none', 'No']);
+  });
+
+  it('says when nobody can tell', () => {
+    Object.assign(model.newInstanceSpec, {
+      source_type: {type: 'volume_snapshot'}, source: [{id: 's1'}]
+    });
+    expect(step().ctrl.isUnavailable).toBe(true);
+    answers = {};
+    Object.assign(model.newInstanceSpec, {
+      source_type: {type: 'image'}, source: [{id: 'i1'}]
+    });
+    expect(step().ctrl.isUnavailable).toBe(true);
+  });
+
+  it('has nothing to show without a volume', () => {
+    const {ctrl, scope} = step();
+    model.newInstanceSpec.vol_create = false;
+    scope.$apply();
+    expect(ctrl.kind).toBe('none');
+    expect(ctrl.rows).toEqual([]);
+  });
+});

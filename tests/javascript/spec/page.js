@@ -1,0 +1,91 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+/* A page of Horizon's, with our scripts in the order in which it loads them. */
+'use strict';
+
+const fs = require('fs');
+const path = require('path');
+const vm = require('vm');
+const jsdom = require('jsdom');
+
+const ROOT = path.join(__dirname, '..', '..', '..');
+const PACKAGE = path.join(ROOT, 'horizon_volume_opts');
+const ENABLED = path.join(PACKAGE, 'enabled', '_3110_rbd_volume_options.py');
+
+const compiled = new Map();
+
+function read(name) {
+  return JSON.parse(fs.readFileSync(path.join(__dirname, '..', name), 'utf8'));
+}
+
+/* The files of ADD_JS_FILES. */
+function scripts() {
+  const list = /ADD_JS_FILES[^[]*\[str\] = \[([^\]]*)\]/.exec(
+    fs.readFileSync(ENABLED, 'utf8'))[1];
+  return list.match(/[\w/.-]+\.js/g);
+}
+
+/* Run a file in a page. Pages are many, so each file is compiled once. */
+function run(file, dom) {
+  if (!compiled.has(file)) {
+    compiled.set(file, new vm.Script(
+      fs.readFileSync(file, 'utf8'), {filename: file}));
+  }
+  compiled.get(file).runInContext(dom.getInternalVMContext());
+}
+
+/* As Django's catalogue has it. */
+function interpolated(format, values, named) {
+  let next = 0;
+  return named
+    ? format.replace(/%\(\w+\)s/g, (word) => String(values[word.slice(2, -2)]))
+    : format.replace(/%s/g, () => String(values[next++]));
+}
+
+/*
+ * Return the window of a page.
+ *
+ * options: body, its HTML; gettext, a translation; before, called with the
+ * window when the libraries are there and our scripts are not.
+ */
+function load(options) {
+  const wanted = options || {};
+  const dom = new jsdom.JSDOM(
+    `<!doctype html><html lang="en"><body>${wanted.body || ''}</body></html>`,
+    {runScripts: 'outside-only', url: 'http://horizon.example/'}
+  );
+  const window = dom.window;
+  const inits = [];
+  window.STATIC_URL = '/static/';
+  window.gettext = wanted.gettext || ((text) => text);
+  window.interpolate = interpolated;
+  window.horizon = {
+    addInitFunction: (each) => inits.push(each),
+    modals: {addModalInitFunction: () => null}
+  };
+  for (const library of ['jquery', 'angular/angular.js']) {
+    run(require.resolve(library), dom);
+  }
+  if (wanted.before) {
+    wanted.before(window);
+  }
+  for (const name of scripts()) {
+    run(path.join(PACKAGE, 'static', name), dom);
+  }
+  inits.forEach((each) => each());
+  return window;
+}
+
+module.exports = {load, read};

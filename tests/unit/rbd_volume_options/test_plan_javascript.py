@@ -1,0 +1,155 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The scripts' cases hold for the rules of this package.
+
+The tests of the dashboard's scripts (tests/javascript) read the same file, so
+that rules which are written twice can not differ.
+"""
+
+from collections.abc import Mapping
+import json
+import pathlib
+from typing import Any
+
+import ddt
+
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import sizes
+from tests.unit import base
+
+_TESTS = pathlib.Path(__file__).parent.parent.parent
+CASES: dict[str, Any] = json.loads(
+    (_TESTS / 'javascript' / 'layout-cases.json').read_text()
+)
+
+Case = Mapping[str, Any]
+Origin = errors.Origin
+
+
+def _level(origin: Origin, defaults: Case) -> precedence.Level:
+    """Return what one place gives of the defaults, parsed as it would be."""
+    given = {
+        key: str(value).lower()
+        for key, (value, code) in defaults.items()
+        if code == origin.code
+    }
+    parsed = options.parse(given, keys.Scope.TYPE, origin)
+    return precedence.Level(origin, parsed)
+
+
+def _made(made: Case) -> precedence.Level:
+    found = layout.ImageLayout.of(
+        made['object_size'], made['stripe_unit'], made['stripe_count']
+    )
+    state = plan.ImageState(found, frozenset(made['features']))
+    return plan.level_of(Origin.SOURCE_VOLUME, state)
+
+
+def _code(case: Case) -> str | None:
+    """Return the code of the rule that a case breaks."""
+    defaults, source = case.get('defaults', {}), case.get('source', {})
+    levels = [
+        _level(origin, defaults)
+        # An image is no level without options: it says that it has none.
+        for origin in (Origin.VOLUME_TYPE, Origin.BACKEND, Origin.CLUSTER)
+        # What a Glance image has comes before Ceph's configuration.
+        if not (source.get('is_image') and origin is Origin.CLUSTER)
+    ]
+    if 'made' in source:
+        levels.append(_made(source['made']))
+    try:
+        chosen = options.parse(
+            case.get('chosen', {}), keys.Scope.VOLUME, Origin.VOLUME_METADATA
+        )
+        levels.append(precedence.Level(Origin.VOLUME_METADATA, chosen))
+        plan.plan_image(
+            precedence.resolve(levels),
+            plan.UNKNOWN,
+            case['gib'] * sizes.GIB,
+            limits.Limits(**{**CASES['limits'], **case.get('limits', {})}),
+        )
+    except errors.OptionError as error:
+        return error.code.value if error.code else str(error)
+    return None
+
+
+@ddt.ddt
+class SharedCasesTestCase(base.TestCase):
+    @ddt.data(*CASES['problems'])
+    def test_problem(self, case: Case) -> None:
+        self.assertEqual(case['code'], _code(case), case['name'])
+
+    def test_problems_have_every_code(self) -> None:
+        self.assertEqual(
+            {code.value for code in errors.Code} | {None},
+            {case['code'] for case in CASES['problems']},
+        )
+
+    def test_limits_are_the_default_ones(self) -> None:
+        self.assertEqual(limits.Limits(), limits.Limits(**CASES['limits']))
+
+    def test_parse_size(self) -> None:
+        for text, expected in CASES['parse_size']:
+            self.assertEqual(
+                expected, _parsed(sizes.parse_size, 'a key', text), text
+            )
+
+    def test_parse_count(self) -> None:
+        for text, expected in CASES['parse_count']:
+            self.assertEqual(
+                expected, _parsed(layout.parse_stripe_count, text), text
+            )
+
+    def test_format_size(self) -> None:
+        for size, expected in CASES['format_size']:
+            self.assertEqual(expected, sizes.format_size(size))
+
+    def test_object_count(self) -> None:
+        for case in CASES['object_count']:
+            found = layout.ImageLayout.of(
+                case['object_size'], case['stripe_unit'], case['stripe_count']
+            )
+            self.assertEqual(case['objects'], found.object_count(case['size']))
+            self.assertIs(case['striped'], found.striping is not None)
+
+    def test_words(self) -> None:
+        words = CASES['words']
+        self.assertEqual(
+            {code.value for code in errors.Code}, {*words['codes']}
+        )
+        self.assertEqual({each.code for each in Origin}, {*words['origins']})
+        self.assertEqual(set(), {*words['keys']} - {*keys.VOLUME_KEYS})
+
+    def test_numbers(self) -> None:
+        self.assertEqual(
+            {
+                'MAX_OBJECT_MAP_OBJECTS': features.MAX_OBJECT_MAP_OBJECTS,
+                'GIB': sizes.GIB,
+            },
+            CASES['numbers'],
+        )
+
+
+def _parsed(parser: Any, *args: str) -> int | None:
+    try:
+        found: int = parser(*args)
+    except errors.OptionError:
+        return None
+    return found
