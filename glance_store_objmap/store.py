@@ -41,6 +41,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features as feature_rules
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class Store(stock.Store):
         :raises glance_store.exceptions.Invalid: for more objects than an
             object map can have
         """
-        default = conn.conf_get('rbd_default_features')
+        default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
         features = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
         base = plan.ImageState(
             layout.ImageLayout(1 << order), feature_rules.from_mask(features)

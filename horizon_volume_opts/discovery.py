@@ -32,10 +32,10 @@ import requests.exceptions
 
 from horizon_volume_opts import conf
 from horizon_volume_opts import offers
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_ROUTE = '/os-rbd-volume-options'
 #: Seconds for which a Cinder that didn't answer isn't asked again.
 _PAUSE = 10
 _DOWN = 'down'
@@ -108,7 +108,7 @@ def _ask(request: Any) -> Any:
     """Return the types of the answer; `_DOWN` where there is none."""
     try:
         client = _client(request)
-        _response, body = client.get(_ROUTE)
+        _response, body = client.get(wire.ROUTE)
         found = body['volume_types']
         # What can't be read is to fail here, not wherever it is used.
         _read(found)

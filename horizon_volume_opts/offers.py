@@ -25,11 +25,10 @@ from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 Answer = Mapping[str, Any]
 Origin = errors.Origin
-
-_NOTHING = 'no rbd: key at all'
 
 # Of an extension that does not report it: then Cinder alone checks it.
 _UNKNOWN_MAXIMUM = 1 << 63
@@ -53,20 +52,20 @@ class Offer:
     @classmethod
     def of(cls, answer: Answer) -> 'Offer':
         """Return the offer that an item of the answer describes."""
-        if not answer['supported']:
+        if not answer[wire.SUPPORTED]:
             return cls(answer['name'], answer['reason'])
         return cls(
             answer['name'],
             None,
             answer['options'],
-            answer['require_whole_stripes'],
+            answer[wire.REQUIRE_WHOLE_STRIPES],
         )
 
     @property
     def settable(self) -> frozenset[str]:
         """The keys that the user may give."""
         return frozenset(
-            key for key, each in self.options.items() if each['settable']
+            key for key, each in self.options.items() if each[wire.SETTABLE]
         )
 
     def default(self, key: str) -> Any:
@@ -90,7 +89,9 @@ class Offer:
             ),
             require_whole_stripes=self.require_whole_stripes,
             min_object_size=object_size.get('minimum', layout.MIN_OBJECT_SIZE),
-            max_objects=object_size.get('maximum_objects', _UNKNOWN_MAXIMUM),
+            max_objects=object_size.get(
+                wire.MAXIMUM_OBJECTS, _UNKNOWN_MAXIMUM
+            ),
             cache_modes=self.cache_modes,
             tenant_options=self.settable,
         )
@@ -115,7 +116,7 @@ class Offer:
         if self.reason and given:
             key = min(given)
             raise errors.OptionError(
-                key, metadata[key], self.reason, _NOTHING, origin
+                key, metadata[key], self.reason, keys.NO_KEY, origin
             )
         limits_module.check_tenant_keys(given, self.settable)
         self._check_allowed(asked)
@@ -188,7 +189,10 @@ class Offer:
     def _over(self, key: str, source: plan.ImageState | None) -> Any:
         """Return a default that counts beside a source; None for none."""
         option = self.options.get(key, {})
-        if source and option.get('default_from') != Origin.VOLUME_TYPE.label:
+        if (
+            source
+            and option.get(wire.DEFAULT_FROM) != Origin.VOLUME_TYPE.label
+        ):
             # A source's layout and features come before the back end's.
             return None
         return option.get('default')

@@ -24,6 +24,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 UNAVAILABLE = _(
     'RBD volume options are not available: Cinder does not tell at the '
@@ -96,9 +97,9 @@ CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
 }
 
 ORIGINS: dict[str | None, Any] = {
-    'volume type': _('set by the volume type'),
-    'backend configuration': _('set by the back end'),
-    'Ceph configuration': _('set by Ceph'),
+    wire.FROM_VOLUME_TYPE: _('set by the volume type'),
+    wire.FROM_BACKEND: _('set by the back end'),
+    wire.FROM_CLUSTER: _('set by Ceph'),
 }
 
 BLANK = _('Default')

@@ -18,7 +18,7 @@ import dataclasses
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
-from cinder_rbd_ext.api import pools as pools_module
+from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -27,8 +27,6 @@ from rbd_volume_options import precedence
 NO_BACKEND = 'no back end that has reported matches the volume type'
 NOT_RBD = 'no back end of the volume type has RBD volume options'
 MIXED = 'the volume type may use back ends without RBD volume options too'
-
-ALLOWED_NONE = 'no rbd: key at all'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Offer:
     def of(
         cls,
         specs: Mapping[str, str],
-        matching: Iterable[pools_module.Pool],
+        matching: Iterable[pools.Pool],
     ) -> 'Offer':
         """Return the offer of a type that may use some pools."""
         found = [pool.settings for pool in matching]
@@ -71,7 +69,7 @@ class Offer:
         if self.reason and given:
             key = min(given)
             raise errors.OptionError(
-                key, given[key], self.reason, ALLOWED_NONE, origin
+                key, given[key], self.reason, keys.NO_KEY, origin
             )
 
     def requests(

@@ -26,12 +26,9 @@ from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-#: The item of a connector that ``nova_rbd_cache`` adds: names of modes, as a
-#: list or with commas between them.
-OFFER = 'rbd_cache_modes'
 
 Offer = frozenset[cache_modes.CacheMode]
 
@@ -44,9 +41,9 @@ def offer_of(connector: Mapping[str, Any]) -> Offer | None:
     A connector is a caller's text. Words that are no modes are passed over
     (a newer plug-in may know more), and what is no list lists nothing.
     """
-    if OFFER not in connector:
+    if wire.CONNECTOR_CACHE_MODES not in connector:
         return None
-    listed = connector[OFFER]
+    listed = connector[wire.CONNECTOR_CACHE_MODES]
     if isinstance(listed, str):
         listed = listed.split(',')
     if not isinstance(listed, list | tuple):
@@ -54,7 +51,7 @@ def offer_of(connector: Mapping[str, Any]) -> Offer | None:
             'Connector of host %(host)s: %(key)s = %(value)s is no list',
             {
                 'host': host_of(connector),
-                'key': OFFER,
+                'key': wire.CONNECTOR_CACHE_MODES,
                 'value': errors.shown(listed),
             },
         )

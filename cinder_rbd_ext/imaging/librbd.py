@@ -32,6 +32,7 @@ from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import features as feature_rules
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -126,8 +127,8 @@ class Librbd(_Delegate):
             for option in self._wrapped.RBD().config_list(ioctx)
             if option['name'].startswith('rbd_default_stripe_')
         }
-        unit = found.get('rbd_default_stripe_unit', 0)
-        count = found.get('rbd_default_stripe_count', 0)
+        unit = found.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0)
+        count = found.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0)
         return layout.Striping(unit, count) if unit and count else None
 
     def is_there(self, ioctx: Any, name: str) -> bool:

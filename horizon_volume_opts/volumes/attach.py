@@ -34,6 +34,7 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ def _field(
 ) -> forms.Field:
     """Return the field of the modes that a volume may have."""
     option = offer.options[keys.CACHE_MODE]
-    blank = wording.default(option['default'], option['default_from'])
+    blank = wording.default(option['default'], option[wire.DEFAULT_FROM])
     choices = [('', blank)]
     choices += [(mode.value, _text(mode)) for mode in offer.cache_modes]
     if current and current not in dict(choices):

@@ -32,6 +32,7 @@ from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import source as sources
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ def described(found: Any) -> dict[str, Any]:
         offer.name: {
             'wholeStripes': offer.require_whole_stripes,
             'options': {
-                key: {**each, 'settable': key in offer.settable}
+                key: {**each, wire.SETTABLE: key in offer.settable}
                 for key, each in offer.options.items()
                 if key in fields.NAMES
             },
