@@ -35,7 +35,7 @@ _UNKNOWN_MAXIMUM = 1 << 63
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class UserOffer:
     """What is offered for volumes of a type, to the user who asked.
 
     :ivar name: the type's name
@@ -50,7 +50,7 @@ class Offer:
     require_whole_stripes: bool = True
 
     @classmethod
-    def of(cls, answer: Answer) -> 'Offer':
+    def of(cls, answer: Answer) -> 'UserOffer':
         """Return the offer that an item of the answer describes."""
         if not answer[wire.SUPPORTED]:
             return cls(answer['name'], answer['reason'])

@@ -20,7 +20,7 @@ from openstack_dashboard.api.rest import urls
 from openstack_dashboard.api.rest import utils
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts.volumes import source as sources
+from horizon_volume_opts.volumes import source
 from rbd_volume_options import wire
 
 _UNAVAILABLE = 503
@@ -56,7 +56,7 @@ class Source(generic.View):
     """What a volume is going to be made from."""
 
     url_regex = (
-        rf'{wire.DASHBOARD_ROUTE}sources/(?P<kind>{"|".join(sources.KINDS)})'
+        rf'{wire.DASHBOARD_ROUTE}sources/(?P<kind>{"|".join(source.KINDS)})'
         r'/(?P<ident>[^/]+)/$'
     )
 
@@ -66,7 +66,7 @@ class Source(generic.View):
 
         ``made`` is null where nothing is recorded of the image.
         """
-        found = sources.find(request, kind, ident)
+        found = source.find(request, kind, ident)
         made = found.state and {
             'object_size': found.state.layout.object_size,
             'stripe_unit': found.state.layout.stripe_unit,

@@ -61,7 +61,7 @@ _BOUNDS: dict[str, Answer] = {
 
 def of_type(
     volume_type: Any,
-    offer: offers.Offer,
+    offer: offers.TypeOffer,
     settable: Collection[str],
     shows_pools: bool = True,
 ) -> Answer:
@@ -106,7 +106,7 @@ def of_type(
     return answer
 
 
-def _of_backends(key: str, offer: offers.Offer) -> Answer:
+def _of_backends(key: str, offer: offers.TypeOffer) -> Answer:
     """Return the bounds that back ends and the type set: the narrowest."""
     bounds = [each.limits for each in offer.settings]
     if key == keys.OBJECT_SIZE:

@@ -212,7 +212,7 @@ class _Door:
 
         :raises HTTPBadRequest: where it can't; recorded with the volume
         """
-        certain = for_server or host_modes.offer_of(connector) is not None
+        certain = for_server or host_modes.of_connector(connector) is not None
         if not certain or not _asks(volume):
             return
         settings = self._settings(volume)

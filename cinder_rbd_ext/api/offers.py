@@ -30,7 +30,7 @@ MIXED = 'the volume type may use back ends without RBD volume options too'
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class TypeOffer:
     """What is offered for volumes of a type.
 
     :ivar specs: the type's extra specs
@@ -47,7 +47,7 @@ class Offer:
         cls,
         specs: Mapping[str, str],
         matching: Iterable[pools.Pool],
-    ) -> 'Offer':
+    ) -> 'TypeOffer':
         """Return the offer of a type that may use some pools."""
         found = [pool.settings for pool in matching]
         ours = tuple(settings for settings in found if settings is not None)

@@ -30,12 +30,12 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-Offer = frozenset[cache_modes.CacheMode]
+HostModes = frozenset[cache_modes.CacheMode]
 
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
 
-def offer_of(connector: Mapping[str, Any]) -> Offer | None:
+def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
     """Return the modes that a connector lists; None for one without a list.
 
     A connector is a caller's text. Words that are no modes are passed over
@@ -65,7 +65,7 @@ def host_of(connector: Mapping[str, Any]) -> str:
     return errors.shown(connector.get('host', ''))
 
 
-def check(asked: attachment_mode.Asked, offer: Offer | None) -> None:
+def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
     """Check that a host offers what is asked for.
 
     The host is not named here: tenants read this, who aren't told names of

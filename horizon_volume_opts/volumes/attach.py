@@ -55,7 +55,7 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
         super().__init__(*args, **kwargs)
         volume = self.initial.get('volume')
         self._before: str | None = None
-        self._offer: offers.Offer | None = None
+        self._offer: offers.UserOffer | None = None
         if volume is None:
             return
         metadata = getattr(volume, 'metadata', None) or {}
@@ -125,7 +125,7 @@ def _set(request: Any, volume_id: str, mode: str | None) -> None:
 
 
 def _field(
-    offer: offers.Offer, volume: Any, current: str | None
+    offer: offers.UserOffer, volume: Any, current: str | None
 ) -> forms.Field:
     """Return the field of the modes that a volume may have."""
     option = offer.options[keys.CACHE_MODE]
