@@ -24,22 +24,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
-
-#: Option of cinder.conf for a key, where there is one.
-OPTION_OF_KEY = {
-    keys.OBJECT_SIZE: 'rbd_volume_object_size',
-    keys.STRIPE_UNIT: 'rbd_volume_stripe_unit',
-    keys.STRIPE_COUNT: 'rbd_volume_stripe_count',
-    keys.OBJECT_MAP: 'rbd_volume_object_map',
-    keys.FEATURES: 'rbd_volume_features',
-    keys.CACHE_MODE: 'rbd_volume_cache_mode',
-    keys.DATA_POOL: 'rbd_volume_data_pool',
-    keys.TENANT_OPTIONS: 'rbd_tenant_options',
-}
-
-#: Values of rbd_cache_mode_enforcement.
-STRICT = 'strict'
-LENIENT = 'lenient'
+from rbd_volume_options import wire
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +80,7 @@ class BackendSettings:
         """
         given = {
             key: str(value)
-            for key, option in OPTION_OF_KEY.items()
+            for key, option in keys.OPTIONS.items()
             if (value := configuration.safe_get(option)) is not None
         }
         tenant_options = given.pop(keys.TENANT_OPTIONS, '')
@@ -107,7 +92,7 @@ class BackendSettings:
             bounds = _read_limits(configuration, tenant_options)
             _check(parsed, bounds)
         except errors.OptionError as error:
-            raise error.renamed(OPTION_OF_KEY) from None
+            raise error.renamed(keys.OPTIONS) from None
         return cls(
             options=dataclasses.replace(parsed, data_pool=data_pool),
             limits=bounds,
@@ -115,23 +100,24 @@ class BackendSettings:
                 configuration.rbd_store_chunk_size, errors.Origin.BACKEND
             ),
             strict_cache_mode=(
-                configuration.safe_get('rbd_cache_mode_enforcement') != LENIENT
+                configuration.safe_get(wire.RBD_CACHE_MODE_ENFORCEMENT)
+                != wire.LENIENT
             ),
         )
 
 
 def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
     return limits.Limits(
-        max_stripe_count=configuration.safe_get('rbd_max_stripe_count'),
+        max_stripe_count=configuration.safe_get(wire.RBD_MAX_STRIPE_COUNT),
         require_whole_stripes=configuration.safe_get(
-            'rbd_require_whole_stripes'
+            wire.RBD_REQUIRE_WHOLE_STRIPES
         ),
         min_object_size=layout.parse_object_size(
-            configuration.safe_get('rbd_min_object_size')
+            configuration.safe_get(wire.RBD_MIN_OBJECT_SIZE)
         ),
-        max_objects=configuration.safe_get('rbd_max_objects'),
+        max_objects=configuration.safe_get(wire.RBD_MAX_OBJECTS),
         cache_modes=cache_modes.parse_cache_modes(
-            configuration.safe_get('rbd_allowed_cache_modes')
+            configuration.safe_get(wire.RBD_ALLOWED_CACHE_MODES)
         ),
         tenant_options=options.parse_tenant_options(tenant_options),
     )

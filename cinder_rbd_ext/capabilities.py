@@ -30,18 +30,9 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-# What reported() tells as it would stand in a volume's metadata.
-_REPORTED = (
-    keys.OBJECT_SIZE,
-    keys.STRIPE_UNIT,
-    keys.STRIPE_COUNT,
-    keys.OBJECT_MAP,
-    keys.FEATURES,
-    keys.CACHE_MODE,
-)
 
 
 def reported(
@@ -63,44 +54,44 @@ def reported(
     given, bounds = settings.options, settings.limits
     striping = given.striping
     report = {
-        'rbd_volume_options': True,
-        'rbd_allowed_cache_modes': [m.value for m in bounds.cache_modes],
-        'rbd_tenant_options': sorted(bounds.tenant_options),
-        'rbd_max_stripe_count': bounds.max_stripe_count,
-        'rbd_require_whole_stripes': bounds.require_whole_stripes,
-        'rbd_min_object_size': bounds.min_object_size,
-        'rbd_max_objects': bounds.max_objects,
-        'rbd_cache_mode_enforcement': (
-            backend_settings.STRICT
-            if settings.strict_cache_mode
-            else backend_settings.LENIENT
+        wire.RBD_VOLUME_OPTIONS: True,
+        wire.RBD_ALLOWED_CACHE_MODES: [m.value for m in bounds.cache_modes],
+        wire.RBD_TENANT_OPTIONS: sorted(bounds.tenant_options),
+        wire.RBD_MAX_STRIPE_COUNT: bounds.max_stripe_count,
+        wire.RBD_REQUIRE_WHOLE_STRIPES: bounds.require_whole_stripes,
+        wire.RBD_MIN_OBJECT_SIZE: bounds.min_object_size,
+        wire.RBD_MAX_OBJECTS: bounds.max_objects,
+        wire.RBD_CACHE_MODE_ENFORCEMENT: (
+            wire.STRICT if settings.strict_cache_mode else wire.LENIENT
         ),
-        'rbd_volume_object_size': given.object_size or settings.chunk_size,
-        'rbd_volume_stripe_unit': striping.unit if striping else None,
-        'rbd_volume_stripe_count': striping.count if striping else None,
-        'rbd_volume_object_map': given.object_map,
-        'rbd_volume_cache_mode': (
+        wire.RBD_VOLUME_OBJECT_SIZE: given.object_size or settings.chunk_size,
+        wire.RBD_VOLUME_STRIPE_UNIT: striping.unit if striping else None,
+        wire.RBD_VOLUME_STRIPE_COUNT: striping.count if striping else None,
+        wire.RBD_VOLUME_OBJECT_MAP: given.object_map,
+        wire.RBD_VOLUME_CACHE_MODE: (
             given.cache_mode.value if given.cache_mode else None
         ),
-        'rbd_volume_data_pool': given.data_pool,
-        'rbd_volume_features': None,
-        'rbd_default_features': None,
-        'rbd_default_stripe_unit': None,
-        'rbd_default_stripe_count': None,
+        wire.RBD_VOLUME_DATA_POOL: given.data_pool,
+        wire.RBD_VOLUME_FEATURES: None,
+        wire.RBD_DEFAULT_FEATURES: None,
+        wire.RBD_DEFAULT_STRIPE_UNIT: None,
+        wire.RBD_DEFAULT_STRIPE_COUNT: None,
     }
     if ceph_striping is not None:
-        report['rbd_default_stripe_unit'] = ceph_striping.unit
-        report['rbd_default_stripe_count'] = ceph_striping.count
+        report[wire.RBD_DEFAULT_STRIPE_UNIT] = ceph_striping.unit
+        report[wire.RBD_DEFAULT_STRIPE_COUNT] = ceph_striping.count
     if ceph_features is not None:
-        report['rbd_default_features'] = features.joined(ceph_features)
+        report[wire.RBD_DEFAULT_FEATURES] = features.joined(ceph_features)
     if given.image_features is not None:
-        report['rbd_volume_features'] = features.joined(given.image_features)
+        report[wire.RBD_VOLUME_FEATURES] = features.joined(
+            given.image_features
+        )
     return report
 
 
 def is_ours(report: Mapping[str, Any]) -> bool:
     """Return whether a back end has our driver, by what it reports."""
-    return report.get('rbd_volume_options') is True
+    return report.get(wire.RBD_VOLUME_OPTIONS) is True
 
 
 def settings_of(
@@ -115,31 +106,30 @@ def settings_of(
         return None
     given = {
         key: str(value)
-        for key in _REPORTED
-        if (value := report.get(backend_settings.OPTION_OF_KEY[key]))
-        is not None
+        for key in keys.VOLUME_KEYS
+        if (value := report.get(keys.KEYS[key].capability)) is not None
     }
     default = limits.Limits()
     try:
         parsed = options.parse(given, keys.Scope.VOLUME, errors.Origin.BACKEND)
         bounds = limits.Limits(
             max_stripe_count=report.get(
-                'rbd_max_stripe_count', default.max_stripe_count
+                wire.RBD_MAX_STRIPE_COUNT, default.max_stripe_count
             ),
             require_whole_stripes=report.get(
-                'rbd_require_whole_stripes', default.require_whole_stripes
+                wire.RBD_REQUIRE_WHOLE_STRIPES, default.require_whole_stripes
             ),
             min_object_size=report.get(
-                'rbd_min_object_size', default.min_object_size
+                wire.RBD_MIN_OBJECT_SIZE, default.min_object_size
             ),
-            max_objects=report.get('rbd_max_objects', default.max_objects),
+            max_objects=report.get(wire.RBD_MAX_OBJECTS, default.max_objects),
             cache_modes=tuple(
                 map(
                     cache_modes.parse_cache_mode,
-                    report.get('rbd_allowed_cache_modes', ()),
+                    report.get(wire.RBD_ALLOWED_CACHE_MODES, ()),
                 )
             ),
-            tenant_options=frozenset(report.get('rbd_tenant_options', ())),
+            tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
         )
     except errors.OptionError as error:
         # From a release of ours that knows more, in the middle of an upgrade.
@@ -147,21 +137,21 @@ def settings_of(
         return None
     return backend_settings.BackendSettings(
         options=dataclasses.replace(
-            parsed, data_pool=report.get('rbd_volume_data_pool')
+            parsed, data_pool=report.get(wire.RBD_VOLUME_DATA_POOL)
         ),
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
         # A driver of an earlier release reports nothing, and decides itself.
-        strict_cache_mode=report.get('rbd_cache_mode_enforcement')
-        == backend_settings.STRICT,
-        ceph_features=_known(report.get('rbd_default_features')),
+        strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
+        == wire.STRICT,
+        ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
         ceph_striping=_striping(report),
     )
 
 
 def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
-    unit = report.get('rbd_default_stripe_unit')
-    count = report.get('rbd_default_stripe_count')
+    unit = report.get(wire.RBD_DEFAULT_STRIPE_UNIT)
+    count = report.get(wire.RBD_DEFAULT_STRIPE_COUNT)
     return layout.Striping(unit, count) if unit and count else None
 
 

@@ -43,6 +43,8 @@ from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 Update = dict[str, Any]
 
@@ -104,10 +106,9 @@ class RBDExtDriver(rbd.RBDDriver):
             try:
                 self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
             except errors.OptionError as error:
-                names = backend_settings.OPTION_OF_KEY
                 raise exceptions.InvalidBackendOptions(
                     backend=self._backend_name,
-                    reason=str(error.renamed(names)),
+                    reason=str(error.renamed(keys.OPTIONS)),
                 ) from error
 
     # Making images
@@ -201,7 +202,7 @@ class RBDExtDriver(rbd.RBDDriver):
         mode = self._connections.mode(volume, connector)
         info = super().initialize_connection(volume, connector)
         if mode is not None:
-            info['data']['cache_mode'] = mode.value
+            info['data'][wire.CONNECTION_CACHE_MODE] = mode.value
         return info
 
     def remove_export(self, context: Any, volume: Any) -> Any:

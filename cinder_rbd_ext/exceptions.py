@@ -15,6 +15,8 @@
 from cinder import exception
 from cinder.i18n import _
 
+from rbd_volume_options import wire
+
 
 class VolumeOptionRefused(exception.MetadataUpdateFailure):
     """An ``rbd:`` option can't be had.
@@ -25,7 +27,8 @@ class VolumeOptionRefused(exception.MetadataUpdateFailure):
     be none of ours, and would ignore the option without a word.
     """
 
-    message = _('RBD volume option refused: %(reason)s')
+    # Not translated: Horizon recognizes it.
+    message = f'{wire.REFUSED}%(reason)s'
 
 
 class ImageNotMade(exception.VolumeBackendAPIException):

@@ -22,6 +22,7 @@ from oslo_config import cfg
 from cinder_rbd_ext import config_types
 from rbd_volume_options import cache_modes
 from rbd_volume_options import limits
+from rbd_volume_options import wire
 
 #: Cinder's section for what all backends share
 #: (``cinder.volume.configuration.SHARED_CONF_GROUP``, not imported so that
@@ -32,7 +33,7 @@ _UNSET = 'Unset: as the stock driver does.'
 
 BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
-        'rbd_volume_object_size',
+        wire.RBD_VOLUME_OBJECT_SIZE,
         type=config_types.OBJECT_SIZE,
         help=(
             'Size of the RADOS objects of volumes for which neither their own '
@@ -42,7 +43,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_stripe_unit',
+        wire.RBD_VOLUME_STRIPE_UNIT,
         type=config_types.STRIPE_UNIT,
         help=(
             'Stripe unit of volumes for which nothing nearer names one, such '
@@ -53,7 +54,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_stripe_count',
+        wire.RBD_VOLUME_STRIPE_COUNT,
         type=config_types.STRIPE_COUNT,
         help=(
             'Stripe count of volumes for which nothing nearer names one, '
@@ -61,7 +62,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_object_map',
+        wire.RBD_VOLUME_OBJECT_MAP,
         type=config_types.OBJECT_MAP,
         help=(
             'Whether volumes get an object map where nothing nearer says: '
@@ -70,7 +71,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_features',
+        wire.RBD_VOLUME_FEATURES,
         type=config_types.FEATURES,
         help=(
             'The whole set of image features of volumes for which nothing '
@@ -80,7 +81,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_cache_mode',
+        wire.RBD_VOLUME_CACHE_MODE,
         type=config_types.CACHE_MODE,
         help=(
             'Cache mode of attachments of volumes for which nothing nearer '
@@ -89,7 +90,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_allowed_cache_modes',
+        wire.RBD_ALLOWED_CACHE_MODES,
         type=config_types.CACHE_MODES,
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
         help=(
@@ -98,12 +99,12 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.StrOpt(
-        'rbd_cache_mode_enforcement',
-        default='strict',
+        wire.RBD_CACHE_MODE_ENFORCEMENT,
+        default=wire.STRICT,
         choices=[
-            ('strict', 'The attachment is refused.'),
+            (wire.STRICT, 'The attachment is refused.'),
             (
-                'lenient',
+                wire.LENIENT,
                 'It is made without the mode, as on a stock host, with a '
                 'warning in the log.',
             ),
@@ -118,7 +119,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_tenant_options',
+        wire.RBD_TENANT_OPTIONS,
         type=config_types.KEYS,
         default='',
         help=(
@@ -128,7 +129,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.IntOpt(
-        'rbd_max_stripe_count',
+        wire.RBD_MAX_STRIPE_COUNT,
         default=limits.DEFAULT_MAX_STRIPE_COUNT,
         min=1,
         help=(
@@ -138,7 +139,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_min_object_size',
+        wire.RBD_MIN_OBJECT_SIZE,
         type=config_types.OBJECT_SIZE,
         default='64K',
         help=(
@@ -149,7 +150,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.IntOpt(
-        'rbd_max_objects',
+        wire.RBD_MAX_OBJECTS,
         default=limits.DEFAULT_MAX_OBJECTS,
         min=1,
         help=(
@@ -159,7 +160,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.BoolOpt(
-        'rbd_require_whole_stripes',
+        wire.RBD_REQUIRE_WHOLE_STRIPES,
         default=True,
         help=(
             'Refuse a striped volume whose size is no multiple of '
@@ -168,7 +169,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        'rbd_volume_data_pool',
+        wire.RBD_VOLUME_DATA_POOL,
         type=config_types.POOL,
         help=(
             'Pool for the data of volumes whose type names no rbd:data_pool, '

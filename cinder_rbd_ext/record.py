@@ -34,34 +34,14 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-# Why a volume was refused; longer texts are continued in further entries.
-# Not in the image metadata, which tenants can write and which Cinder clears
-# when a creation from an image fails. User messages of Cinder's are a fixed
-# list of texts without room for a value.
-_REFUSED = ('rbd:refused', 'rbd:refused_2', 'rbd:refused_3', 'rbd:refused_4')
-
-# Why the last attachment was refused, and when, as long as none was made
-# since. Not in the image metadata: the volume is as good as it was, and that
-# passes on to its snapshots, its copies and the Glance images made of it.
-_ATTACH_REFUSED = 'rbd:attach_refused'
-_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
-
-# Where object size, striping and features were given when the image was made.
-# Limits on what is inherited or extended depend on it.
-_ORIGINS = 'rbd:origins'
 
 _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
 
 # The column of admin metadata holds no more.
 _MAX_VALUE = 255
-
-# The back end whose driver made the record. A back end without our driver
-# takes a volume over with its admin metadata, which says nothing of the image
-# there.
-_RECORDED_BY = 'rbd:recorded_by'
 
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
@@ -85,7 +65,7 @@ def origins(
     What this release does not know counts as requested by the volume's own
     metadata, to which most limits apply.
     """
-    text = admin_metadata.get(_ORIGINS)
+    text = admin_metadata.get(wire.RECORD_ORIGINS)
     if text is None:
         return None
     words = dict(word.partition('=')[::2] for word in text.split(','))
@@ -126,7 +106,7 @@ def backend_of(volume: Any) -> str:
 
 def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
     """Return the back end that made a record; None in an old record."""
-    return admin_metadata.get(_RECORDED_BY)
+    return admin_metadata.get(wire.RECORD_RECORDED_BY)
 
 
 def of_volume(
@@ -185,11 +165,11 @@ def made(
     admin = context.get_admin_context()
     entry = as_metadata(state)
     if backend:
-        entry[_RECORDED_BY] = backend
+        entry[wire.RECORD_RECORDED_BY] = backend
     if given is not None:
-        entry[_ORIGINS] = _origins_as_text(given)
+        entry[wire.RECORD_ORIGINS] = _origins_as_text(given)
     db.volume_admin_metadata_update(admin, volume_id, entry, False)
-    stale = set(_REFUSED)
+    stale = set(wire.RECORD_REFUSED)
     if not state.data_pool:
         stale.add(keys.DATA_POOL)
     _forget(admin, volume_id, stale)
@@ -230,7 +210,7 @@ def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
     admin = context.get_admin_context()
     if backend and read(db.volume_admin_metadata_get(admin, volume_id)):
         db.volume_admin_metadata_update(
-            admin, volume_id, {_RECORDED_BY: backend}, False
+            admin, volume_id, {wire.RECORD_RECORDED_BY: backend}, False
         )
 
 
@@ -253,16 +233,16 @@ def refused(volume_id: str, text: str) -> None:
 
     A failure to do so is logged: it must not hide the refusal.
     """
-    text = _shortened(text, _MAX_VALUE * len(_REFUSED))
+    text = _shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
     parts = range(0, len(text), _MAX_VALUE)
     entry = {
         name: text[start : start + _MAX_VALUE]
-        for name, start in zip(_REFUSED, parts, strict=False)
+        for name, start in zip(wire.RECORD_REFUSED, parts, strict=False)
     }
     admin = context.get_admin_context()
     try:
         db.volume_admin_metadata_update(admin, volume_id, entry, False)
-        _forget(admin, volume_id, set(_REFUSED) - set(entry))
+        _forget(admin, volume_id, set(wire.RECORD_REFUSED) - set(entry))
     except Exception:
         LOG.exception('Could not record why volume %s failed', volume_id)
 
@@ -270,7 +250,7 @@ def refused(volume_id: str, text: str) -> None:
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:
     """Return why a volume could not be made; None where it could."""
     parts = []
-    for name in _REFUSED:
+    for name in wire.RECORD_REFUSED:
         part = admin_metadata.get(name)
         if not part:
             break
@@ -300,8 +280,8 @@ def attach_refused(volume_id: str, text: str) -> None:
     A failure to do so is logged: it must not hide the refusal.
     """
     entry = {
-        _ATTACH_REFUSED: _shortened(text, _MAX_VALUE),
-        _ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
+        wire.RECORD_ATTACH_REFUSED: _shortened(text, _MAX_VALUE),
+        wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
     }
     try:
         db.volume_admin_metadata_update(
@@ -318,7 +298,7 @@ def attach_agreed(volume_id: str) -> None:
     """
     admin = context.get_admin_context()
     try:
-        for key in (_ATTACH_REFUSED, _ATTACH_REFUSED_AT):
+        for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
             db.volume_admin_metadata_delete(admin, volume_id, key)
     except Exception:
         LOG.exception('Could not forget why %s was not attached', volume_id)
@@ -328,6 +308,6 @@ def attach_refusal(
     admin_metadata: Mapping[str, str],
 ) -> AttachRefusal | None:
     """Return the refusal that is recorded; None for none."""
-    reason = admin_metadata.get(_ATTACH_REFUSED)
-    at = admin_metadata.get(_ATTACH_REFUSED_AT)
+    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
+    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
     return AttachRefusal(reason, at) if reason and at else None

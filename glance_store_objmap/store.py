@@ -38,9 +38,10 @@ from glance_store_objmap import space
 from glance_store_objmap import trash
 from glance_store_objmap import upload
 from rbd_volume_options import errors
-from rbd_volume_options import features as feature_rules
+from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -124,10 +125,10 @@ class Store(stock.Store):
         :raises glance_store.exceptions.Invalid: for more objects than an
             object map can have
         """
-        default = conn.conf_get('rbd_default_features')
-        features = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
+        default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
+        mask = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
         base = plan.ImageState(
-            layout.ImageLayout(1 << order), feature_rules.from_mask(features)
+            layout.ImageLayout(1 << order), features.from_mask(mask)
         )
         try:
             how = self.settings.plan(base, size)
@@ -140,14 +141,14 @@ class Store(stock.Store):
             given['stripe_unit'] = how.layout.stripe_unit
             given['stripe_count'] = how.layout.stripe_count
         if how.image_features is not None:
-            features = feature_rules.to_mask(how.image_features)
+            mask = features.to_mask(how.image_features)
         releases.rbd_of(self).create(
             ioctx,
             image_name,
             size,
             order,
             old_format=False,
-            features=features,
+            features=mask,
             **given,
         )
         specs = {

@@ -32,10 +32,10 @@ import requests.exceptions
 
 from horizon_volume_opts import conf
 from horizon_volume_opts import offers
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_ROUTE = '/os-rbd-volume-options'
 #: Seconds for which a Cinder that didn't answer isn't asked again.
 _PAUSE = 10
 _DOWN = 'down'
@@ -47,7 +47,7 @@ class Unavailable(Exception):
 
 def by_type(
     request: Any, listed: Collection[str] = ()
-) -> Mapping[str, offers.Offer]:
+) -> Mapping[str, offers.UserOffer]:
     """Return what each type that the user sees offers, by the type's name.
 
     Where Cinder has no such extension, or the user may not ask it, nothing
@@ -68,7 +68,7 @@ def by_type(
     return _read(answer)
 
 
-def of_type(request: Any, name: str | None) -> offers.Offer | None:
+def of_type(request: Any, name: str | None) -> offers.UserOffer | None:
     """Return what a type offers; None for a type that the user doesn't see.
 
     :raises Unavailable: where Cinder doesn't answer
@@ -76,8 +76,8 @@ def of_type(request: Any, name: str | None) -> offers.Offer | None:
     return by_type(request, [name]).get(name) if name else None
 
 
-def _read(answer: Any) -> dict[str, offers.Offer]:
-    return {each['name']: offers.Offer.of(each) for each in answer}
+def _read(answer: Any) -> dict[str, offers.UserOffer]:
+    return {each['name']: offers.UserOffer.of(each) for each in answer}
 
 
 def _is_older(answer: Any, listed: Collection[str]) -> bool:
@@ -108,7 +108,7 @@ def _ask(request: Any) -> Any:
     """Return the types of the answer; `_DOWN` where there is none."""
     try:
         client = _client(request)
-        _response, body = client.get(_ROUTE)
+        _response, body = client.get(wire.ROUTE)
         found = body['volume_types']
         # What can't be read is to fail here, not wherever it is used.
         _read(found)

@@ -19,8 +19,7 @@ from typing import Any
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-
-_ALIAS = 'os-rbd-volume-options'
+from rbd_volume_options import wire
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,22 +42,19 @@ def of_volume(volume: Any) -> Made:
     """
     shown = vars(getattr(volume, '_apiresource', None) or volume)
 
-    def attribute(name: str) -> Any:
-        return shown.get(f'{_ALIAS}:{name}')
-
     state = None
-    object_size = attribute('object_size')
+    object_size = shown.get(wire.ATTRIBUTE_OBJECT_SIZE)
     if object_size:
         state = plan.ImageState(
             layout.ImageLayout.of(
                 object_size,
-                attribute('stripe_unit') or object_size,
-                attribute('stripe_count') or 1,
+                shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size,
+                shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1,
             ),
-            frozenset(attribute('features') or ()),
-            attribute('data_pool'),
+            frozenset(shown.get(wire.ATTRIBUTE_FEATURES) or ()),
+            shown.get(wire.ATTRIBUTE_DATA_POOL),
         )
-    return Made(state, attribute('cache_modes') or {})
+    return Made(state, shown.get(wire.ATTRIBUTE_CACHE_MODES) or {})
 
 
 def has_object_map(state: plan.ImageState) -> bool:

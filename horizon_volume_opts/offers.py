@@ -25,11 +25,10 @@ from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 Answer = Mapping[str, Any]
 Origin = errors.Origin
-
-_NOTHING = 'no rbd: key at all'
 
 #: What the answer says about a default's origin, as the code of it.
 _CODES: dict[str | None, str] = {
@@ -43,7 +42,7 @@ _UNKNOWN_MAXIMUM = 1 << 63
 
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class UserOffer:
     """What is offered for volumes of a type, to the user who asked.
 
     :ivar name: the type's name
@@ -59,22 +58,22 @@ class Offer:
     require_whole_stripes: bool = True
 
     @classmethod
-    def of(cls, answer: Answer) -> 'Offer':
+    def of(cls, answer: Answer) -> 'UserOffer':
         """Return the offer that an item of the answer describes."""
-        if not answer['supported']:
+        if not answer[wire.SUPPORTED]:
             return cls(answer['name'], answer['reason'])
         return cls(
             answer['name'],
             None,
             {key: _coded(each) for key, each in answer['options'].items()},
-            answer['require_whole_stripes'],
+            answer[wire.REQUIRE_WHOLE_STRIPES],
         )
 
     @property
     def settable(self) -> frozenset[str]:
         """The keys that the user may give."""
         return frozenset(
-            key for key, each in self.options.items() if each['settable']
+            key for key, each in self.options.items() if each[wire.SETTABLE]
         )
 
     def default(self, key: str) -> Any:
@@ -98,7 +97,9 @@ class Offer:
             ),
             require_whole_stripes=self.require_whole_stripes,
             min_object_size=object_size.get('minimum', layout.MIN_OBJECT_SIZE),
-            max_objects=object_size.get('maximum_objects', _UNKNOWN_MAXIMUM),
+            max_objects=object_size.get(
+                wire.MAXIMUM_OBJECTS, _UNKNOWN_MAXIMUM
+            ),
             cache_modes=self.cache_modes,
             tenant_options=self.settable,
         )
@@ -123,7 +124,7 @@ class Offer:
         if self.reason and given:
             key = min(given)
             raise errors.OptionError(
-                key, metadata[key], self.reason, _NOTHING, origin
+                key, metadata[key], self.reason, keys.NO_KEY, origin
             )
         limits_module.check_tenant_keys(given, self.settable)
         self._check_allowed(asked)
@@ -196,7 +197,7 @@ class Offer:
     def _over(self, key: str, source: plan.ImageState | None) -> Any:
         """Return a default that counts beside a source; None for none."""
         option = self.options.get(key, {})
-        if source and option.get('default_from') != Origin.VOLUME_TYPE.code:
+        if source and option.get(wire.DEFAULT_FROM) != Origin.VOLUME_TYPE.code:
             # A source's layout and features come before the back end's.
             return None
         return option.get('default')
@@ -207,4 +208,5 @@ def _coded(option: Answer) -> Answer:
 
     An origin that is not known here has no code.
     """
-    return {**option, 'default_from': _CODES.get(option.get('default_from'))}
+    words = option.get(wire.DEFAULT_FROM)
+    return {**option, wire.DEFAULT_FROM: _CODES.get(words)}

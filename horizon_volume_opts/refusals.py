@@ -18,14 +18,16 @@ import re
 from cinderclient import exceptions as cinder_exceptions
 
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 
 _BAD = re.compile(
-    r'RBD volume option refused: (?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
+    re.escape(wire.REFUSED) + r'(?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
 )
 _UNAVAILABLE = 503
 _FORBIDDEN = re.compile(
-    r'Policy does not allow volume_extension:rbd_volume_options:\w+, '
-    r'which (?P<key>rbd:\w+) needs\.'
+    wire.FORBIDDEN_KEY.format(
+        policy=rf'{wire.POLICY}:\w+', key=r'(?P<key>rbd:\w+)'
+    )
 )
 
 

@@ -20,16 +20,16 @@ from openstack_dashboard.api.rest import urls
 from openstack_dashboard.api.rest import utils
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts.volumes import source as sources
+from horizon_volume_opts.volumes import source
+from rbd_volume_options import wire
 
-_BASE = 'rbd_volume_options/'
 _UNAVAILABLE = 503
 
 
 class Types(generic.View):
     """What volume types offer, by their names."""
 
-    url_regex = rf'{_BASE}types/$'
+    url_regex = rf'{wire.DASHBOARD_ROUTE}types/$'
 
     @utils.ajax()
     def get(self, request: Any) -> Any:
@@ -45,7 +45,7 @@ class Types(generic.View):
         return {
             name: {
                 'reason': offer.reason,
-                'require_whole_stripes': offer.require_whole_stripes,
+                wire.REQUIRE_WHOLE_STRIPES: offer.require_whole_stripes,
                 'options': offer.options,
             }
             for name, offer in found.items()
@@ -56,7 +56,7 @@ class Source(generic.View):
     """What a volume is going to be made from."""
 
     url_regex = (
-        rf'{_BASE}sources/(?P<kind>{"|".join(sources.KINDS)})'
+        rf'{wire.DASHBOARD_ROUTE}sources/(?P<kind>{"|".join(source.KINDS)})'
         r'/(?P<ident>[^/]+)/$'
     )
 
@@ -66,7 +66,7 @@ class Source(generic.View):
 
         ``made`` is null where nothing is recorded of the image.
         """
-        found = sources.find(request, kind, ident)
+        found = source.find(request, kind, ident)
         made = found.state and {
             'object_size': found.state.layout.object_size,
             'stripe_unit': found.state.layout.stripe_unit,
@@ -78,7 +78,7 @@ class Source(generic.View):
 
 def sources_url() -> str:
     """Return the URL below which sources are, for a page's script."""
-    return f'{settings.WEBROOT}api/{_BASE}sources/'
+    return f'{settings.WEBROOT}api/{wire.DASHBOARD_ROUTE}sources/'
 
 
 def add_routes() -> None:

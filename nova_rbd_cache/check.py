@@ -22,7 +22,6 @@ from nova import version
 from nova.virt.libvirt import driver
 from oslo_utils import importutils
 
-from nova_rbd_cache import connector
 from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
@@ -30,6 +29,7 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
 from rbd_volume_options import features
+from rbd_volume_options import wire
 
 #: The entry point, as setup.cfg has it.
 NAMESPACE = 'os_vif'
@@ -124,7 +124,7 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
     yield Finding(
         'connector',
         True,
-        f'{connector.CACHE_MODES} = {", ".join(found.mode_names)}',
+        f'{wire.CONNECTOR_CACHE_MODES} = {", ".join(found.mode_names)}',
     )
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of volumes that ask for none', True, stock)

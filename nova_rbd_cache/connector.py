@@ -18,11 +18,7 @@ import nova.conf
 from os_brick import initiator
 
 from nova_rbd_cache import settings
-
-#: In the connector, a sorted list of names of modes. Cinder's driver refuses
-#: a volume that asks for another one, and reads from a missing key that the
-#: host would ignore the mode.
-CACHE_MODES = 'rbd_cache_modes'
+from rbd_volume_options import wire
 
 
 class RBDCacheConnector:
@@ -39,4 +35,5 @@ class RBDCacheConnector:
         root_helper: str, *args: Any, **kwargs: Any
     ) -> dict[str, Any]:
         """Return what to add to the connector of this host."""
-        return {CACHE_MODES: settings.read(nova.conf.CONF).mode_names}
+        found = settings.read(nova.conf.CONF)
+        return {wire.CONNECTOR_CACHE_MODES: found.mode_names}

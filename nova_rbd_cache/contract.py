@@ -28,10 +28,10 @@ from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
 
-from nova_rbd_cache import connector as offer
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
+from rbd_volume_options import wire
 
 #: The stock class and ours, as ``VOLUME_DRIVERS`` of Nova's has them.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
@@ -149,10 +149,11 @@ def _connectors() -> str | None:
         return f'could not get the connector of this host: {error!r}'
     finally:
         listed[:] = stock
-    if not told.get(offer.CACHE_MODES):
+    if not told.get(wire.CONNECTOR_CACHE_MODES):
         return (
-            f'the connector of this host lacks {offer.CACHE_MODES}: os-brick '
-            f'did not ask {OUR_CONNECTOR}'
+            'the connector of this host lacks '
+            f'{wire.CONNECTOR_CACHE_MODES}: os-brick did not ask '
+            f'{OUR_CONNECTOR}'
         )
     return None
 

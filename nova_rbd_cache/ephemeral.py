@@ -24,6 +24,7 @@ from nova.storage import rbd_utils
 
 from nova_rbd_cache import settings
 from rbd_volume_options import features
+from rbd_volume_options import wire
 
 STOCK = rbd_utils.RBDDriver
 
@@ -72,10 +73,10 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         """Connect, with our features as the default of this connection."""
         client, ioctx = self._connect_to_rados(pool)
         # As stock reads it: nothing and 0 are layering.
-        mask = int(client.conf_get('rbd_default_features') or 0)
+        mask = int(client.conf_get(wire.RBD_DEFAULT_FEATURES) or 0)
         stock = features.from_mask(mask) or frozenset({features.LAYERING})
         wanted = features.to_mask(self._ephemeral.features(stock))
-        client.conf_set('rbd_default_features', str(wanted))
+        client.conf_set(wire.RBD_DEFAULT_FEATURES, str(wanted))
         return client, ioctx
 
     def _import_features(self) -> features.Features:

@@ -30,13 +30,9 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-#: Where Cinder's driver says it, in ``connection_info['data']``. Nova keeps
-#: that with the block device mapping, so that the mode outlives restarts and
-#: goes along with a migration.
-CACHE_MODE = 'cache_mode'
 
 
 class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
@@ -63,7 +59,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         """
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
-        asked = connection_info['data'].get(CACHE_MODE)
+        asked = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
         if asked is None:
             return made
         try:
@@ -81,7 +77,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         self, connection_info, instance, force=False
     ):
         """Disconnect a volume, whose guest may be about to be made again."""
-        asked = connection_info['data'].get(CACHE_MODE)
+        asked = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
         if asked is not None and asked not in self.settings.mode_names:
             # Otherwise the mode is allowed, whatever the disk had.
             self._previous.note(

@@ -15,6 +15,8 @@
 from collections.abc import Mapping
 import enum
 
+from rbd_volume_options import wire
+
 #: Longest part of a value that a message repeats. Metadata values may be as
 #: long as 255 characters and a type's extra specs longer.
 MAX_SHOWN = 64
@@ -47,12 +49,12 @@ class Origin(enum.IntEnum):
 
 
 _LABELS = {
-    Origin.VOLUME_METADATA: 'volume metadata',
-    Origin.VOLUME_TYPE: 'volume type',
-    Origin.SOURCE_VOLUME: 'source volume',
-    Origin.BACKEND: 'backend configuration',
-    Origin.GLANCE_IMAGE: 'Glance image',
-    Origin.CLUSTER: 'Ceph configuration',
+    Origin.VOLUME_METADATA: wire.FROM_VOLUME_METADATA,
+    Origin.VOLUME_TYPE: wire.FROM_VOLUME_TYPE,
+    Origin.SOURCE_VOLUME: wire.FROM_SOURCE_VOLUME,
+    Origin.BACKEND: wire.FROM_BACKEND,
+    Origin.GLANCE_IMAGE: wire.FROM_GLANCE_IMAGE,
+    Origin.CLUSTER: wire.FROM_CLUSTER,
 }
 
 

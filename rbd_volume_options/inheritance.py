@@ -25,7 +25,7 @@ import dataclasses
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import limits as limits_module
+from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -63,7 +63,7 @@ class Bounds:
     """
 
     settable: frozenset[str]
-    limits: limits_module.Limits
+    limits: limits.Limits
     size: int
 
 
@@ -190,7 +190,7 @@ def _fits(source: Source, inherited: precedence.Resolved) -> bool:
     ):
         return True
     try:
-        limits_module.check_unit(found)
+        limits.check_unit(found)
     except errors.OptionError:
         return False
     return True
@@ -205,19 +205,13 @@ def _within_limits(
         return True
     try:
         if Part.OBJECT_SIZE in parts:
-            limits_module.check_object_size(
-                layout.object_size, bounds.limits, origin
-            )
+            limits.check_object_size(layout.object_size, bounds.limits, origin)
         if Part.STRIPING in parts and striping and striping.value:
-            limits_module.check_stripe_count(
-                striping.value, bounds.limits, origin
-            )
-            limits_module.check_whole_stripes(
+            limits.check_stripe_count(striping.value, bounds.limits, origin)
+            limits.check_whole_stripes(
                 layout, bounds.size, bounds.limits, origin
             )
-        limits_module.check_object_count(
-            layout, bounds.size, bounds.limits, origin
-        )
+        limits.check_object_count(layout, bounds.size, bounds.limits, origin)
     except errors.OptionError:
         return False
     return True

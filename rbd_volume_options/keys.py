@@ -10,11 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The keys, as data: one word for metadata, extra specs and options."""
+"""The keys, as data: one table of all that is said of each key."""
 
 import dataclasses
 import enum
 import unicodedata
+
+from rbd_volume_options import wire
 
 #: Every key of ours begins with this; anything else is somebody else's.
 PREFIX = 'rbd:'
@@ -43,13 +45,27 @@ class Key:
     :ivar name: the key as it is written, prefix included
     :ivar summary: one line for people
     :ivar scopes: where it may be given
-    :ivar fixed: whether it is settled when the volume is created
+    :ivar option: the option of cinder.conf that stands for it. The driver
+        reports its value to the scheduler, as a capability of the same name.
+    :ivar policy: what a caller needs to set it on a volume; None for a key
+        that is not for volume metadata
+    :ivar attribute: the volume's attribute that shows what was made of it;
+        None where there is none
+    :ivar fixed: whether it is fixed when the volume is created
     """
 
     name: str
     summary: str
     scopes: frozenset[Scope]
+    option: str
+    policy: str | None = None
+    attribute: str | None = None
     fixed: bool = True
+
+    @property
+    def capability(self) -> str:
+        """The capability that tells the scheduler the option's value."""
+        return self.option
 
 
 _BOTH = frozenset({Scope.VOLUME, Scope.TYPE})
@@ -58,14 +74,67 @@ _TYPE = frozenset({Scope.TYPE})
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
-        Key(OBJECT_SIZE, 'size of the RADOS objects', _BOTH),
-        Key(STRIPE_UNIT, 'bytes in a row in one object', _BOTH),
-        Key(STRIPE_COUNT, 'objects that a stripe spans', _BOTH),
-        Key(OBJECT_MAP, 'keep a map of the objects that exist', _BOTH),
-        Key(FEATURES, 'the whole set of image features', _BOTH),
-        Key(CACHE_MODE, 'cache mode of attachments', _BOTH, fixed=False),
-        Key(DATA_POOL, 'pool that holds the data', _TYPE),
-        Key(TENANT_OPTIONS, 'keys that tenants may set', _TYPE, fixed=False),
+        Key(
+            name=OBJECT_SIZE,
+            summary='size of the RADOS objects',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_OBJECT_SIZE,
+            policy=wire.POLICY_SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_OBJECT_SIZE,
+        ),
+        Key(
+            name=STRIPE_UNIT,
+            summary='bytes in a row in one object',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_STRIPE_UNIT,
+            policy=wire.POLICY_SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_STRIPE_UNIT,
+        ),
+        Key(
+            name=STRIPE_COUNT,
+            summary='objects that a stripe spans',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_STRIPE_COUNT,
+            policy=wire.POLICY_SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_STRIPE_COUNT,
+        ),
+        Key(
+            name=OBJECT_MAP,
+            summary='keep a map of the objects that exist',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_OBJECT_MAP,
+            policy=wire.POLICY_SET_FEATURES,
+        ),
+        Key(
+            name=FEATURES,
+            summary='the whole set of image features',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_FEATURES,
+            policy=wire.POLICY_SET_FEATURES,
+            attribute=wire.ATTRIBUTE_FEATURES,
+        ),
+        Key(
+            name=CACHE_MODE,
+            summary='cache mode of attachments',
+            scopes=_BOTH,
+            option=wire.RBD_VOLUME_CACHE_MODE,
+            policy=wire.POLICY_SET_CACHE_MODE,
+            fixed=False,
+        ),
+        Key(
+            name=DATA_POOL,
+            summary='pool that holds the data',
+            scopes=_TYPE,
+            option=wire.RBD_VOLUME_DATA_POOL,
+            attribute=wire.ATTRIBUTE_DATA_POOL,
+        ),
+        Key(
+            name=TENANT_OPTIONS,
+            summary='keys that tenants may set',
+            scopes=_TYPE,
+            option=wire.RBD_TENANT_OPTIONS,
+            fixed=False,
+        ),
     )
 }
 
@@ -73,6 +142,12 @@ KEYS: dict[str, Key] = {
 VOLUME_KEYS: tuple[str, ...] = tuple(
     key.name for key in KEYS.values() if Scope.VOLUME in key.scopes
 )
+
+#: The option of cinder.conf for each key.
+OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
+
+#: What messages show as allowed where no key is.
+NO_KEY = f'no {PREFIX} key at all'
 
 
 # Letters without a decomposition that a collation takes for a plain one:

@@ -67,7 +67,7 @@ def check_tenant_keys(given: frozenset[str], allowed: frozenset[str]) -> None:
             'given',
             'not for tenants to set on this volume type',
             ', '.join(k for k in keys.VOLUME_KEYS if k in allowed)
-            or 'no rbd: key at all',
+            or keys.NO_KEY,
             errors.Origin.VOLUME_METADATA,
         )
 

@@ -24,7 +24,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import options as options_module
+from rbd_volume_options import options
 
 Origin = errors.Origin
 T = TypeVar('T')
@@ -65,7 +65,7 @@ class Level:
     """
 
     origin: Origin
-    options: options_module.VolumeOptions
+    options: options.VolumeOptions
     answers_striping: bool | None = None
 
     @property
@@ -175,7 +175,7 @@ def resolve(levels: Iterable[Level]) -> Resolved:
 
 def _first(
     levels: list[Level],
-    get: Callable[[options_module.VolumeOptions], T | None],
+    get: Callable[[options.VolumeOptions], T | None],
 ) -> Choice[T] | None:
     for level in levels:
         value = get(level.options)

@@ -28,12 +28,13 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 Answer = dict[str, Any]
 T = TypeVar('T')
 Origin = errors.Origin
 
-_SIZE = {'type': 'size', 'power_of_two': True}
+_SIZE = {'type': 'size', wire.POWER_OF_TWO: True}
 _BOUNDS: dict[str, Answer] = {
     keys.OBJECT_SIZE: {
         **_SIZE,
@@ -44,12 +45,12 @@ _BOUNDS: dict[str, Answer] = {
         **_SIZE,
         'minimum': layout.MIN_STRIPE_UNIT,
         'maximum': layout.MAX_OBJECT_SIZE,
-        'together_with': [keys.STRIPE_COUNT],
+        wire.TOGETHER_WITH: [keys.STRIPE_COUNT],
     },
     keys.STRIPE_COUNT: {
         'type': 'count',
         'minimum': 1,
-        'together_with': [keys.STRIPE_UNIT],
+        wire.TOGETHER_WITH: [keys.STRIPE_UNIT],
     },
     keys.OBJECT_MAP: {'type': 'boolean'},
     keys.FEATURES: {'type': 'features', 'required': [features.LAYERING]},
@@ -60,7 +61,7 @@ _BOUNDS: dict[str, Answer] = {
 
 def of_type(
     volume_type: Any,
-    offer: offers.Offer,
+    offer: offers.TypeOffer,
     settable: Collection[str],
     shows_pools: bool = True,
 ) -> Answer:
@@ -72,7 +73,7 @@ def of_type(
     answer: Answer = {
         'id': volume_type['id'],
         'name': volume_type['name'],
-        'supported': False,
+        wire.SUPPORTED: False,
         'reason': offer.reason,
         'options': {},
     }
@@ -85,8 +86,8 @@ def of_type(
         # Extra specs from a time without this extension.
         answer['reason'] = str(error)
         return answer
-    answer['supported'] = True
-    answer['require_whole_stripes'] = any(
+    answer[wire.SUPPORTED] = True
+    answer[wire.REQUIRE_WHOLE_STRIPES] = any(
         each.limits.require_whole_stripes for each in offer.settings
     )
     for key, bounds in _BOUNDS.items():
@@ -95,23 +96,23 @@ def of_type(
             value, origin = None, None
         answer['options'][key] = {
             'summary': keys.KEYS[key].summary,
-            'settable': key in allowed,
-            'fixed_at_creation': keys.KEYS[key].fixed,
+            wire.SETTABLE: key in allowed,
+            wire.FIXED_AT_CREATION: keys.KEYS[key].fixed,
             'default': value,
-            'default_from': origin.label if origin else None,
+            wire.DEFAULT_FROM: origin.label if origin else None,
             **bounds,
             **_of_backends(key, offer),
         }
     return answer
 
 
-def _of_backends(key: str, offer: offers.Offer) -> Answer:
+def _of_backends(key: str, offer: offers.TypeOffer) -> Answer:
     """Return the bounds that back ends and the type set: the narrowest."""
     bounds = [each.limits for each in offer.settings]
     if key == keys.OBJECT_SIZE:
         return {
             'minimum': max(each.min_object_size for each in bounds),
-            'maximum_objects': min(each.max_objects for each in bounds),
+            wire.MAXIMUM_OBJECTS: min(each.max_objects for each in bounds),
         }
     if key == keys.STRIPE_COUNT:
         return {'maximum': min(each.max_stripe_count for each in bounds)}

@@ -40,6 +40,7 @@ from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -181,16 +182,18 @@ class _Door:
         object that Cinder's controller gets.
         """
         connector = _part(asked, 'connector')
-        if host_modes.OFFER in connector and not _is_service(context):
+        if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
+            context
+        ):
             LOG.debug(
                 'Ignored %(key)s in a connector: neither a service token nor '
                 'the policy %(policy)s',
                 {
-                    'key': host_modes.OFFER,
+                    'key': wire.CONNECTOR_CACHE_MODES,
                     'policy': policies.OFFER_CACHE_MODES,
                 },
             )
-            del connector[host_modes.OFFER]
+            del connector[wire.CONNECTOR_CACHE_MODES]
         return connector
 
     def check(
@@ -209,7 +212,7 @@ class _Door:
 
         :raises HTTPBadRequest: where it can't; recorded with the volume
         """
-        certain = for_server or host_modes.offer_of(connector) is not None
+        certain = for_server or host_modes.of_connector(connector) is not None
         if not certain or not _asks(volume):
             return
         settings = self._settings(volume)

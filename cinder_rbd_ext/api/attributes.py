@@ -22,10 +22,18 @@ import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import record
-
-ALIAS = 'os-rbd-volume-options'
+from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
+
+# None for a volume of which nothing is recorded.
+_OF_IMAGE = (
+    wire.ATTRIBUTE_OBJECT_SIZE,
+    wire.ATTRIBUTE_STRIPE_UNIT,
+    wire.ATTRIBUTE_STRIPE_COUNT,
+    wire.ATTRIBUTE_FEATURES,
+    wire.ATTRIBUTE_DATA_POOL,
+)
 
 
 def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
@@ -36,22 +44,28 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
     """
     recorded = _admin_metadata(volume)
     state = record.of_volume(volume, recorded)
-    made: Attributes = dict.fromkeys(
-        ('object_size', 'stripe_unit', 'stripe_count', 'features', 'data_pool')
-    )
+    shown: Attributes = dict.fromkeys(_OF_IMAGE)
     if state:
-        made.update(
-            object_size=state.layout.object_size,
-            stripe_unit=state.layout.stripe_unit,
-            stripe_count=state.layout.stripe_count,
-            features=sorted(state.image_features),
-            data_pool=state.data_pool if shows_pools else None,
+        shown.update(
+            {
+                wire.ATTRIBUTE_OBJECT_SIZE: state.layout.object_size,
+                wire.ATTRIBUTE_STRIPE_UNIT: state.layout.stripe_unit,
+                wire.ATTRIBUTE_STRIPE_COUNT: state.layout.stripe_count,
+                wire.ATTRIBUTE_FEATURES: sorted(state.image_features),
+                wire.ATTRIBUTE_DATA_POOL: (
+                    state.data_pool if shows_pools else None
+                ),
+            }
         )
-    made['cache_modes'] = _cache_modes(volume)
-    made['refused'] = record.refusal(recorded)
     refusal = record.attach_refusal(recorded)
-    made['attach_refused'] = dataclasses.asdict(refusal) if refusal else None
-    return {f'{ALIAS}:{name}': value for name, value in made.items()}
+    return {
+        **shown,
+        wire.ATTRIBUTE_CACHE_MODES: _cache_modes(volume),
+        wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
+        wire.ATTRIBUTE_ATTACH_REFUSED: (
+            dataclasses.asdict(refusal) if refusal else None
+        ),
+    }
 
 
 def _admin_metadata(volume: Any) -> Mapping[str, str]:
@@ -67,7 +81,9 @@ def _cache_modes(volume: Any) -> dict[str, str | None]:
     None: the compute host chose.
     """
     return {
-        attachment.id: (attachment.connection_info or {}).get('cache_mode')
+        attachment.id: (attachment.connection_info or {}).get(
+            wire.CONNECTION_CACHE_MODE
+        )
         for attachment in volume.volume_attachment
         if attachment.attach_status == 'attached'
     }

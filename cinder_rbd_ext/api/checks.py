@@ -24,8 +24,8 @@ from typing import Any
 from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import provisioning
+from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
@@ -100,10 +100,10 @@ def check_removable(
 
 
 def check_created(
-    offer: offers.Offer,
+    offer: offers.TypeOffer,
     given: Items,
     size: int,
-    source: origins.Source,
+    source: volume_source.Source,
     settable: frozenset[str] = frozenset(keys.VOLUME_KEYS),
 ) -> None:
     """Check what is asked for a new volume.
@@ -131,7 +131,9 @@ def check_created(
         plan.plan_image(resolved, base, bounds.size, settings.limits)
 
 
-def check_type(offer: offers.Offer, size: int, source: origins.Source) -> None:
+def check_type(
+    offer: offers.TypeOffer, size: int, source: volume_source.Source
+) -> None:
     """Check that a volume without keys of its own can be had.
 
     :param size: GiB
@@ -191,21 +193,21 @@ def check_fixed(before: Items, after: Items) -> None:
             )
 
 
-def check_attached(offer: offers.Offer, after: Items) -> None:
+def check_attached(offer: offers.TypeOffer, after: Items) -> None:
     """Check what the next attachment of a volume is to look at.
 
     :raises OptionError: for what it would be refused for
     """
     given = attachment_mode.relevant(options.ours(after))
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
-    relevant = offers.Offer(
+    relevant = offers.TypeOffer(
         attachment_mode.relevant(offer.specs), offer.settings
     )
     for asked, _ in relevant.requests(given):
         asked.resolve()
 
 
-def check_specs(offer: offers.Offer, origin: errors.Origin) -> None:
+def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
     """Check a type's extra specs as far as they don't depend on a volume.
 
     :raises OptionError: for what no volume of the type could have

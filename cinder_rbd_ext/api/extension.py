@@ -17,7 +17,6 @@ from typing import Any
 from cinder.api import extensions
 
 from cinder_rbd_ext.api import attachments
-from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import options
@@ -26,13 +25,14 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import types
 from cinder_rbd_ext.api import volumes
+from rbd_volume_options import wire
 
 
 class RBDVolumeOptions(extensions.ExtensionDescriptor):
     """Layout, image features and cache mode of volumes on Ceph RBD."""
 
     name = 'RBDVolumeOptions'
-    alias = attributes.ALIAS
+    alias = wire.ALIAS
     updated = '2026-11-21T00:00:00+00:00'
 
     def __init__(self, ext_mgr: Any) -> None:
@@ -44,7 +44,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         """Return the routes that are ours."""
         return [
             extensions.ResourceExtension(
-                attributes.ALIAS, options.OptionsController(self._reported)
+                wire.ALIAS, options.OptionsController(self._reported)
             )
         ]
 

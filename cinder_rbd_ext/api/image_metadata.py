@@ -22,9 +22,10 @@ from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 # Where releases before this one told why a volume could not be created.
-_FORMER_REASON = 'rbd_volume_options_error'
+_FORMER_REASON = wire.FORMER_REFUSED
 
 
 def check(asked: dict[str, Any]) -> None:

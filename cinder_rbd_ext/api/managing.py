@@ -68,7 +68,7 @@ class ManageController(wsgi.Controller):
         if not found:
             # Cinder refuses a host that isn't there.
             return
-        offer = offers.Offer.of(specs, found)
+        offer = offers.TypeOffer.of(specs, found)
         with refusals.bad_request():
             offer.check_offered(given, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:

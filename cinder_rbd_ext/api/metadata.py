@@ -98,14 +98,14 @@ class Changes:
                 checks.check_attached(self._offer(volume), after)
         return _notice(volume) if keys.CACHE_MODE in different else None
 
-    def _offer(self, volume: Any) -> offers.Offer:
+    def _offer(self, volume: Any) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
         specs: dict[str, str] = {}
         if volume.volume_type is not None:
             specs = volume.volume_type.extra_specs or {}
         here = self._reported.holding(volume)
         there = (here,) if here else self._reported.matching(specs)
-        offer = offers.Offer.of(specs, there)
+        offer = offers.TypeOffer.of(specs, there)
         if offer.reason == offers.NO_BACKEND:
             raise refusals.unavailable(
                 'The back end of the volume has not reported yet.'

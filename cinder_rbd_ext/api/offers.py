@@ -18,7 +18,7 @@ import dataclasses
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
-from cinder_rbd_ext.api import pools as pools_module
+from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -27,11 +27,9 @@ NO_BACKEND = 'no back end that has reported matches the volume type'
 NOT_RBD = 'no back end of the volume type has RBD volume options'
 MIXED = 'the volume type may use back ends without RBD volume options too'
 
-ALLOWED_NONE = 'no rbd: key at all'
-
 
 @dataclasses.dataclass(frozen=True)
-class Offer:
+class TypeOffer:
     """What is offered for volumes of a type.
 
     :ivar specs: the type's extra specs
@@ -47,8 +45,8 @@ class Offer:
     def of(
         cls,
         specs: Mapping[str, str],
-        matching: Iterable[pools_module.Pool],
-    ) -> 'Offer':
+        matching: Iterable[pools.Pool],
+    ) -> 'TypeOffer':
         """Return the offer of a type that may use some pools."""
         found = [pool.settings for pool in matching]
         ours = tuple(settings for settings in found if settings is not None)
@@ -70,7 +68,7 @@ class Offer:
         if self.reason and given:
             key = min(given)
             raise errors.OptionError(
-                key, given[key], self.reason, ALLOWED_NONE, origin
+                key, given[key], self.reason, keys.NO_KEY, origin
             )
 
     def requests(

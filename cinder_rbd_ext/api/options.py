@@ -54,7 +54,7 @@ class OptionsController(wsgi.Controller):
 
     def _answer(self, volume_type: Any, context: Any) -> answers.Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
-        offer = offers.Offer.of(specs, self._reported.matching(specs))
+        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         return answers.of_type(
             volume_type,
             offer,

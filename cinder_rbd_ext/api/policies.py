@@ -24,26 +24,20 @@ from oslo_policy import policy
 import webob.exc
 
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
-_NAME = 'volume_extension:rbd_volume_options:%s'
-GET = _NAME % 'get'
-SET_LAYOUT = _NAME % 'set_layout'
-SET_FEATURES = _NAME % 'set_features'
-SET_CACHE_MODE = _NAME % 'set_cache_mode'
-SET_EXTRA_SPECS = _NAME % 'set_extra_specs'
-GET_POOLS = _NAME % 'get_pools'
-OFFER_CACHE_MODES = _NAME % 'offer_cache_modes'
-CORRECT_FIXED = _NAME % 'correct_fixed_keys'
+GET = wire.POLICY_GET
+SET_LAYOUT = wire.POLICY_SET_LAYOUT
+SET_FEATURES = wire.POLICY_SET_FEATURES
+SET_CACHE_MODE = wire.POLICY_SET_CACHE_MODE
+SET_EXTRA_SPECS = wire.POLICY_SET_EXTRA_SPECS
+GET_POOLS = wire.POLICY_GET_POOLS
+OFFER_CACHE_MODES = wire.POLICY_OFFER_CACHE_MODES
+CORRECT_FIXED = wire.POLICY_CORRECT_FIXED_KEYS
 
-#: The policy of each key that can stand in a volume's metadata.
-POLICY_OF_KEY = {
-    keys.OBJECT_SIZE: SET_LAYOUT,
-    keys.STRIPE_UNIT: SET_LAYOUT,
-    keys.STRIPE_COUNT: SET_LAYOUT,
-    keys.OBJECT_MAP: SET_FEATURES,
-    keys.FEATURES: SET_FEATURES,
-    keys.CACHE_MODE: SET_CACHE_MODE,
-}
+_ROUTE_OF_TYPE = f'{wire.ROUTE}/{{volume_type}}'
+
+_OF_KEY = {key.name: key.policy for key in keys.KEYS.values() if key.policy}
 
 _CREATE: list[policy.Operation] = [
     {'method': 'POST', 'path': '/volumes'},
@@ -67,8 +61,8 @@ _RULES = [
             'volumes what was made (os-rbd-volume-options attributes).'
         ),
         operations=[
-            {'method': 'GET', 'path': '/os-rbd-volume-options'},
-            {'method': 'GET', 'path': '/os-rbd-volume-options/{volume_type}'},
+            {'method': 'GET', 'path': wire.ROUTE},
+            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
             {'method': 'GET', 'path': '/volumes/{volume_id}'},
             {'method': 'GET', 'path': '/volumes/detail'},
         ],
@@ -128,8 +122,8 @@ _RULES = [
             'volumes, and the default of rbd:data_pool.'
         ),
         operations=[
-            {'method': 'GET', 'path': '/os-rbd-volume-options'},
-            {'method': 'GET', 'path': '/os-rbd-volume-options/{volume_type}'},
+            {'method': 'GET', 'path': wire.ROUTE},
+            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
             {'method': 'GET', 'path': '/volumes/{volume_id}'},
             {'method': 'GET', 'path': '/volumes/detail'},
             {'method': 'POST', 'path': '/volumes/{volume_id}/action'},
@@ -189,12 +183,9 @@ def allows(context: Any, action: str, target: Any = None) -> bool:
 def settable(context: Any) -> frozenset[str]:
     """Return the keys for which a caller has the policy."""
     allowed = {
-        action: allows(context, action)
-        for action in set(POLICY_OF_KEY.values())
+        action: allows(context, action) for action in set(_OF_KEY.values())
     }
-    return frozenset(
-        key for key, action in POLICY_OF_KEY.items() if allowed[action]
-    )
+    return frozenset(key for key, action in _OF_KEY.items() if allowed[action])
 
 
 def check(context: Any, action: str, target: Any = None) -> None:
@@ -216,9 +207,8 @@ def check_keys(context: Any, given: Iterable[str], target: Any = None) -> None:
     :raises HTTPForbidden: naming the first key that it may not
     """
     for key in sorted(given):
-        action = POLICY_OF_KEY.get(key)
+        action = _OF_KEY.get(key)
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(
-                explanation=f'Policy does not allow {action}, which {key} '
-                'needs.'
+                explanation=wire.FORBIDDEN_KEY.format(policy=action, key=key)
             )

@@ -19,6 +19,7 @@ import webob.exc
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 
 @contextlib.contextmanager
@@ -35,7 +36,7 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
             error = error.hidden()
         text = f'{error}; {hint}' if hint else str(error)
         raise webob.exc.HTTPBadRequest(
-            explanation=f'RBD volume option refused: {text}'
+            explanation=f'{wire.REFUSED}{text}'
         ) from error
 
 

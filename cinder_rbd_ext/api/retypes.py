@@ -23,9 +23,9 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
-from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import accepted_keys
 from cinder_rbd_ext.lifecycle import retyping
@@ -107,7 +107,7 @@ def _check_here(
         # No driver of ours removes anything.
         return None
     retype = retyped.on(here.settings)
-    source = origins.of_volume(retyped.volume)
+    source = volume_source.of_volume(retyped.volume)
     with refusals.bad_request(source.hint, shows_pools):
         accepted = retype.acceptance
         obstacle = source.state and retype.change(source.state).obstacle

@@ -57,7 +57,7 @@ class _SpecsController(wsgi.Controller):
             # Types are often made before the first back end is there.
             LOG.info('Extra specs are checked by themselves only')
             return
-        checks.check_specs(offers.Offer.of(specs, matching), _ORIGIN)
+        checks.check_specs(offers.TypeOffer.of(specs, matching), _ORIGIN)
 
 
 class TypesController(_SpecsController):

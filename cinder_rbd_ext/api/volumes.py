@@ -30,12 +30,12 @@ from cinder_rbd_ext.api import growth
 from cinder_rbd_ext.api import image_metadata
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import origins
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
+from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -78,7 +78,7 @@ class VolumesController(wsgi.Controller):
             checks.check_syntax(
                 given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
-        source = origins.of_request(context, volume)
+        source = volume_source.of_request(context, volume)
         if source is None:
             return
         size = _size(volume, source)
@@ -101,10 +101,10 @@ class VolumesController(wsgi.Controller):
         wanted = volume.get('volume_type')
         try:
             if wanted and not self._restricts(
-                _type_of(context, wanted, origins.Source())
+                _type_of(context, wanted, volume_source.Source())
             ):
                 return
-            source = origins.of_request(context, volume)
+            source = volume_source.of_request(context, volume)
             if source is None:
                 return
             volume_type = _type_of(context, wanted, source)
@@ -114,7 +114,7 @@ class VolumesController(wsgi.Controller):
         if size is None or not self._restricts(volume_type):
             return
         specs = volume_type['extra_specs'] or {}
-        offer = offers.Offer.of(specs, self._matching(specs))
+        offer = offers.TypeOffer.of(specs, self._matching(specs))
         with refusals.bad_request(source.hint):
             checks.check_type(offer, size, source)
 
@@ -135,9 +135,9 @@ class VolumesController(wsgi.Controller):
         except webob.exc.HTTPServiceUnavailable:
             return ()
 
-    def _offer(self, volume_type: Any) -> offers.Offer:
+    def _offer(self, volume_type: Any) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}
-        offer = offers.Offer.of(specs, self._reported.matching(specs))
+        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == offers.NO_BACKEND:
             raise refusals.no_backend(volume_type['name'])
         return offer
@@ -236,14 +236,14 @@ def _policy(volume: dict[str, Any]) -> str:
     )
 
 
-def _size(volume: dict[str, Any], source: origins.Source) -> int | None:
+def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
     """Return a volume's size in GiB; None for what Cinder refuses."""
     if volume.get('size') is None:
         return source.size
     return checks.whole_number(volume['size'])
 
 
-def _type_of(context: Any, given: Any, source: origins.Source) -> Any:
+def _type_of(context: Any, given: Any, source: volume_source.Source) -> Any:
     """Return the type that a volume is going to have, as Cinder finds it.
 
     :returns: None for what Cinder refuses

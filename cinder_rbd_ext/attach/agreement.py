@@ -71,7 +71,7 @@ def agree(
     if asked is None:
         return Agreement(error=error, strict=strict)
     try:
-        host_modes.check(asked, host_modes.offer_of(connector))
+        host_modes.check(asked, host_modes.of_connector(connector))
     except errors.OptionError as not_offered:
         return Agreement(error=not_offered, refused=strict, strict=strict)
     return Agreement(asked, error, strict=strict)

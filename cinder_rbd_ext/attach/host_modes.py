@@ -26,27 +26,24 @@ from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-#: The item of a connector that ``nova_rbd_cache`` adds: names of modes, as a
-#: list or with commas between them.
-OFFER = 'rbd_cache_modes'
-
-Offer = frozenset[cache_modes.CacheMode]
+HostModes = frozenset[cache_modes.CacheMode]
 
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
 
-def offer_of(connector: Mapping[str, Any]) -> Offer | None:
+def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
     """Return the modes that a connector lists; None for one without a list.
 
     A connector is a caller's text. Words that are no modes are passed over
     (a newer plug-in may know more), and what is no list lists nothing.
     """
-    if OFFER not in connector:
+    if wire.CONNECTOR_CACHE_MODES not in connector:
         return None
-    listed = connector[OFFER]
+    listed = connector[wire.CONNECTOR_CACHE_MODES]
     if isinstance(listed, str):
         listed = listed.split(',')
     if not isinstance(listed, list | tuple):
@@ -54,7 +51,7 @@ def offer_of(connector: Mapping[str, Any]) -> Offer | None:
             'Connector of host %(host)s: %(key)s = %(value)s is no list',
             {
                 'host': host_of(connector),
-                'key': OFFER,
+                'key': wire.CONNECTOR_CACHE_MODES,
                 'value': errors.shown(listed),
             },
         )
@@ -68,7 +65,7 @@ def host_of(connector: Mapping[str, Any]) -> str:
     return errors.shown(connector.get('host', ''))
 
 
-def check(asked: attachment_mode.Asked, offer: Offer | None) -> None:
+def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
     """Check that a host offers what is asked for.
 
     The host is not named here: tenants read this, who aren't told names of

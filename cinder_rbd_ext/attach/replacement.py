@@ -30,6 +30,7 @@ from cinder.objects import fields
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 
 # Of an attachment that has been connected.
 _CONNECTED = (
@@ -88,7 +89,7 @@ def _of_waiting(volume: Any, statuses: tuple[str, ...]) -> Iterator[Earlier]:
 
 
 def _mode_of(connection_info: Any) -> cache_modes.CacheMode | None:
-    word = connection_info.get('cache_mode')
+    word = connection_info.get(wire.CONNECTION_CACHE_MODE)
     try:
         return cache_modes.parse_cache_mode(word) if word else None
     except errors.OptionError:

@@ -126,7 +126,7 @@ def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
     """
     if not connector or isinstance(connector, OwnConnector):
         return Consumer.OTHER
-    if host_modes.offer_of(connector) is not None:
+    if host_modes.of_connector(connector) is not None:
         return Consumer.SERVER
     waits = any(
         attachment.instance_uuid and attachment.attach_status in _WAITING

@@ -25,12 +25,11 @@ from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 #: The first microversion of Nova's that attaches multi-attach volumes, and
 #: also volumes to shelved servers.
 _COMPUTE = '2.60'
-_CACHE_MODES = 'os-rbd-volume-options:cache_modes'
-_REFUSED = 'os-rbd-volume-options:attach_refused'
 _OFFLOADED = 'SHELVED_OFFLOADED'
 #: What is shown.
 COLUMNS = (
@@ -157,7 +156,7 @@ class Attachment:
 
 def _reason(volume: Record, refused_before: Record | None) -> str:
     """Return why a volume wasn't attached, as far as somebody says."""
-    refused = volume.get(_REFUSED)
+    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused and refused != refused_before:
         reason = printable.text(refused['reason'])
         return f'Volume {volume["id"]} was not attached: {reason}'
@@ -239,7 +238,9 @@ def attach(
         attachment.request(parsed_args.device)
         volume = before
         if parsed_args.wait and not attachment.is_offloaded():
-            volume = attachment.wait(parsed_args.timeout, before.get(_REFUSED))
+            volume = attachment.wait(
+                parsed_args.timeout, before.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+            )
     except NotAttached as error:
         if changes:
             _put_back(attachment, asked_before, error)
@@ -253,7 +254,7 @@ def attach(
             made.get('device'),
             ident,
             asked or asked_before,
-            (volume.get(_CACHE_MODES) or {}).get(ident),
+            (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
         )
     )
     return shown

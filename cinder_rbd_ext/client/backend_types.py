@@ -17,6 +17,7 @@ import dataclasses
 from typing import Any
 
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 BACKEND_NAME = 'volume_backend_name'
 
@@ -62,7 +63,7 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     for pool in pools:
         report = pool['capabilities']
         backend = report.get(BACKEND_NAME)
-        if report.get('rbd_volume_options') is not True or not backend:
+        if report.get(wire.RBD_VOLUME_OPTIONS) is not True or not backend:
             continue
         if backend in linked:
             outcomes[backend] = Outcome(backend, linked[backend], 'there')
@@ -82,8 +83,8 @@ def _specs(backend: str, report: Record) -> dict[str, str]:
     """
     specs = {BACKEND_NAME: backend}
     if (
-        report.get('rbd_volume_object_map') is None
-        and report.get('rbd_volume_features') is None
+        report.get(wire.RBD_VOLUME_OBJECT_MAP) is None
+        and report.get(wire.RBD_VOLUME_FEATURES) is None
     ):
         specs[keys.OBJECT_MAP] = 'true'
     return specs

@@ -28,16 +28,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import sizes
-
-_ROUTE = '/os-rbd-volume-options'
-_ATTRIBUTE = 'os-rbd-volume-options:'
-_MADE = (
-    keys.OBJECT_SIZE,
-    keys.STRIPE_UNIT,
-    keys.STRIPE_COUNT,
-    keys.FEATURES,
-    keys.DATA_POOL,
-)
+from rbd_volume_options import wire
 
 Record = dict[str, Any]
 Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
@@ -75,11 +66,11 @@ def allowed(option: Record) -> str:
 def rows_of_type(told: Record) -> Iterator[tuple[Any, ...]]:
     """Return a row for each key of a type; one that says why for none."""
     name = told['name']
-    if not told['supported']:
+    if not told[wire.SUPPORTED]:
         yield name, None, None, told['reason'], None, None
     for key, each in told['options'].items():
-        default, origin = each['default'], each['default_from']
-        yield name, key, each['settable'], allowed(each), default, origin
+        default, origin = each['default'], each[wire.DEFAULT_FROM]
+        yield name, key, each[wire.SETTABLE], allowed(each), default, origin
 
 
 class RBDOptions(command.Lister):
@@ -101,9 +92,9 @@ class RBDOptions(command.Lister):
         api = self.app.client_manager.sdk_connection.block_storage
         if parsed_args.type:
             name = parse.quote(parsed_args.type, safe='')
-            told = [answer(api.get(f'{_ROUTE}/{name}'))['volume_type']]
+            told = [answer(api.get(f'{wire.ROUTE}/{name}'))['volume_type']]
         else:
-            told = answer(api.get(_ROUTE))['volume_types']
+            told = answer(api.get(wire.ROUTE))['volume_types']
         columns = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
         rows = [row for each in told for row in rows_of_type(each)]
         return columns, printable.value(rows)
@@ -126,7 +117,7 @@ class ShowRBDVolume(command.Lister):
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
         volume = answer(api.get(f'/volumes/{ident}'))['volume']
         name = parse.quote(volume['volume_type'] or '', safe='')
-        told = answer(api.get(f'{_ROUTE}/{name}'))['volume_type']
+        told = answer(api.get(f'{wire.ROUTE}/{name}'))['volume_type']
         rows = list(rows_of_volume(volume, told))
         return ('Key', 'Value', 'From'), printable.value(rows)
 
@@ -138,21 +129,22 @@ def rows_of_volume(
 
     :param told: what the volume's type offers
     """
-    for key in _MADE:
-        name = key.removeprefix(keys.PREFIX)
-        value = volume.get(f'{_ATTRIBUTE}{name}')
+    for key in keys.KEYS.values():
+        if key.attribute is None:
+            continue
+        value = volume.get(key.attribute)
         if isinstance(value, list):
             value = ','.join(value)
-        yield key, value, _origin(key, volume, told)
+        yield key.name, value, _origin(key.name, volume, told)
     yield keys.CACHE_MODE, *_cache_mode(volume, told)
-    attached = volume.get(f'{_ATTRIBUTE}cache_modes') or {}
+    attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
         yield f'attachment {ident}', made_with, 'when it was attached'
     # Not the image metadata, which tenants write and images pass on.
-    failed = volume.get(f'{_ATTRIBUTE}refused')
+    failed = volume.get(wire.ATTRIBUTE_REFUSED)
     if failed:
         yield 'creation', failed, 'refused by the driver'
-    refused = volume.get(f'{_ATTRIBUTE}attach_refused')
+    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused:
         yield 'last attachment', refused['reason'], refused['at']
 
@@ -167,7 +159,9 @@ def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
     if asked:
         return asked, errors.Origin.VOLUME_METADATA.label
     option = told['options'].get(keys.CACHE_MODE) or {}
-    return option.get('default'), option.get('default_from') or 'compute host'
+    return option.get('default'), option.get(
+        wire.DEFAULT_FROM
+    ) or 'compute host'
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:
@@ -176,7 +170,7 @@ def _origin(key: str, volume: Record, told: Record) -> str:
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label
     option = told['options'].get(key) or {}
-    origin: str | None = option.get('default_from')
+    origin: str | None = option.get(wire.DEFAULT_FROM)
     if origin == errors.Origin.VOLUME_TYPE.label:
         return origin
     if volume.get('source_volid') or volume.get('snapshot_id'):

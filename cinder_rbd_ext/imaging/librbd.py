@@ -29,11 +29,14 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
-from rbd_volume_options import features as feature_rules
+from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
+# librbd has arguments called features.
+_from_mask = features.from_mask
 
 PoolName = Callable[[int], str]
 
@@ -126,8 +129,8 @@ class Librbd(_Delegate):
             for option in self._wrapped.RBD().config_list(ioctx)
             if option['name'].startswith('rbd_default_stripe_')
         }
-        unit = found.get('rbd_default_stripe_unit', 0)
-        count = found.get('rbd_default_stripe_count', 0)
+        unit = found.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0)
+        count = found.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0)
         return layout.Striping(unit, count) if unit and count else None
 
     def is_there(self, ioctx: Any, name: str) -> bool:
@@ -184,9 +187,8 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
             stripe_count=how.layout.stripe_count,
         )
     if how.image_features is not None:
-        given['features'] = feature_rules.to_mask(
-            how.image_features & feature_rules.CHOOSABLE
-        )
+        wanted = how.image_features & features.CHOOSABLE
+        given['features'] = features.to_mask(wanted)
     if how.data_pool:
         given['data_pool'] = how.data_pool
     return given
@@ -222,10 +224,9 @@ class RBD(_Delegate):
             if creation.needs_default_striping:
                 striping = self._librbd.default_striping(ioctx)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
-            base = plan.ImageState(
-                layout.ImageLayout(object_size, striping),
-                feature_rules.from_mask(features or 0),
-            )
+            wanted = _from_mask(features or 0)
+            image_layout = layout.ImageLayout(object_size, striping)
+            base = plan.ImageState(image_layout, wanted)
             given.update(arguments(creation.plan(base)))
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
@@ -253,9 +254,8 @@ class RBD(_Delegate):
             return
         with creation.noting():
             parent = self._librbd.read_state(p_ioctx, p_name)
-            base = dataclasses.replace(
-                parent, image_features=feature_rules.from_mask(features or 0)
-            )
+            wanted = _from_mask(features or 0)
+            base = dataclasses.replace(parent, image_features=wanted)
             given.update(arguments(creation.plan(base, parent)))
             with self._librbd.making(creation, c_ioctx):
                 self._wrapped.clone(

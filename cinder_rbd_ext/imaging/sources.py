@@ -30,6 +30,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 CONF = cfg.CONF
 
@@ -249,7 +250,7 @@ def plan_migrated(
     specs = request.specs_of(volume.volume_type)
     pool = specs.get(keys.DATA_POOL)
     if pool is None:
-        pool = host.get('capabilities', {}).get('rbd_volume_data_pool')
+        pool = host.get('capabilities', {}).get(wire.RBD_VOLUME_DATA_POOL)
     return plan.ImagePlan(
         base.layout,
         base.image_features,

@@ -27,16 +27,13 @@ from oslo_log import log as logging
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 #: Checks metadata as that of a volume; raises OptionError.
 #: Gets all metadata, and the keys of it that a restore has added.
 Check = Callable[[Mapping[str, str], frozenset[str]], None]
-
-# Says that a copy was taken; a volume may have no key at all.
-_TAKEN = 'rbd:restoring'
-_COPY = 'rbd:before_restore:'
 
 # Half of a pair is refused.
 _GROUPS = (
@@ -55,14 +52,14 @@ def remember(volume_id: str) -> None:
     be the backup's already.
     """
     admin = context.get_admin_context()
-    if _TAKEN in db.volume_admin_metadata_get(admin, volume_id):
+    if wire.RECORD_RESTORING in db.volume_admin_metadata_get(admin, volume_id):
         return
     copy = {
-        f'{_COPY}{key.removeprefix(keys.PREFIX)}': value
+        f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
         for key, value in db.volume_metadata_get(admin, volume_id).items()
         if key in keys.VOLUME_KEYS
     }
-    copy[_TAKEN] = 'True'
+    copy[wire.RECORD_RESTORING] = 'True'
     db.volume_admin_metadata_update(admin, volume_id, copy, False)
 
 
@@ -74,12 +71,12 @@ def repair(volume_id: str, check: Check) -> None:
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if _TAKEN not in recorded:
+    if wire.RECORD_RESTORING not in recorded:
         return
     own = {
-        f'{keys.PREFIX}{name.removeprefix(_COPY)}': value
+        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_BEFORE_RESTORE)}': value
         for name, value in recorded.items()
-        if name.startswith(_COPY)
+        if name.startswith(wire.RECORD_BEFORE_RESTORE)
     }
     found = db.volume_metadata_get(admin, volume_id)
     wanted = settled(own, found, check)
@@ -103,7 +100,9 @@ def repair(volume_id: str, check: Check) -> None:
             db.volume_metadata_delete(admin, volume_id, key)
         db.volume_metadata_update(admin, volume_id, wanted, False)
     for name in recorded:
-        if name == _TAKEN or name.startswith(_COPY):
+        if name == wire.RECORD_RESTORING or name.startswith(
+            wire.RECORD_BEFORE_RESTORE
+        ):
             db.volume_admin_metadata_delete(admin, volume_id, name)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from cinder_rbd_ext import request as request_module
+from cinder_rbd_ext import request
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -44,7 +44,7 @@ class Change:
 
 
 def needed(
-    asked: request_module.Request, state: plan.ImageState, size: int
+    asked: request.Request, state: plan.ImageState, size: int
 ) -> Change:
     """Return what it takes to give an image what its volume asks for.
 
@@ -106,7 +106,7 @@ def check_extended(
 
 
 def contradiction(
-    asked: request_module.Request, state: plan.ImageState
+    asked: request.Request, state: plan.ImageState
 ) -> errors.OptionError | None:
     """Return what an image that is taken over has against what is asked."""
     resolved = asked.resolve(backend_too=False)

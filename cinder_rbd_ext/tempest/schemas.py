@@ -22,26 +22,26 @@ from typing import Any
 
 from tempest.lib.services.volume.v3 import volumes_client
 
-ALIAS = 'os-rbd-volume-options'
+from rbd_volume_options import wire
 
 _NUMBER = {'type': ['integer', 'null'], 'minimum': 1}
 
 #: Each attribute of a volume, and the schema of its value.
 ATTRIBUTES: dict[str, dict[str, Any]] = {
-    f'{ALIAS}:object_size': _NUMBER,
-    f'{ALIAS}:stripe_unit': _NUMBER,
-    f'{ALIAS}:stripe_count': _NUMBER,
-    f'{ALIAS}:features': {
+    wire.ATTRIBUTE_OBJECT_SIZE: _NUMBER,
+    wire.ATTRIBUTE_STRIPE_UNIT: _NUMBER,
+    wire.ATTRIBUTE_STRIPE_COUNT: _NUMBER,
+    wire.ATTRIBUTE_FEATURES: {
         'type': ['array', 'null'],
         'items': {'type': 'string'},
     },
-    f'{ALIAS}:data_pool': {'type': ['string', 'null']},
-    f'{ALIAS}:cache_modes': {
+    wire.ATTRIBUTE_DATA_POOL: {'type': ['string', 'null']},
+    wire.ATTRIBUTE_CACHE_MODES: {
         'type': 'object',
         'additionalProperties': {'type': ['string', 'null']},
     },
-    f'{ALIAS}:refused': {'type': ['string', 'null']},
-    f'{ALIAS}:attach_refused': {'type': ['object', 'null']},
+    wire.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
+    wire.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},
 }
 
 

@@ -32,10 +32,10 @@ from openstack_dashboard import api
 from horizon_volume_opts.admin_images import census
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import wire
 
 #: Cinder gives no more at once unless osapi_max_limit says so.
 _PAGE = 1000
-_PREFIX = 'os-rbd-volume-options:'
 _PROTOCOL = 'ceph'
 # There may be no image, or one that nobody has looked at yet.
 _UNMADE = frozenset({'creating', 'error', 'managing', 'error_managing'})
@@ -124,7 +124,7 @@ def _image(volume: Any, pools: frozenset[str]) -> census.Image | None:
     """Return a volume's image; None for a volume that has none of RBD's."""
     pool = getattr(volume, 'os-vol-host-attr:host', None) or ''
     volume_type = volume.volume_type or ''
-    recorded = getattr(volume, f'{_PREFIX}features', None)
+    recorded = getattr(volume, wire.ATTRIBUTE_FEATURES, None)
     if recorded is None:
         if pool not in pools or volume.status in _UNMADE:
             return None
@@ -136,9 +136,9 @@ def _image(volume: Any, pools: frozenset[str]) -> census.Image | None:
         if features.OBJECT_MAP in recorded
         else census.MapState.NONE,
         layout.ImageLayout.of(
-            getattr(volume, f'{_PREFIX}object_size'),
-            getattr(volume, f'{_PREFIX}stripe_unit'),
-            getattr(volume, f'{_PREFIX}stripe_count'),
+            getattr(volume, wire.ATTRIBUTE_OBJECT_SIZE),
+            getattr(volume, wire.ATTRIBUTE_STRIPE_UNIT),
+            getattr(volume, wire.ATTRIBUTE_STRIPE_COUNT),
         ),
-        getattr(volume, f'{_PREFIX}data_pool', None) or '',
+        getattr(volume, wire.ATTRIBUTE_DATA_POOL, None) or '',
     )

@@ -34,6 +34,7 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
         super().__init__(*args, **kwargs)
         volume = self.initial.get('volume')
         self._before: str | None = None
-        self._offer: offers.Offer | None = None
+        self._offer: offers.UserOffer | None = None
         if volume is None:
             return
         metadata = getattr(volume, 'metadata', None) or {}
@@ -124,11 +125,11 @@ def _set(request: Any, volume_id: str, mode: str | None) -> None:
 
 
 def _field(
-    offer: offers.Offer, volume: Any, current: str | None
+    offer: offers.UserOffer, volume: Any, current: str | None
 ) -> forms.Field:
     """Return the field of the modes that a volume may have."""
     option = offer.options[keys.CACHE_MODE]
-    blank = wording.default(option['default'], option['default_from'])
+    blank = wording.default(option['default'], option[wire.DEFAULT_FROM])
     choices = [('', blank)]
     choices += [(mode.value, _text(mode)) for mode in offer.cache_modes]
     if current and current not in dict(choices):

@@ -29,9 +29,10 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import creation
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
-from horizon_volume_opts.volumes import source as sources
+from horizon_volume_opts.volumes import source
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -39,8 +40,8 @@ _TEMPLATE = 'horizon_volume_opts/_volume_options.html'
 
 #: The field of the stock form that holds each kind of source.
 _SOURCE_FIELDS = {
-    'snapshot_source': sources.SNAPSHOT,
-    'volume_source': sources.VOLUME,
+    'snapshot_source': source.SNAPSHOT,
+    'volume_source': source.VOLUME,
 }
 
 
@@ -49,7 +50,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
-        self._offers: Mapping[str, offers.Offer] = {}
+        self._offers: Mapping[str, offers.UserOffer] = {}
         self._asked: creation.Asked | None = None
         self._metadata: dict[str, str] = {}
         try:
@@ -91,7 +92,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
             name, state = found.volume_type, found.state
         offer = self._offers.get(name or '')
         if offer is None:
-            offer = offers.Offer(
+            offer = offers.UserOffer(
                 name or '', str(_('the volume type offers none'))
             )
         size = data.get('size')
@@ -101,7 +102,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         name: str | None = self.initial.get('type')
         return name
 
-    def _source(self, data: Mapping[str, Any]) -> sources.Source | None:
+    def _source(self, data: Mapping[str, Any]) -> source.Source | None:
         """Return the source that settles the volume's type, if there is one.
 
         :raises OptionError: where it can't be looked up
@@ -110,7 +111,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         for name, kind in _SOURCE_FIELDS.items():
             if data.get(name) and chosen in ('', None, name):
                 try:
-                    return sources.find(self.request, kind, data[name])
+                    return source.find(self.request, kind, data[name])
                 except Exception as error:
                     LOG.warning('Cannot look up %s: %s', name, error)
                     key = min(self._metadata)
@@ -151,7 +152,7 @@ def described(found: Any) -> dict[str, Any]:
         offer.name: {
             'require_whole_stripes': offer.require_whole_stripes,
             'options': {
-                key: {**each, 'settable': key in offer.settable}
+                key: {**each, wire.SETTABLE: key in offer.settable}
                 for key, each in offer.options.items()
                 if key in fields.NAMES
             },

@@ -18,20 +18,22 @@ from typing import Any
 from tempest.lib.common import rest_client
 from tempest.lib.services.volume import base_client
 
+from rbd_volume_options import wire
+
 
 class OptionsClient(base_client.BaseClient):
     """What volume types offer."""
 
     def list_options(self) -> Any:
         """Return what each volume type offers that the caller sees."""
-        return self._get('os-rbd-volume-options')
+        return self._get(wire.ALIAS)
 
     def show_options(self, volume_type: str) -> Any:
         """Return what a volume type, by id or name, offers.
 
         :raises tempest.lib.exceptions.NotFound: the caller sees no such type
         """
-        return self._get(f'os-rbd-volume-options/{volume_type}')
+        return self._get(f'{wire.ALIAS}/{volume_type}')
 
     def _get(self, url: str) -> Any:
         response, text = self.get(url)

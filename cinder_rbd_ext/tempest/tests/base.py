@@ -17,9 +17,9 @@ from typing import Any
 from tempest import config
 from tempest.api.volume import base
 
-from cinder_rbd_ext.tempest import schemas
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 CONF = config.CONF
 
@@ -83,7 +83,7 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
         inherited = {
             key: value
             for key, value in cls.volume_type['extra_specs'].items()
-            if not key.startswith('rbd:')
+            if not key.startswith(keys.PREFIX)
         }
         made = cls.create_volume_type(extra_specs={**inherited, **specs})
         name: str = made['name']
@@ -137,7 +137,7 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
 
 def strip(volume: Record) -> Record:
     """Return a volume's attributes of the extension, without the prefix."""
-    prefix = f'{schemas.ALIAS}:'
+    prefix = f'{wire.ALIAS}:'
     return {
         key.removeprefix(prefix): value
         for key, value in volume.items()

@@ -26,14 +26,14 @@ from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
 
-def _offer(**changes: Any) -> offers.Offer:
-    return offers.Offer.of(fake_cloud.offered('rbd', **changes))
+def _offer(**changes: Any) -> offers.UserOffer:
+    return offers.UserOffer.of(fake_cloud.offered('rbd', **changes))
 
 
 @ddt.ddt
 class OfferTestCase(base.TestCase):
     def test_of_another_driver(self) -> None:
-        offer = offers.Offer.of(fake_cloud.not_offered('lvm'))
+        offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
         self.assertEqual(frozenset(), offer.settable)
         self.assertIsNone(offer.default('rbd:object_size'))
         self.assertEqual((), offer.cache_modes)
@@ -121,7 +121,7 @@ class OfferTestCase(base.TestCase):
         self.assertIn('not for tenants', str(error))
 
     def test_of_a_type_that_offers_nothing(self) -> None:
-        offer = offers.Offer.of(fake_cloud.not_offered('lvm'))
+        offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
         offer.check({}, sizes.GIB)
         error = self.assertRaises(
             errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None

@@ -16,7 +16,6 @@ import json
 
 from os_brick.initiator import connector as os_brick
 
-from nova_rbd_cache import connector
 from nova_rbd_cache import registration
 from tests.unit.nova_rbd_cache import base
 
@@ -38,9 +37,6 @@ class ConnectorTest(base.NovaTestCase):
     def test_modes_are_told(self) -> None:
         self.set_options(allowed_modes='writeback,none')
         found = self._properties()
-        self.assertEqual(['none', 'writeback'], found[connector.CACHE_MODES])
+        self.assertEqual(['none', 'writeback'], found['rbd_cache_modes'])
         self.assertEqual('compute-1', found['host'])
         json.dumps(found)
-
-    def test_key_that_the_driver_of_cinder_looks_for(self) -> None:
-        self.assertEqual('rbd_cache_modes', connector.CACHE_MODES)

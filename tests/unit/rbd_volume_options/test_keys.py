@@ -40,6 +40,32 @@ class KeysTestCase(base.TestCase):
         self.assertIs(fixed, key.fixed)
         self.assertNotEqual('', key.summary)
 
+    @ddt.named_data(
+        ['layout', 'rbd:stripe_unit', 'stripe_unit', 'layout', 'stripe_unit'],
+        ['size', 'rbd:object_size', 'object_size', 'layout', 'object_size'],
+        ['object_map', 'rbd:object_map', 'object_map', 'features', None],
+        ['features', 'rbd:features', 'features', 'features', 'features'],
+        ['cache_mode', 'rbd:cache_mode', 'cache_mode', 'cache_mode', None],
+        ['data_pool', 'rbd:data_pool', 'data_pool', None, 'data_pool'],
+    )
+    def test_what_stands_for_a_key(
+        self, name: str, option: str, policy: str | None, attribute: str | None
+    ) -> None:
+        key = keys.KEYS[name]
+        self.assertEqual(f'rbd_volume_{option}', key.option)
+        self.assertEqual(key.option, key.capability)
+        self.assertEqual(key.option, keys.OPTIONS[name])
+        prefix = 'volume_extension:rbd_volume_options:set_'
+        self.assertEqual(policy and f'{prefix}{policy}', key.policy)
+        alias = 'os-rbd-volume-options'
+        self.assertEqual(attribute and f'{alias}:{attribute}', key.attribute)
+
+    def test_list_of_keys_for_tenants(self) -> None:
+        key = keys.KEYS['rbd:tenant_options']
+        self.assertEqual('rbd_tenant_options', key.option)
+        self.assertIsNone(key.policy)
+        self.assertIsNone(key.attribute)
+
     def test_there_are_no_others(self) -> None:
         self.assertEqual(
             {

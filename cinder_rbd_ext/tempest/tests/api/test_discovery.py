@@ -17,9 +17,9 @@ from tempest.lib import decorators
 from tempest.lib import exceptions
 from tempest.lib.common.utils import data_utils
 
-from cinder_rbd_ext.tempest import schemas
 from cinder_rbd_ext.tempest.tests import base
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 CONF = config.CONF
 
@@ -33,7 +33,7 @@ class DiscoveryTest(base.RBDVolumeTest):
         """Cinder lists the extension."""
         listed = self.volumes_extension_client.list_extensions()
         found = {each['alias'] for each in listed['extensions']}
-        self.assertIn(schemas.ALIAS, found)
+        self.assertIn(wire.ALIAS, found)
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('bf44d317-da8c-43fa-9020-eeb78acfff8e')

@@ -28,7 +28,7 @@ _TYPE = {'id': '1', 'name': 'n'}
 def _answer(
     specs: dict[str, str], *settings: Any, settable: Any = api_base.ALL_KEYS
 ) -> answers.Answer:
-    offer = offers.Offer(specs, settings or (api_base.settings(),))
+    offer = offers.TypeOffer(specs, settings or (api_base.settings(),))
     return answers.of_type(_TYPE, offer, settable)
 
 

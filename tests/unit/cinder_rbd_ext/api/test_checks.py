@@ -16,7 +16,7 @@ import dataclasses
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import origins
+from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import options
@@ -49,11 +49,11 @@ class ChecksTest(base.TestCase):
         )
 
     def test_defaults_of_a_back_end_count(self) -> None:
-        offer = offers.Offer({}, (api_base.settings(_STRIPED),))
+        offer = offers.TypeOffer({}, (api_base.settings(_STRIPED),))
         asked = {'rbd:object_size': '4K'}
-        checks.check_created(offer, asked, 1, origins.Source())
+        checks.check_created(offer, asked, 1, volume_source.Source())
         # Of what the API can't see it says nothing.
-        source = origins.Source(known=False)
+        source = volume_source.Source(known=False)
         checks.check_created(offer, asked, 1, source)
 
     def test_what_cephs_configuration_gives_counts(self) -> None:
@@ -77,12 +77,12 @@ class ChecksTest(base.TestCase):
             error = self.assertRaises(
                 errors.OptionError,
                 checks.check_created,
-                offers.Offer({}, (settings,)),
+                offers.TypeOffer({}, (settings,)),
                 asked,
                 size,
-                origins.Source(),
+                volume_source.Source(),
             )
             self.assertIn(reason, str(error))
             self.assertIn('Ceph configuration', str(error))
-            unknown = offers.Offer({}, (plain,))
-            checks.check_created(unknown, asked, size, origins.Source())
+            unknown = offers.TypeOffer({}, (plain,))
+            checks.check_created(unknown, asked, size, volume_source.Source())

@@ -12,7 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.api.extension."""
 
-from cinder_rbd_ext.api import attributes
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -20,7 +20,7 @@ class LoadedTest(base.ApiTestCase):
     """Named in osapi_volume_extension."""
 
     def test_listed(self) -> None:
-        path = f'/extensions/{attributes.ALIAS}'
+        path = f'/extensions/{wire.ALIAS}'
         found = self.ok('GET', path)['extension']
         self.assertEqual('RBDVolumeOptions', found['name'])
         self.assertIn('Ceph RBD', found['description'])
@@ -33,7 +33,7 @@ class NotLoadedTest(base.ApiTestCase):
 
     def test_nothing_is_checked_or_shown(self) -> None:
         self.ok('POST', '/volumes', self.create({'rbd:object_size': '3M'}))
-        response = self.call('GET', f'/{attributes.ALIAS}')
+        response = self.call('GET', f'/{wire.ALIAS}')
         self.assertEqual(404, response.status_int)
         volume = self.volume(made=base.MADE)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']

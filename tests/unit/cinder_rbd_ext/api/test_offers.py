@@ -24,8 +24,8 @@ from tests.unit.cinder_rbd_ext.api import base as api_base
 _ORIGIN = errors.Origin.VOLUME_METADATA
 
 
-def _offer(specs: dict[str, str], *settings: Any) -> offers.Offer:
-    return offers.Offer.of(
+def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
+    return offers.TypeOffer.of(
         specs, [pools.Pool('host@x#x', {}, each) for each in settings]
     )
 

@@ -18,9 +18,9 @@ import re
 from typing import Any
 
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import other_routes
 from cinder_rbd_ext.api import routes
+from rbd_volume_options import wire
 from testrun import tree
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -77,7 +77,7 @@ class RoutesTest(base.ApiTestCase):
         self.found = {
             request: modules
             for request, modules in _changing(self.router.map)
-            if attributes.ALIAS not in request
+            if wire.ALIAS not in request
         }
         self.table = {route.request: route for route in routes.ROUTES}
         self.others = {

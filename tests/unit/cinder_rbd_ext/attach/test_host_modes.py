@@ -64,13 +64,17 @@ class OfferTest(base.TestCase):
     @ddt.data(*_OFFERS)
     def test_offer(self, case: str) -> None:
         connector, offer = _OFFERS[case]
-        self.assertEqual(offer, host_modes.offer_of(connector))
+        self.assertEqual(offer, host_modes.of_connector(connector))
 
     def test_no_list_is_logged(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
-        host_modes.offer_of({'host': 'c\n1', 'rbd_cache_modes': 'x' * 9999})
+        host_modes.of_connector(
+            {'host': 'c\n1', 'rbd_cache_modes': 'x' * 9999}
+        )
         self.assertEqual('', log.output)
-        host_modes.offer_of({'host': 'c\n1', 'rbd_cache_modes': {'x': 'y\n'}})
+        host_modes.of_connector(
+            {'host': 'c\n1', 'rbd_cache_modes': {'x': 'y\n'}}
+        )
         self.assertIn(r"Connector of host 'c\n1': rbd_cache_modes", log.output)
         self.assertEqual(1, log.output.count('\n'))
 
@@ -82,7 +86,7 @@ class CheckTest(base.TestCase):
         wanted = attachment_mode.Asked(mode, errors.Origin.BACKEND)
         host_modes.check(wanted, frozenset({mode}))
 
-    def _text(self, offer: host_modes.Offer | None) -> str:
+    def _text(self, offer: host_modes.HostModes | None) -> str:
         error = self.assertRaises(
             errors.OptionError, host_modes.check, _ASKED, offer
         )
@@ -116,7 +120,7 @@ class CheckTest(base.TestCase):
 
     @ddt.data(None, frozenset())
     def test_shared_disks_get_none_from_nova_itself(
-        self, offer: host_modes.Offer | None
+        self, offer: host_modes.HostModes | None
     ) -> None:
         wanted = attachment_mode.Asked(CacheMode.NONE, None, shared=True)
         host_modes.check(wanted, offer)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.origins: what a volume is made from."""
+"""Unit tests of cinder_rbd_ext.api.volume_source."""
 
 from typing import Any
 import uuid

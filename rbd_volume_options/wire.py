@@ -1,0 +1,158 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Names that cross from one process to another, each defined once.
+
+Cinder's API, its driver, Nova, Glance, Horizon, the page that it serves, the
+clients, Tempest and Ceph read what another of them wrote. The names of
+``rbd:`` keys are in :mod:`rbd_volume_options.keys`. Plain words of the API's
+answer (``name``, ``default``) are in its schema, ``options.json``.
+
+Nothing here may change: volumes, attachments and services of an earlier
+release have these names.
+"""
+
+# Cinder's API
+
+#: Alias of the extension, first part of its route and of its attributes.
+ALIAS = 'os-rbd-volume-options'
+#: Route of the extension, below the project.
+ROUTE = f'/{ALIAS}'
+
+# Attributes of a volume. Sizes are in bytes; null if nothing is recorded.
+ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
+ATTRIBUTE_STRIPE_UNIT = f'{ALIAS}:stripe_unit'
+ATTRIBUTE_STRIPE_COUNT = f'{ALIAS}:stripe_count'
+ATTRIBUTE_FEATURES = f'{ALIAS}:features'
+ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
+#: The cache mode of each attachment, by the attachment's ID.
+ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
+#: Why the volume could not be created.
+ATTRIBUTE_REFUSED = f'{ALIAS}:refused'
+#: Why and when the last attachment was refused.
+ATTRIBUTE_ATTACH_REFUSED = f'{ALIAS}:attach_refused'
+
+# Fields of the answer to what a volume type offers.
+SUPPORTED = 'supported'
+REQUIRE_WHOLE_STRIPES = 'require_whole_stripes'
+SETTABLE = 'settable'
+FIXED_AT_CREATION = 'fixed_at_creation'
+DEFAULT_FROM = 'default_from'
+MAXIMUM_OBJECTS = 'maximum_objects'
+POWER_OF_TWO = 'power_of_two'
+TOGETHER_WITH = 'together_with'
+
+# Values of DEFAULT_FROM, which clients and scripts compare. Messages use the
+# same words.
+FROM_VOLUME_METADATA = 'volume metadata'
+FROM_VOLUME_TYPE = 'volume type'
+FROM_SOURCE_VOLUME = 'source volume'
+FROM_BACKEND = 'backend configuration'
+FROM_GLANCE_IMAGE = 'Glance image'
+FROM_CLUSTER = 'Ceph configuration'
+
+# Texts by which Horizon recognizes the extension's refusals.
+#: Start of each HTTP 400; key, value and reason follow.
+REFUSED = 'RBD volume option refused: '
+#: HTTP 403 for a key.
+FORBIDDEN_KEY = 'Policy does not allow {policy}, which {key} needs.'
+
+# Policies
+POLICY = 'volume_extension:rbd_volume_options'
+POLICY_GET = f'{POLICY}:get'
+POLICY_GET_POOLS = f'{POLICY}:get_pools'
+POLICY_SET_LAYOUT = f'{POLICY}:set_layout'
+POLICY_SET_FEATURES = f'{POLICY}:set_features'
+POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'
+POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
+POLICY_OFFER_CACHE_MODES = f'{POLICY}:offer_cache_modes'
+POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
+
+# Capabilities, which the driver reports to the scheduler
+
+#: True for a back end with our driver. Operators match it in extra specs:
+#: ``capabilities:rbd_volume_options='<is> True'``.
+RBD_VOLUME_OPTIONS = 'rbd_volume_options'
+
+# Also the names of options in cinder.conf: their values are reported.
+RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
+RBD_VOLUME_STRIPE_UNIT = 'rbd_volume_stripe_unit'
+RBD_VOLUME_STRIPE_COUNT = 'rbd_volume_stripe_count'
+RBD_VOLUME_OBJECT_MAP = 'rbd_volume_object_map'
+RBD_VOLUME_FEATURES = 'rbd_volume_features'
+RBD_VOLUME_CACHE_MODE = 'rbd_volume_cache_mode'
+RBD_VOLUME_DATA_POOL = 'rbd_volume_data_pool'
+RBD_TENANT_OPTIONS = 'rbd_tenant_options'
+RBD_ALLOWED_CACHE_MODES = 'rbd_allowed_cache_modes'
+RBD_CACHE_MODE_ENFORCEMENT = 'rbd_cache_mode_enforcement'
+RBD_MAX_STRIPE_COUNT = 'rbd_max_stripe_count'
+RBD_REQUIRE_WHOLE_STRIPES = 'rbd_require_whole_stripes'
+RBD_MIN_OBJECT_SIZE = 'rbd_min_object_size'
+RBD_MAX_OBJECTS = 'rbd_max_objects'
+
+# Also the names of Ceph's options: their values are reported.
+RBD_DEFAULT_FEATURES = 'rbd_default_features'
+RBD_DEFAULT_STRIPE_UNIT = 'rbd_default_stripe_unit'
+RBD_DEFAULT_STRIPE_COUNT = 'rbd_default_stripe_count'
+
+# Values of RBD_CACHE_MODE_ENFORCEMENT.
+STRICT = 'strict'
+LENIENT = 'lenient'
+
+# Attachments
+
+#: Item of a connector: the names of the cache modes that the compute host
+#: allows, as a list or separated by commas. A host without it would ignore a
+#: mode.
+CONNECTOR_CACHE_MODES = 'rbd_cache_modes'
+#: Item of ``connection_info['data']``: the cache mode to attach with. Nova
+#: keeps it with the block device mapping, so that the mode outlives restarts
+#: and is used again after a migration.
+CONNECTION_CACHE_MODE = 'cache_mode'
+
+# A volume's admin metadata: the record of what was made. The layout, features
+# and data pool are recorded under the names of their keys.
+
+#: Why the volume could not be created; a longer text is continued in the next
+#: entry. Not in the image metadata, which tenants can write and which Cinder
+#: clears if a creation from an image fails. Cinder's user messages are a fixed
+#: list of texts without room for a value.
+RECORD_REFUSED = (
+    'rbd:refused',
+    'rbd:refused_2',
+    'rbd:refused_3',
+    'rbd:refused_4',
+)
+#: Why the last attachment was refused, and when, until one is made. Not in the
+#: image metadata, which is copied to snapshots, copies and Glance images.
+RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
+RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+#: Where object size, striping and features were specified when the image was
+#: made. Limits on what is inherited or extended depend on it.
+RECORD_ORIGINS = 'rbd:origins'
+#: The back end whose driver made the record. A back end without our driver
+#: takes over a volume with its admin metadata, which does not describe the
+#: image there.
+RECORD_RECORDED_BY = 'rbd:recorded_by'
+#: During a restore: that the volume's keys were copied.
+RECORD_RESTORING = 'rbd:restoring'
+#: During a restore: start of the name of each copy; the key follows.
+RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
+
+#: Where the first release told in a volume's image metadata why it could not
+#: be created.
+FORMER_REFUSED = 'rbd_volume_options_error'
+
+# Horizon
+
+#: Start of the routes that Horizon's pages ask, below ``/api/``.
+DASHBOARD_ROUTE = 'rbd_volume_options/'

@@ -1,0 +1,218 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Names that cross processes are written in one module only."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+import re
+
+import ddt
+
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+from testrun import tree
+from tests.unit import base
+
+#: Where the names are defined.
+_DEFINED = (
+    'rbd_volume_options/keys.py',
+    'rbd_volume_options/wire.py',
+)
+
+# Tests that the wheel ships keep literals, as other tests do.
+_SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
+
+#: Literals that are equal to a name and mean something else.
+_OTHER_MEANING = {
+    ('cinder_rbd_ext/client/attach.py', 'cache_mode'): 'column of a table',
+    ('cinder_rbd_ext/client/volume_rbd.py', 'Glance image'): 'help text',
+    ('cinder_rbd_ext/tempest/config.py', 'cache_mode'): "Tempest's option",
+    (
+        'cinder_rbd_ext/tempest/config.py',
+        'rbd_volume_options',
+    ): "Tempest's option and group",
+    (
+        'horizon_volume_opts/enabled/_3110_rbd_volume_options.py',
+        'rbd_volume_options',
+    ): 'name of a feature of the dashboard',
+    (
+        'horizon_volume_opts/volumes/details.py',
+        'rbd_volume_options',
+    ): 'slug of a tab',
+}
+
+# Words of a sentence, or names that longer ones begin with.
+_WHOLE_ONLY = re.compile(r'[a-z]+|.* .*|rbd_volume_options', re.IGNORECASE)
+
+# Other strings in which a name may be hidden: paths, prefixes, patterns.
+_NO_PROSE = re.compile(r'\S+')
+
+_SCRIPT_LITERAL = re.compile(r"""'([^'\n]*)'|"([^"\n]*)\"""")
+
+#: Keys, attributes, and the words for where a default is from.
+_SCRIPT_NAME = re.compile(
+    r'rbd:.*|os-rbd-volume-options.*|(?:volume|source) \w+|\w+ configuration'
+    r'|Glance image'
+)
+
+
+def _wire_names() -> set[str]:
+    names: set[str] = set()
+    for name, value in vars(wire).items():
+        if name.isupper():
+            names.update((value,) if isinstance(value, str) else value)
+    return names
+
+
+_NAMES = _wire_names() | set(keys.KEYS)
+_PARTS = re.compile(
+    '|'.join(
+        rf'(?<![\w-]){re.escape(name)}(?![\w-])'
+        for name in sorted(_NAMES, key=len, reverse=True)
+        if not _WHOLE_ONLY.fullmatch(name)
+    )
+)
+
+
+def _docstrings(module: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(module):
+        body = getattr(node, 'body', None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            yield body[0].value
+
+
+def _repeated(source: str) -> Iterator[tuple[int, str]]:
+    """Names that a module's strings repeat, each with its line."""
+    module = ast.parse(source)
+    excluded = {id(node) for node in _docstrings(module)}
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Constant) or id(node) in excluded:
+            continue
+        text = node.value
+        if not isinstance(text, str):
+            continue
+        if text in _NAMES:
+            yield node.lineno, text
+        elif wire.REFUSED in text:
+            yield node.lineno, wire.REFUSED
+        elif _NO_PROSE.fullmatch(text) and (found := _PARTS.search(text)):
+            yield node.lineno, found[0]
+
+
+def _script_names(source: str) -> Iterator[str]:
+    """Names of ours that a script's or a page's strings contain."""
+    for match in _SCRIPT_LITERAL.finditer(source):
+        text = match[1] or match[2] or ''
+        if _SCRIPT_NAME.fullmatch(text):
+            yield text
+
+
+@ddt.ddt
+class PythonTestCase(base.TestCase):
+    def _found(self) -> Iterator[tuple[str, int, str]]:
+        for name in tree.files():
+            if (
+                name.startswith(tuple(f'{each}/' for each in tree.PACKAGES))
+                and name.endswith('.py')
+                and name not in _DEFINED
+                and not name.startswith(_SHIPPED_TESTS)
+            ):
+                source = (tree.ROOT / name).read_text()
+                for line, text in _repeated(source):
+                    yield name, line, text
+
+    def test_no_module_repeats_a_name(self) -> None:
+        found = [
+            f'{name}:{line}: {text}'
+            for name, line, text in self._found()
+            if (name, text) not in _OTHER_MEANING
+        ]
+        self.assertEqual([], found)
+
+    def test_each_exception_is_needed(self) -> None:
+        found = {(name, text) for name, _line, text in self._found()}
+        self.assertEqual(set(), set(_OTHER_MEANING) - found)
+
+    @ddt.data(
+        ("X = 'rbd_max_objects'", 'rbd_max_objects'),
+        ("report['rbd_volume_options']", 'rbd_volume_options'),
+        ("f'{x}' 'os-rbd-volume-options:refused'", None),
+        ("get('/os-rbd-volume-options/{type}')", '/os-rbd-volume-options'),
+        ("f'os-rbd-volume-options:{name}'", 'os-rbd-volume-options'),
+        ("items['rbd:stripe_unit']", 'rbd:stripe_unit'),
+        ("re.compile(r'rbd:stripe_unit=\\d+')", 'rbd:stripe_unit'),
+        ("words = ('strict', 'other')", 'strict'),
+        ("message = 'RBD volume option refused: %s'", wire.REFUSED),
+    )
+    @ddt.unpack
+    def test_finds(self, source: str, name: str | None) -> None:
+        found = [text for _line, text in _repeated(source)]
+        self.assertEqual(1, len(found))
+        self.assertIn(found[0], _NAMES)
+        if name:
+            self.assertEqual([name], found)
+
+    @ddt.data(
+        "'''Of os-rbd-volume-options.'''",
+        "def f():\n    'rbd_max_objects'",
+        "HELP = 'Unless rbd:stripe_unit is given.'",
+        "X = 'rbd_volume_options_v3'",
+        "X = 'rbd_object_size'",
+        'report[wire.RBD_MAX_OBJECTS]',
+    )
+    def test_passes_over(self, source: str) -> None:
+        self.assertEqual([], list(_repeated(source)))
+
+
+@ddt.ddt
+class ScriptsTestCase(base.TestCase):
+    """Scripts can't import the names: each that they write has to exist."""
+
+    def _files(self) -> list[pathlib.Path]:
+        return [
+            tree.ROOT / name
+            for name in tree.files()
+            if name.startswith('horizon_volume_opts/')
+            and name.endswith(('.js', '.html'))
+        ]
+
+    def test_names_exist(self) -> None:
+        found = {
+            text: path.name
+            for path in self._files()
+            for text in _script_names(path.read_text())
+        }
+        self.assertIn(keys.OBJECT_SIZE, found)
+        self.assertEqual(
+            {}, {k: v for k, v in found.items() if k not in _NAMES}
+        )
+
+    def test_routes_exist(self) -> None:
+        routes = {
+            text
+            for path in self._files()
+            for text in re.findall(r"'/api/(\w*rbd[^']*)'", path.read_text())
+        }
+        self.assertNotEqual(set(), routes)
+        for each in routes:
+            self.assertTrue(each.startswith(wire.DASHBOARD_ROUTE), each)
+
+    @ddt.data(
+        "option['rbd:stripe_units']",
+        'from === "volume types"',
+        "'Cephs configuration': x",
+        "volume['os-rbd-volume-options:object_sizes']",
+    )
+    def test_finds(self, source: str) -> None:
+        self.assertEqual(1, len(set(_script_names(source)) - _NAMES))

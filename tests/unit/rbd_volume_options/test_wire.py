@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_volume_options.wire: names that may never change."""
+
+from rbd_volume_options import wire
+from tests.unit import base
+
+#: Services of an earlier release, and what is recorded of volumes, have them.
+_CONTRACT = {
+    'ALIAS': 'os-rbd-volume-options',
+    'ROUTE': '/os-rbd-volume-options',
+    'ATTRIBUTE_OBJECT_SIZE': 'os-rbd-volume-options:object_size',
+    'ATTRIBUTE_STRIPE_UNIT': 'os-rbd-volume-options:stripe_unit',
+    'ATTRIBUTE_STRIPE_COUNT': 'os-rbd-volume-options:stripe_count',
+    'ATTRIBUTE_FEATURES': 'os-rbd-volume-options:features',
+    'ATTRIBUTE_DATA_POOL': 'os-rbd-volume-options:data_pool',
+    'ATTRIBUTE_CACHE_MODES': 'os-rbd-volume-options:cache_modes',
+    'ATTRIBUTE_REFUSED': 'os-rbd-volume-options:refused',
+    'ATTRIBUTE_ATTACH_REFUSED': 'os-rbd-volume-options:attach_refused',
+    'SUPPORTED': 'supported',
+    'REQUIRE_WHOLE_STRIPES': 'require_whole_stripes',
+    'SETTABLE': 'settable',
+    'FIXED_AT_CREATION': 'fixed_at_creation',
+    'DEFAULT_FROM': 'default_from',
+    'MAXIMUM_OBJECTS': 'maximum_objects',
+    'POWER_OF_TWO': 'power_of_two',
+    'TOGETHER_WITH': 'together_with',
+    'FROM_VOLUME_METADATA': 'volume metadata',
+    'FROM_VOLUME_TYPE': 'volume type',
+    'FROM_SOURCE_VOLUME': 'source volume',
+    'FROM_BACKEND': 'backend configuration',
+    'FROM_GLANCE_IMAGE': 'Glance image',
+    'FROM_CLUSTER': 'Ceph configuration',
+    'REFUSED': 'RBD volume option refused: ',
+    'FORBIDDEN_KEY': 'Policy does not allow {policy}, which {key} needs.',
+    'POLICY': 'volume_extension:rbd_volume_options',
+    **{
+        f'POLICY_{name.upper()}': f'volume_extension:rbd_volume_options:{name}'
+        for name in (
+            'get',
+            'get_pools',
+            'set_layout',
+            'set_features',
+            'set_cache_mode',
+            'set_extra_specs',
+            'offer_cache_modes',
+            'correct_fixed_keys',
+        )
+    },
+    'RBD_VOLUME_OPTIONS': 'rbd_volume_options',
+    'RBD_VOLUME_OBJECT_SIZE': 'rbd_volume_object_size',
+    'RBD_VOLUME_STRIPE_UNIT': 'rbd_volume_stripe_unit',
+    'RBD_VOLUME_STRIPE_COUNT': 'rbd_volume_stripe_count',
+    'RBD_VOLUME_OBJECT_MAP': 'rbd_volume_object_map',
+    'RBD_VOLUME_FEATURES': 'rbd_volume_features',
+    'RBD_VOLUME_CACHE_MODE': 'rbd_volume_cache_mode',
+    'RBD_VOLUME_DATA_POOL': 'rbd_volume_data_pool',
+    'RBD_TENANT_OPTIONS': 'rbd_tenant_options',
+    'RBD_ALLOWED_CACHE_MODES': 'rbd_allowed_cache_modes',
+    'RBD_CACHE_MODE_ENFORCEMENT': 'rbd_cache_mode_enforcement',
+    'RBD_MAX_STRIPE_COUNT': 'rbd_max_stripe_count',
+    'RBD_REQUIRE_WHOLE_STRIPES': 'rbd_require_whole_stripes',
+    'RBD_MIN_OBJECT_SIZE': 'rbd_min_object_size',
+    'RBD_MAX_OBJECTS': 'rbd_max_objects',
+    'RBD_DEFAULT_FEATURES': 'rbd_default_features',
+    'RBD_DEFAULT_STRIPE_UNIT': 'rbd_default_stripe_unit',
+    'RBD_DEFAULT_STRIPE_COUNT': 'rbd_default_stripe_count',
+    'STRICT': 'strict',
+    'LENIENT': 'lenient',
+    'CONNECTOR_CACHE_MODES': 'rbd_cache_modes',
+    'CONNECTION_CACHE_MODE': 'cache_mode',
+    'RECORD_REFUSED': (
+        'rbd:refused',
+        'rbd:refused_2',
+        'rbd:refused_3',
+        'rbd:refused_4',
+    ),
+    'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
+    'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',
+    'RECORD_ORIGINS': 'rbd:origins',
+    'RECORD_RECORDED_BY': 'rbd:recorded_by',
+    'RECORD_RESTORING': 'rbd:restoring',
+    'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
+    'FORMER_REFUSED': 'rbd_volume_options_error',
+    'DASHBOARD_ROUTE': 'rbd_volume_options/',
+}
+
+
+class WireTestCase(base.TestCase):
+    def _names(self) -> dict[str, object]:
+        return {k: v for k, v in vars(wire).items() if k.isupper()}
+
+    def test_contract(self) -> None:
+        self.assertEqual(_CONTRACT, self._names())
+
+    def test_no_two_names_are_the_same(self) -> None:
+        values = list(self._names().values())
+        self.assertEqual(len(values), len(set(values)))
+
+    def test_options_and_capabilities_are_called_like_their_text(self) -> None:
+        for name, value in self._names().items():
+            if name.startswith('RBD_'):
+                self.assertEqual(name.lower(), value)
