@@ -21,6 +21,7 @@ from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
 from oslo_utils import units
 import rbd
 
+from tests import feature_bits
 from tests.functional.cinder_rbd_ext import base
 
 _MEGABYTES = 8
@@ -163,7 +164,13 @@ class CloneGlanceImage(Flow):
 
     def prepare(self) -> None:
         ioctx = self.case.cluster.ioctx('images')
-        rbd.RBD().create(ioctx, 'glance', 64 * units.Mi, order=23, features=61)
+        rbd.RBD().create(
+            ioctx,
+            'glance',
+            64 * units.Mi,
+            order=23,
+            features=feature_bits.DEFAULT,
+        )
         self.fill('glance', 'images')
         with self.case.cluster.image('glance', 'images') as image:
             image.create_snap('snap')

@@ -21,9 +21,20 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
+
+# Those that the type below gives, on a striped image in a data pool.
+_STRIPED_IN_POOL = (
+    feature_bits.LAYERING
+    | feature_bits.LOCK
+    | feature_bits.STRIPING
+    | feature_bits.DATA_POOL
+)
+# The features that a multi-attach type leaves of librbd's own.
+_SHARED = feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
 
 
 @ddt.ddt
@@ -44,7 +55,7 @@ class EveryWayTest(base.DriverTestCase):
         path.make()
         stored = self.cluster.stored(path.volume.name)
         self.assertEqual(base.MADE, self.layout_of(path.volume.name))
-        self.assertEqual(1 | 2 | 4 | 128, stored.mask)
+        self.assertEqual(_STRIPED_IN_POOL, stored.mask)
         self.assertEqual(self.cluster.pools['data'].number, stored.data_pool)
         self.assertEqual(path.size * base.GIB, stored.size)
         self.assertEqual(
@@ -68,7 +79,7 @@ class EveryWayTest(base.DriverTestCase):
         """Stock forgets encrypted volumes and full copies."""
         path = way(self, volume_type=self.make_type(multiattach='<is> True'))
         update = path.make()
-        self.assertEqual(1 | 32, self.cluster.stored(path.volume.name).mask)
+        self.assertEqual(_SHARED, self.cluster.stored(path.volume.name).mask)
         if way is creation_paths.CloneGlanceImage:
             update, cloned = update
             self.assertTrue(cloned)
@@ -76,7 +87,10 @@ class EveryWayTest(base.DriverTestCase):
             way is not creation_paths.ImportGlanceImage
         ):  # Which returns nothing.
             saved = json.loads(update['provider_location'])
-            self.assertEqual(61, saved['saved_features'] & 0xFF)
+            self.assertEqual(
+                feature_bits.DEFAULT,
+                saved['saved_features'] & feature_bits.FEATURES,
+            )
 
     @ddt.data(*creation_paths.ALL)
     def test_nothing_inherited_that_beats_the_cache_mode(
@@ -183,7 +197,9 @@ class ImportTest(base.DriverTestCase):
             self, metadata={keys.OBJECT_MAP: 'true'}
         )
         self._imported(path)
-        self.assertEqual(61, self.cluster.stored(path.volume.name).mask)
+        self.assertEqual(
+            feature_bits.DEFAULT, self.cluster.stored(path.volume.name).mask
+        )
 
     def test_second_try_succeeds(self) -> None:
         self.override_backend('num_shell_tries', 2)
@@ -356,4 +372,4 @@ class SetupTest(base.DriverTestCase):
             fault, self.raised(self.driver._setup_volume, volume, shared)
         )
         self.driver._setup_volume(volume, shared)
-        self.assertEqual(1 | 32, self.cluster.stored(volume.name).mask)
+        self.assertEqual(_SHARED, self.cluster.stored(volume.name).mask)

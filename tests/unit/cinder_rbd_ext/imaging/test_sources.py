@@ -24,6 +24,7 @@ from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from tests import feature_bits
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
@@ -74,7 +75,15 @@ class LevelOfVolumeTest(SourcesTestCase):
 
     def test_what_multiattach_took_comes_back(self) -> None:
         """But nothing else of what it saved."""
-        saved = json.dumps({'saved_features': 1 | 4 | 8 | 16 | 64 | 128})
+        saved = json.dumps(
+            {
+                'saved_features': feature_bits.LAYERING
+                | feature_bits.LOCK
+                | feature_bits.MAP
+                | feature_bits.JOURNALING
+                | feature_bits.DATA_POOL
+            }
+        )
         self.assertEqual(
             {
                 'layering',
@@ -276,7 +285,9 @@ class PlanRemadeTest(base.TestCase):
     def test_what_multiattach_took_comes_back(self) -> None:
         """Stock takes it again, and has to know what there was."""
         volume = cinder_objects.volume(
-            provider_location='{"saved_features": 5}'
+            provider_location=json.dumps(
+                {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
+            )
         )
         how = sources.plan_remade(volume, _STATE, _STOCK, None)
         self.assertIn('exclusive-lock', how.image_features or ())
