@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The dashboard's form Create Volume, and what tests do with it."""
+"""The dashboard's volume forms, and what tests do with them."""
 
 import pathlib
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The dashboard's form Create Volume, as a tenant uses it."""
+"""The volume forms of the dashboard, as a tenant uses them."""
 
 from typing import Any
 import uuid
@@ -20,6 +20,7 @@ from selenium.webdriver.common import keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.cloud import base
+from tests.cloud import servers
 from tests.cloud import volume_form
 
 
@@ -322,3 +323,40 @@ class RefusedTest(volume_form.FormTestCase):
         self.check_kept()
         chosen = self.find('#id_rbd_object_size').get_attribute('value')
         self.assertEqual('1M', chosen)
+
+
+class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
+    def test_writeback(self) -> None:
+        server = self.boot()
+        volume = self.created(name='to attach')
+        self.open(f'/project/volumes/{volume}/attach/')
+        self.pick('instance', server)
+        modes = [
+            option.get_attribute('value')
+            for option in self.all('#id_rbd_cache_mode option')
+        ]
+        self.assertEqual(
+            ['', 'none', 'writethrough', 'writeback', 'directsync'], modes
+        )
+        self.choose_value('#id_rbd_cache_mode', 'writeback')
+        self.whole_screenshot('attach-volume', 'form#attach_volume_form')
+        self.click('form input[type="submit"]')
+        self.addCleanup(self.detach, server, volume)
+        self.wait_for(volume, 'in-use')
+        self.assertEqual('writeback', self.cache_mode(server, volume))
+        self.open(
+            f'/project/volumes/{volume}/'
+            '?tab=volume_details__rbd_volume_options'
+        )
+        shown = self.text('#volume_details__rbd_volume_options')
+        self.assertIn(': writeback', shown)
+
+    def test_shared_volume_says_why_not(self) -> None:
+        volume = self.created(volume_type='rbd-multiattach')
+        self.open(f'/project/volumes/{volume}/attach/')
+        field = self.find('#id_rbd_cache_mode')
+        self.assertFalse(field.is_enabled())
+        self.assertIn(
+            'know nothing of each other',
+            self.text('#id_rbd_cache_mode_hint'),
+        )
