@@ -12,139 +12,19 @@
 
 """The volume forms of the dashboard, as a tenant uses them."""
 
-import pathlib
 from typing import Any
 import uuid
 
 import ddt
 from selenium.webdriver.common import keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support import select
 
 from tests.cloud import base
-from tests.cloud import browser
 from tests.cloud import servers
-
-_GROUP = 'fieldset.rbd-volume-options'
-
-
-class FormTestCase(browser.BrowserTestCase):
-    """Has the Create Volume form at hand."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.login('demo')
-
-    def open_form(self, query: str = '') -> None:
-        """Open the form as a page of its own."""
-        self.open(f'/project/volumes/create/{query}')
-        self.find('#id_name')
-
-    def open_modal(self) -> None:
-        """Open the form as the table's button does, above the table."""
-        self.open('/project/volumes/')
-        self.click('#volumes__action_create')
-        self.find('.modal #id_name')
-
-    def pick(self, name: str, value: str) -> None:
-        """Choose a value of one of Horizon's own lists."""
-        themed = f'.themable-select:has(> select[name="{name}"])'
-        self.click(f'{themed} button')
-
-        def entry() -> WebElement | None:
-            found = [
-                each
-                for each in self.all(f'{themed} a')
-                if each.get_attribute('data-select-value') == value
-            ]
-            return found[0] if found else None
-
-        element = self.until_true(entry)
-        self.driver.execute_script(
-            'arguments[0].scrollIntoView({block: "center"})', element
-        )
-        element.click()
-
-    def choose_value(self, selector: str, value: str) -> None:
-        """Choose the entry of a plain list that has a value."""
-        select.Select(self.find(selector)).select_by_value(value)
-
-    def submit(self) -> None:
-        """Send the form."""
-        self.click('.modal-footer input[type="submit"]')
-
-    def named(self, name: str) -> str:
-        """Wait for a volume of the tenant with a name; return its id."""
-
-        def found() -> str | None:
-            answer = self.request('GET', f'/volumes?name={name}')
-            volumes = answer['volumes']
-            return volumes[0]['id'] if volumes else None
-
-        ident: str = self.until(found)
-        self.addCleanup(self.remove, ident)
-        self.wait_for(ident)
-        return ident
-
-    def whole_screenshot(self, name: str, selector: str) -> pathlib.Path:
-        """Keep what an element looks like, however tall it is."""
-        before = self.driver.get_window_size()
-        element = self.find(selector)
-        height = max(before['height'], element.size['height'] + 250)
-        self.driver.set_window_size(before['width'], height)
-        try:
-            path = browser.screenshots() / f'{name}.png'
-            self.find(selector).screenshot(str(path))
-        finally:
-            self.driver.set_window_size(before['width'], before['height'])
-        return path
-
-    def preview(self) -> str:
-        """Return what the form says is going to be made."""
-        return self.text('[data-rbd-preview]')
-
-    def shown_group(self) -> WebElement:
-        """Wait for the group of options; return it."""
-        return self.find(_GROUP)
-
-    def make_type_named(self, name: str, **specs: str) -> None:
-        """Make a volume type with a name, on the RBD back end."""
-        given = {'volume_backend_name': 'rbd', **specs}
-        body = {'volume_type': {'name': name, 'extra_specs': given}}
-        made = self.request('POST', '/types', body, self.operator)
-        path = f'/types/{made["volume_type"]["id"]}'
-        self.addCleanup(self.operator.block_storage.delete, path)
-
-    def force(self, selector: str, value: str) -> None:
-        """Give a control a value that a person could not choose."""
-        self.driver.execute_script(
-            """
-            const field = document.querySelector(arguments[0]);
-            if (field.tagName === 'SELECT') {
-                field.add(new Option(arguments[1], arguments[1]));
-                field.selectedIndex = field.options.length - 1;
-            } else {
-                field.value = arguments[1];
-            }
-            field.form.noValidate = true;
-            """,
-            selector,
-            value,
-        )
-
-    def error_of(self, field: str) -> str:
-        """Return the text that stands at a field and is tied to it."""
-        text = self.text(f'#id_{field}_error')
-        control = self.find(f'#id_{field}')
-        self.assertIn(
-            f'id_{field}_error',
-            (control.get_attribute('aria-describedby') or '').split(),
-        )
-        self.assertEqual('true', control.get_attribute('aria-invalid'))
-        return text
+from tests.cloud import volume_form
 
 
-class CreateTest(FormTestCase):
+class CreateTest(volume_form.FormTestCase):
     def test_striped_volume(self) -> None:
         name = f'striped-{uuid.uuid4().hex[:8]}'
         self.open_modal()
@@ -195,7 +75,7 @@ class CreateTest(FormTestCase):
         self.shown_group()
         self.choose('#id_rbd_object_size', '1 MiB')
         self.pick('type', 'fake')
-        self.until_gone(_GROUP)
+        self.until_gone(volume_form.GROUP)
         self.pick('type', 'rbd')
         chosen = self.find('#id_rbd_object_size').get_attribute('value')
         self.assertEqual('1M', chosen)
@@ -215,7 +95,7 @@ class CreateTest(FormTestCase):
         self.open_form()
         for name in names:
             self.pick('type', 'fake')
-            self.until_gone(_GROUP)
+            self.until_gone(volume_form.GROUP)
             self.pick('type', name)
             self.shown_group()
             self.assertIn('objects of 8 MiB', self.preview())
@@ -267,7 +147,7 @@ class CreateTest(FormTestCase):
         source = self.created(metadata=dict(base.ASKED), name='a source')
         self.open_form()
         self.pick('volume_source_type', 'volume_source')
-        self.until_gone(_GROUP)
+        self.until_gone(volume_form.GROUP)
         self.pick('volume_source', source)
         self.shown_group()
         text = self.text('[data-rbd-source]')
@@ -288,7 +168,7 @@ class CreateTest(FormTestCase):
         snapshot = self.snapshot(volume)
         self.open_form()
         self.pick('volume_source_type', 'snapshot_source')
-        self.until_gone(_GROUP)
+        self.until_gone(volume_form.GROUP)
         self.pick('snapshot_source', snapshot)
         self.shown_group()
         self.assertIn(
@@ -364,7 +244,7 @@ class CreateTest(FormTestCase):
 
 
 @ddt.ddt
-class RefusedTest(FormTestCase):
+class RefusedTest(volume_form.FormTestCase):
     """Bad values come back to their field, with all that was typed."""
 
     @ddt.data(
@@ -445,7 +325,7 @@ class RefusedTest(FormTestCase):
         self.assertEqual('1M', chosen)
 
 
-class AttachTest(FormTestCase, servers.ServerTestCase):
+class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
     def test_writeback(self) -> None:
         server = self.boot()
         volume = self.created(name='to attach')

@@ -23,8 +23,9 @@ import itertools
 import json
 from typing import Any
 
+from tests import feature_bits
+
 FSID = 'f0000000-0000-4000-8000-000000000001'
-DEFAULT_FEATURES = 61
 
 
 class Error(Exception):
@@ -82,7 +83,7 @@ class Cluster:
 
     def __init__(self, *pools: str) -> None:
         self.fsid = FSID
-        self.config = {'rbd_default_features': str(DEFAULT_FEATURES)}
+        self.config = {'rbd_default_features': str(feature_bits.DEFAULT)}
         self.ended: list[str] = []
         self.open_images: list[Any] = []
         self.total_bytes = 0

@@ -21,16 +21,26 @@ from typing import Any
 import ddt
 
 from rbd_volume_options import layout
+from tests import feature_bits
 
 TIB = 1 << 40
 #: Of images, unless a test says otherwise: small, for removal takes time.
 SIZE = 16 << 20
 KIB = 1 << 10
-LAYERING, STRIPING, LOCK, OBJECT_MAP, FAST_DIFF, DEEP_FLATTEN, JOURNALING = (
-    1 << bit for bit in range(7)
-)
-DATA_POOL, OPERATIONS = 1 << 7, 1 << 8
-DEFAULT = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF | DEEP_FLATTEN
+LAYERING = feature_bits.LAYERING
+STRIPING = feature_bits.STRIPING
+LOCK = feature_bits.LOCK
+OBJECT_MAP = feature_bits.OBJECT_MAP
+FAST_DIFF = feature_bits.FAST_DIFF
+DEEP_FLATTEN = feature_bits.DEEP_FLATTEN
+JOURNALING = feature_bits.JOURNALING
+DATA_POOL = feature_bits.DATA_POOL
+OPERATIONS = feature_bits.OPERATIONS
+DEFAULT = feature_bits.DEFAULT
+WITH_MAP = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF
+WITHOUT_MAP = LAYERING | LOCK | DEEP_FLATTEN
+#: A bit of no feature.
+UNKNOWN = 1 << 40
 MAP_INVALID = 3
 
 STRIPED: dict[str, Any] = {
@@ -99,7 +109,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {'features': LAYERING | JOURNALING},
         'InvalidArgument',
     ),
-    'unknown_feature': ({'features': 1 | 1 << 40}, 'FunctionNotSupported'),
+    'unknown_feature': (
+        {'features': LAYERING | UNKNOWN},
+        'FunctionNotSupported',
+    ),
     'map_too_large': (
         {'size': 2 * TIB, 'order': 12, 'features': DEFAULT},
         'InvalidArgument',
@@ -109,27 +122,45 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 #: Features before, the change, whether to enable, features and flags after.
 CHANGED: dict[str, tuple[int, int, bool, int, int]] = {
-    'map_and_lock': (1, LOCK | OBJECT_MAP, True, 29, MAP_INVALID),
-    'map': (5, OBJECT_MAP, True, 29, MAP_INVALID),
-    'fast_diff_brings_the_map': (5, FAST_DIFF, True, 29, MAP_INVALID),
-    'no_map': (61, OBJECT_MAP, False, 37, 0),
-    'no_fast_diff_no_map': (61, FAST_DIFF, False, 37, 0),
-    'no_lock_nor_map': (29, LOCK | OBJECT_MAP | FAST_DIFF, False, 1, 0),
-    'no_deep_flatten': (33, DEEP_FLATTEN, False, 1, 0),
+    'map_and_lock': (LAYERING, LOCK | OBJECT_MAP, True, WITH_MAP, MAP_INVALID),
+    'map': (LAYERING | LOCK, OBJECT_MAP, True, WITH_MAP, MAP_INVALID),
+    'fast_diff_brings_the_map': (
+        LAYERING | LOCK,
+        FAST_DIFF,
+        True,
+        WITH_MAP,
+        MAP_INVALID,
+    ),
+    'no_map': (DEFAULT, OBJECT_MAP, False, WITHOUT_MAP, 0),
+    'no_fast_diff_no_map': (DEFAULT, FAST_DIFF, False, WITHOUT_MAP, 0),
+    'no_lock_nor_map': (
+        WITH_MAP,
+        LOCK | OBJECT_MAP | FAST_DIFF,
+        False,
+        LAYERING,
+        0,
+    ),
+    'no_deep_flatten': (
+        LAYERING | DEEP_FLATTEN,
+        DEEP_FLATTEN,
+        False,
+        LAYERING,
+        0,
+    ),
 }
 
 #: Features before, the change, whether to enable.
 UNCHANGEABLE: dict[str, tuple[int, int, bool]] = {
-    'nothing': (61, 0, True),
-    'what_is_there': (61, OBJECT_MAP, True),
-    'some_of_it_is_there': (5, LOCK | OBJECT_MAP, True),
-    'what_is_not_there': (1, LOCK, False),
-    'map_without_lock': (1, OBJECT_MAP, True),
-    'lock_under_the_map': (61, LOCK, False),
-    'layering': (61, LAYERING, False),
-    'striping': (61, STRIPING, True),
-    'deep_flatten_again': (1, DEEP_FLATTEN, True),
-    'unknown': (1, 1 << 40, True),
+    'nothing': (DEFAULT, 0, True),
+    'what_is_there': (DEFAULT, OBJECT_MAP, True),
+    'some_of_it_is_there': (LAYERING | LOCK, LOCK | OBJECT_MAP, True),
+    'what_is_not_there': (LAYERING, LOCK, False),
+    'map_without_lock': (LAYERING, OBJECT_MAP, True),
+    'lock_under_the_map': (DEFAULT, LOCK, False),
+    'layering': (DEFAULT, LAYERING, False),
+    'striping': (DEFAULT, STRIPING, True),
+    'deep_flatten_again': (LAYERING, DEEP_FLATTEN, True),
+    'unknown': (LAYERING, UNKNOWN, True),
 }
 
 

@@ -25,6 +25,7 @@ from tests.functional.librbd_behaviour import DEFAULT
 from tests.functional.librbd_behaviour import KIB
 from tests.functional.librbd_behaviour import LAYERING
 from tests.functional.librbd_behaviour import LOCK
+from tests.functional.librbd_behaviour import OBJECT_MAP
 from tests.functional.librbd_behaviour import OPERATIONS
 from tests.functional.librbd_behaviour import SIZE
 from tests.functional.librbd_behaviour import STRIPED
@@ -312,7 +313,7 @@ class Clones(librbd_behaviour.Images):
         self.refuses('ReadOnlyImage', image.resize, 2 * SIZE)
         self.refuses('ReadOnlyImage', image.create_snap, 's')
         self.refuses('ReadOnlyImage', image.metadata_set, 'k', 'v')
-        self.refuses('ReadOnlyImage', image.update_features, 8, False)
+        self.refuses('ReadOnlyImage', image.update_features, OBJECT_MAP, False)
         self.refuses('ReadOnlyImage', image.flatten)
 
     def test_image_outlives_its_ioctx(self) -> None:

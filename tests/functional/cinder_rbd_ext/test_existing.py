@@ -23,6 +23,7 @@ import testtools
 
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
@@ -206,7 +207,7 @@ class ManageTest(base.DriverTestCase):
             'found',
             units.Gi,
             order=21,
-            features=5,
+            features=feature_bits.LAYERING | feature_bits.LOCK,
             stripe_unit=65536,
             stripe_count=4,
         )

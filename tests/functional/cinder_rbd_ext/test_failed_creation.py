@@ -26,7 +26,7 @@ import rbd
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import paths
+from tests.functional.cinder_rbd_ext import creation_flows
 
 _META = {
     'id': 'image',
@@ -39,7 +39,7 @@ _META = {
 class FlowTest(base.DriverTestCase):
     """``CreateVolumeFromSpecTask`` on the driver."""
 
-    def flow(self, way: paths.ImportQcow2, cache: Any = None) -> Any:
+    def flow(self, way: creation_flows.ImportQcow2, cache: Any = None) -> Any:
         """Return the part of the flow that makes a volume from an image."""
         task = create_volume.CreateVolumeFromSpecTask(
             mock.Mock(driver=self.driver), db, self.driver, cache
@@ -59,7 +59,7 @@ class FlowTest(base.DriverTestCase):
 
     def test_encrypted_volume_that_is_refused(self) -> None:
         """Cinder clears the volume's image metadata; the reason stays."""
-        way = paths.ImportToEncrypted(self)
+        way = creation_flows.ImportToEncrypted(self)
         way.prepare()
         volume = way.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
         # What Cinder has written of the image by then.
@@ -77,7 +77,7 @@ class FlowTest(base.DriverTestCase):
             cinder_internal_tenant_project_id='project',
             cinder_internal_tenant_user_id='user',
         )
-        way = paths.ImportQcow2(self)
+        way = creation_flows.ImportQcow2(self)
         way.prepare()
         cached = self.made_volume()
         with self.cluster.image(cached.name) as image:
@@ -117,13 +117,13 @@ class MadeAllTheSameTest(base.DriverTestCase):
                 )
 
     @ddt.data(
-        ('create', paths.Create),
-        ('clone', paths.CloneVolume),
-        ('clone', paths.CloneFromSnapshot),
-        ('clone', paths.CloneGlanceImage),
+        ('create', creation_flows.Create),
+        ('clone', creation_flows.CloneVolume),
+        ('clone', creation_flows.CloneFromSnapshot),
+        ('clone', creation_flows.CloneGlanceImage),
     )
     @ddt.unpack
-    def test_undone(self, call: str, way: type[paths.Path]) -> None:
+    def test_undone(self, call: str, way: type[creation_flows.Flow]) -> None:
         path = way(self)
         path.prepare()
         before = self.cluster.names()

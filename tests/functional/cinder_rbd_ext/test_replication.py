@@ -19,7 +19,7 @@ import ddt
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import paths
+from tests.functional.cinder_rbd_ext import creation_flows
 
 
 @ddt.ddt
@@ -37,12 +37,14 @@ class ReplicationTest(base.DriverTestCase):
         self.rbd('mirror', 'pool', 'disable', 'volumes')
 
     # (A clone can only be mirrored where its parent is.)
-    @ddt.data(paths.Create, paths.FullCopy)
-    def test_layout_and_map(self, path_class: type[paths.Path]) -> None:
-        path = path_class(self)
-        path.prepare()
-        volume = path.new_volume(metadata=base.ASKED, type_id=self.replicated)
-        path.make(volume, self.driver)
+    @ddt.data(creation_flows.Create, creation_flows.FullCopy)
+    def test_layout_and_map(
+        self, flow_class: type[creation_flows.Flow]
+    ) -> None:
+        flow = flow_class(self)
+        flow.prepare()
+        volume = flow.new_volume(metadata=base.ASKED, type_id=self.replicated)
+        flow.make(volume, self.driver)
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(
             {'object-map', 'journaling'}, self.features_of(volume)

@@ -25,6 +25,7 @@ import ddt
 from glance_store import exceptions
 import rbd
 
+from tests import feature_bits
 from tests.functional import ceph
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import filling
@@ -231,7 +232,13 @@ class NewPoolTest(FullPoolTestCase):
         A newer one can. Either way Glance must not forget what is there.
         """
         ioctx = self.cluster.ioctx(self.pool)
-        rbd.RBD().create(ioctx, 'i', 8 * MIB, old_format=False, features=61)
+        rbd.RBD().create(
+            ioctx,
+            'i',
+            8 * MIB,
+            old_format=False,
+            features=feature_bits.DEFAULT,
+        )
         with rbd.Image(ioctx, 'i') as image:
             image.write(base.content(MIB), 0)
             image.create_snap('snap')

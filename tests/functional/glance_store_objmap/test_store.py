@@ -23,6 +23,7 @@ from glance_store._drivers import rbd as stock
 import rbd
 
 from glance_store_objmap import store
+from tests import feature_bits
 from tests.functional import ceph
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import behaviour
@@ -96,7 +97,14 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
         place = self.add(base.content(3 * base.PIECE), 0, maker)
         images, volumes = self.cluster.ioctx('images'), self.cluster.ioctx()
         name = place.store_location.image
-        rbd.RBD().clone(images, name, 'snap', volumes, 'child', features=61)
+        rbd.RBD().clone(
+            images,
+            name,
+            'snap',
+            volumes,
+            'child',
+            features=feature_bits.DEFAULT,
+        )
         return place
 
     @ddt.data(*itertools.product((store.Store, stock.Store), repeat=2))

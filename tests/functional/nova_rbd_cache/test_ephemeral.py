@@ -25,6 +25,7 @@ import rbd
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import opts
 from rbd_volume_options import features
+from tests import feature_bits
 from tests.functional import ceph
 from tests.unit.nova_rbd_cache import base
 
@@ -111,7 +112,7 @@ class EphemeralTest(base.NovaTestCase):
         self.assertEqual([expected, expected], found)
 
     def test_unset_is_stock(self) -> None:
-        stock = set(features.from_mask(61))
+        stock = set(features.from_mask(feature_bits.DEFAULT))
         found = self._make_both(self.make_driver())
         self.assertEqual([stock, stock], found)
 

@@ -21,19 +21,23 @@ import dataclasses
 import random
 from typing import Any
 
+from tests import feature_bits
+
 GIB = 2**30
 PIB = 2**50
 
-#: include/rbd/features.h, for those that people may choose.
+#: For the features that people may choose.
 BITS = {
-    'layering': 1,
-    'exclusive-lock': 4,
-    'object-map': 8,
-    'fast-diff': 16,
-    'deep-flatten': 32,
-    'journaling': 64,
+    'layering': feature_bits.LAYERING,
+    'exclusive-lock': feature_bits.LOCK,
+    'object-map': feature_bits.OBJECT_MAP,
+    'fast-diff': feature_bits.FAST_DIFF,
+    'deep-flatten': feature_bits.DEEP_FLATTEN,
+    'journaling': feature_bits.JOURNALING,
 }
-MAP, FAST_DIFF, LOCK = 8, 16, 4
+MAP = feature_bits.OBJECT_MAP
+FAST_DIFF = feature_bits.FAST_DIFF
+LOCK = feature_bits.LOCK
 _CHOOSABLE = sum(BITS.values())
 
 #: cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT
@@ -42,7 +46,15 @@ MAP_LIMIT = 256_000_000
 #: What rbd_default_features may say; stock Cinder passes it explicitly.
 #: All have layering: without it no volume of the backend can be cloned,
 #: asked for or not.
-_DEFAULTS = (1, 5, 29, 33, 61, 69, 125)
+_DEFAULTS = (
+    feature_bits.LAYERING,
+    feature_bits.LAYERING | LOCK,
+    feature_bits.LAYERING | LOCK | MAP | FAST_DIFF,
+    feature_bits.LAYERING | feature_bits.DEEP_FLATTEN,
+    feature_bits.DEFAULT,
+    feature_bits.LAYERING | LOCK | feature_bits.JOURNALING,
+    feature_bits.DEFAULT | feature_bits.JOURNALING,
+)
 _STOCK_ORDER = 22
 
 #: librbd's own twice, as most cases should fail for something else.

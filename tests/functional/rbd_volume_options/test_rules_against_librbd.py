@@ -28,6 +28,7 @@ from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import plan
+from tests import feature_bits
 from tests.functional import ceph
 from tests.functional.rbd_volume_options import cases
 from tests.functional.rbd_volume_options import verdicts
@@ -41,9 +42,9 @@ _ONLY = os.environ.get('RBD_TEST_ONLY')
 # Few disagreements show what is wrong as well as all of them.
 _ENOUGH = 5
 
-# operations, migrating and so on: states that librbd keeps in the mask.
-_CHOSEN_BITS = 255
-_STRIPING = 2
+# Without the states that librbd keeps in the mask.
+_CHOSEN_BITS = feature_bits.FEATURES
+_STRIPING = feature_bits.STRIPING
 
 _PARENT_SNAPSHOT = 'base'
 
@@ -266,7 +267,9 @@ class CasesTestCase(base.TestCase):
 
     def test_everything_that_we_are_stricter_in_is_met(self) -> None:
         clones = [
-            cases.draw(SEED, number, cases.Numbers(22, 2**16, 8, 61))
+            cases.draw(
+                SEED, number, cases.Numbers(22, 2**16, 8, feature_bits.DEFAULT)
+            )
             for number in range(400)
         ]
         for rule in verdicts.STRICTER:

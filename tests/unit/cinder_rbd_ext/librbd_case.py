@@ -18,6 +18,7 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
@@ -26,7 +27,12 @@ from tests.unit import base
 STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
 PLAN = plan.ImagePlan(STRIPED, frozenset({'layering', 'exclusive-lock'}))
 #: The same as librbd has it: order, unit, count and features.
-NUMBERS = (20, 64 << 10, 8, 1 | 4 | 2)
+NUMBERS = (
+    20,
+    64 << 10,
+    8,
+    feature_bits.LAYERING | feature_bits.LOCK | feature_bits.STRIPING,
+)
 
 
 class LibrbdTestCase(base.TestCase):
@@ -75,5 +81,11 @@ class LibrbdTestCase(base.TestCase):
     def clone(self, **kwargs: Any) -> None:
         """Clone it, as the stock driver does."""
         self.module.RBD().clone(
-            self.ioctx, 'parent', 's', self.ioctx, 'new', features=61, **kwargs
+            self.ioctx,
+            'parent',
+            's',
+            self.ioctx,
+            'new',
+            features=feature_bits.DEFAULT,
+            **kwargs,
         )

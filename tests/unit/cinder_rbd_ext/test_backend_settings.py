@@ -22,7 +22,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _MIB = 1 << 20
 
@@ -96,14 +96,14 @@ _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
 @ddt.ddt
 class ReadTest(base.TestCase):
     def test_nothing_set(self) -> None:
-        read = backend_settings.BackendSettings.read(asked.section())
+        read = backend_settings.BackendSettings.read(cinder_objects.section())
         self.assertEqual(options.VolumeOptions(), read.options)
         self.assertEqual(limits.Limits(), read.limits)
         self.assertEqual(4 * _MIB, read.chunk_size)
 
     def test_everything_set(self) -> None:
         read = backend_settings.BackendSettings.read(
-            asked.section(
+            cinder_objects.section(
                 rbd_volume_object_size='1M',
                 rbd_volume_stripe_unit='64K',
                 rbd_volume_stripe_count='8',
@@ -145,12 +145,14 @@ class ReadTest(base.TestCase):
 
     def test_enforcement(self) -> None:
         for given, strict in (('strict', True), ('lenient', False)):
-            settings = asked.settings(rbd_cache_mode_enforcement=given)
+            settings = cinder_objects.settings(
+                rbd_cache_mode_enforcement=given
+            )
             self.assertIs(strict, settings.strict_cache_mode)
-        self.assertTrue(asked.settings().strict_cache_mode)
+        self.assertTrue(cinder_objects.settings().strict_cache_mode)
 
     def test_level(self) -> None:
-        read = asked.settings(rbd_volume_object_size='1M')
+        read = cinder_objects.settings(rbd_volume_object_size='1M')
         self.assertEqual(errors.Origin.BACKEND, read.level.origin)
         self.assertEqual(_MIB, read.level.options.object_size)
 
@@ -160,7 +162,7 @@ class ReadTest(base.TestCase):
         error = self.assertRaises(
             errors.OptionError,
             backend_settings.BackendSettings.read,
-            asked.section(**given),
+            cinder_objects.section(**given),
         )
         self.assertEqual((option, value), (error.key, str(error.value)))
         self.assertIn(reason, error.reason)
@@ -169,7 +171,7 @@ class ReadTest(base.TestCase):
 
     def test_unit_against_an_object_size_of_elsewhere(self) -> None:
         """A type's object size may be the one that the unit fits."""
-        read = asked.settings(
+        read = cinder_objects.settings(
             rbd_volume_stripe_unit='8M', rbd_volume_stripe_count='2'
         )
         self.assertEqual(layout.Striping(8 * _MIB, 2), read.options.striping)
@@ -203,12 +205,14 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_default_stripe_unit': None,
                 'rbd_default_stripe_count': None,
             },
-            capabilities.reported(asked.settings(rbd_tenant_options='')),
+            capabilities.reported(
+                cinder_objects.settings(rbd_tenant_options='')
+            ),
         )
 
     def test_everything_set(self) -> None:
         shown = capabilities.reported(
-            asked.settings(
+            cinder_objects.settings(
                 rbd_volume_object_size='1M',
                 rbd_volume_stripe_unit='64K',
                 rbd_volume_stripe_count='8',

@@ -20,9 +20,10 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
-_LOCK, _MAP, _INVALID = 4, 8 | 16, 3
+_LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
 
 
 @ddt.ddt
@@ -167,7 +168,7 @@ class RetypeTest(base.DriverTestCase):
         self.new_snapshot(volume)
         self.assertTrue(self._retype(volume, rbd_object_map='true'))
         stored = self.cluster.stored(volume.name)
-        self.assertEqual(1 | _LOCK | _MAP, stored.mask)
+        self.assertEqual(feature_bits.LAYERING | _LOCK | _MAP, stored.mask)
         self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
         self.assertIn('object-map', self.recorded(volume)[keys.FEATURES])
 
@@ -254,4 +255,4 @@ class RetypeTest(base.DriverTestCase):
             {'provider_location': None},
             self.driver._disable_multiattach(volume),
         )
-        self.assertEqual(1, self._mask(volume))
+        self.assertEqual(feature_bits.LAYERING, self._mask(volume))

@@ -21,10 +21,11 @@ import testtools
 
 from cinder_rbd_ext import record
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 
-_LOCK, _MAP, _INVALID = 4, 8 | 16, 3
+_LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
 
 
 @ddt.ddt
@@ -33,7 +34,11 @@ class ManageTest(base.DriverTestCase):
         super().setUp()
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().create(
-                ioctx, 'found', base.GIB, order=20, features=5
+                ioctx,
+                'found',
+                base.GIB,
+                order=20,
+                features=feature_bits.LAYERING | feature_bits.LOCK,
             )
 
     def _manage(self, volume: Any) -> Any:

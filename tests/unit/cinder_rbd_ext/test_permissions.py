@@ -19,21 +19,23 @@ from cinder_rbd_ext import permissions
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import policies
 from rbd_volume_options import keys
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _SOME = frozenset({keys.STRIPE_UNIT, keys.CACHE_MODE})
 
 
 class SettableTest(test.TestCase):
     def _settable(self, *roles: str, moved: bool = False) -> frozenset[str]:
-        volume = asked.volume()
+        volume = cinder_objects.volume()
         volume._context = cinder_context.RequestContext(
             'user', 'project', is_admin=False, roles=list(roles)
         )
         wanted = request.of_volume(
             volume,
             None,
-            asked.settings(rbd_tenant_options=','.join(sorted(_SOME))),
+            cinder_objects.settings(
+                rbd_tenant_options=','.join(sorted(_SOME))
+            ),
         )
         return permissions.settable(volume, wanted, moved)
 

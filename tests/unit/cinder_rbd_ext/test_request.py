@@ -19,7 +19,7 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 Origin = errors.Origin
 _MIB = 1 << 20
@@ -30,9 +30,11 @@ def _request(
     specs: dict[str, str] | None = None,
     **backend: str,
 ) -> request.Request:
-    volume = asked.volume(metadata)
+    volume = cinder_objects.volume(metadata)
     return request.of_volume(
-        volume, asked.volume_type(**(specs or {})), asked.settings(**backend)
+        volume,
+        cinder_objects.volume_type(**(specs or {})),
+        cinder_objects.settings(**backend),
     )
 
 
@@ -58,17 +60,21 @@ class OfVolumeTest(base.TestCase):
         self.assertFalse(found.replicated)
 
     def test_neither_metadata_nor_type(self) -> None:
-        volume = asked.volume()
+        volume = cinder_objects.volume()
         volume.metadata = {}
-        found = request.of_volume(volume, None, asked.settings())
+        found = request.of_volume(volume, None, cinder_objects.settings())
         self.assertEqual(precedence.Resolved(), found.resolve())
         self.assertEqual({}, request.metadata_of(volume))
         self.assertEqual({}, request.specs_of(None))
 
     def test_type_it_is_about_to_get(self) -> None:
-        volume = asked.volume({}, asked.volume_type(rbd_object_size='1M'))
+        volume = cinder_objects.volume(
+            {}, cinder_objects.volume_type(rbd_object_size='1M')
+        )
         found = request.of_volume(
-            volume, asked.volume_type(rbd_object_size='2M'), asked.settings()
+            volume,
+            cinder_objects.volume_type(rbd_object_size='2M'),
+            cinder_objects.settings(),
         )
         self.assertEqual(
             precedence.Choice(2 * _MIB, Origin.VOLUME_TYPE),

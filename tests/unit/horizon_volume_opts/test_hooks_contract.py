@@ -19,19 +19,21 @@ import pathlib
 import horizon_volume_opts
 from tests.unit import base
 from tests.unit import contract
-from tests.unit.horizon_volume_opts import leaned_on
+from tests.unit.horizon_volume_opts import horizon_contract
 
 _ROOT = pathlib.Path(horizon_volume_opts.__file__).parent
 
 
 class ContractTest(base.TestCase):
     def test_holds(self) -> None:
-        self.assertEqual([], contract.problems('horizon', leaned_on.CLAUSES))
+        self.assertEqual(
+            [], contract.problems('horizon', horizon_contract.CLAUSES)
+        )
 
     def test_what_the_modules_name_is_in_it(self) -> None:
         listed = {
             f'{clause.module}.{clause.name}.'
-            for clause in leaned_on.CLAUSES
+            for clause in horizon_contract.CLAUSES
             if isinstance(clause, contract.Clause)
         }
         unlisted = {
@@ -45,7 +47,7 @@ class ContractTest(base.TestCase):
     def test_what_it_points_to_is_there(self) -> None:
         missing = {
             clause.used_in
-            for clause in leaned_on.CLAUSES
+            for clause in horizon_contract.CLAUSES
             if not (_ROOT.parent / clause.used_in).exists()
         }
         self.assertEqual(set(), missing)

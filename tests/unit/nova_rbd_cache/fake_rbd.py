@@ -17,6 +17,8 @@ Keeps the images that were made, and the configuration of each connection.
 
 from typing import Any
 
+from tests import feature_bits
+
 FSID = 'f0000000-0000-4000-8000-000000000001'
 
 
@@ -42,9 +44,11 @@ class Cluster:
     Error = Error
     ImageNotFound = ImageNotFound
     PermissionError = PermissionError
-    RBD_FEATURE_LAYERING = 1
+    RBD_FEATURE_LAYERING = feature_bits.LAYERING
 
-    def __init__(self, default_features: str | None = '61') -> None:
+    def __init__(
+        self, default_features: str | None = str(feature_bits.DEFAULT)
+    ) -> None:
         self.default_features = default_features
         self.images: dict[tuple[str, str], int] = {}
         self.connections: list[Rados] = []
@@ -70,17 +74,19 @@ class Cluster:
         name = arguments[arguments.index('--pool') + 3]
         asked = _values(arguments, '--image-feature')
         mask = sum(BITS[each] for each in asked)
-        self.images[pool, name] = mask or int(self.default_features or 61)
+        self.images[pool, name] = mask or int(
+            self.default_features or feature_bits.DEFAULT
+        )
         return '', ''
 
 
 BITS = {
-    'layering': 1,
-    'exclusive-lock': 4,
-    'object-map': 8,
-    'fast-diff': 16,
-    'deep-flatten': 32,
-    'journaling': 64,
+    'layering': feature_bits.LAYERING,
+    'exclusive-lock': feature_bits.LOCK,
+    'object-map': feature_bits.OBJECT_MAP,
+    'fast-diff': feature_bits.FAST_DIFF,
+    'deep-flatten': feature_bits.DEEP_FLATTEN,
+    'journaling': feature_bits.JOURNALING,
 }
 
 

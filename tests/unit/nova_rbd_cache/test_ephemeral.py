@@ -23,8 +23,13 @@ from os_brick.initiator import connector
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import registration
 from nova_rbd_cache import settings
+from tests import feature_bits
 from tests.unit.nova_rbd_cache import base
 from tests.unit.nova_rbd_cache import fake_rbd
+
+_DEFAULT = feature_bits.DEFAULT
+_WITHOUT_MAP = _DEFAULT & ~feature_bits.MAP
+_SHORT_WITH_MAP = feature_bits.LAYERING | feature_bits.LOCK | feature_bits.MAP
 
 _LOCATION = {'url': f'rbd://{fake_rbd.FSID}/images/glance-image/snap'}
 _MAPPED = ('ephemeral_object_map', 'true')
@@ -40,7 +45,7 @@ _WITH_MAP = (
 class EphemeralTestCase(base.NovaTestCase):
     """Nova's RBD driver, as Nova finds it, on a cluster in memory."""
 
-    default_features: str | None = '61'
+    default_features: str | None = str(_DEFAULT)
 
     def setUp(self) -> None:
         super().setUp()
@@ -77,13 +82,13 @@ class EphemeralTestCase(base.NovaTestCase):
 @ddt.ddt
 class FeaturesTest(EphemeralTestCase):
     CASES = (
-        ((), 61),
-        ((_MAPPED,), 61),
-        ((_PLAIN,), 37),
-        ((_LAYERING,), 1),
-        ((_LOCKED,), 5),
-        ((_WITH_MAP,), 29),
-        ((_WITH_MAP, _MAPPED), 29),
+        ((), _DEFAULT),
+        ((_MAPPED,), _DEFAULT),
+        ((_PLAIN,), _WITHOUT_MAP),
+        ((_LAYERING,), feature_bits.LAYERING),
+        ((_LOCKED,), feature_bits.LAYERING | feature_bits.LOCK),
+        ((_WITH_MAP,), _SHORT_WITH_MAP),
+        ((_WITH_MAP, _MAPPED), _SHORT_WITH_MAP),
     )
 
     @ddt.data(*CASES)
@@ -115,7 +120,7 @@ class FeaturesTest(EphemeralTestCase):
         """A server's disk, cloned into Glance's pool, is no disk."""
         made = self.make_driver(_LAYERING)
         made.clone(_LOCATION, 'new-image', dest_pool='images')
-        self.assertEqual(61, self.features('new-image', 'images'))
+        self.assertEqual(_DEFAULT, self.features('new-image', 'images'))
 
     def test_each_call_is_for_itself(self) -> None:
         made = self.make_driver(_LAYERING)
@@ -123,9 +128,9 @@ class FeaturesTest(EphemeralTestCase):
             made.clone(_LOCATION, 'disk')
             made.import_image('base-file', 'other')
             made.clone(_LOCATION, 'image', dest_pool='images')
-        self.assertEqual(1, self.features('disk'))
-        self.assertEqual(1, self.features('other'))
-        self.assertEqual(61, self.features('image', 'images'))
+        self.assertEqual(feature_bits.LAYERING, self.features('disk'))
+        self.assertEqual(feature_bits.LAYERING, self.features('other'))
+        self.assertEqual(_DEFAULT, self.features('image', 'images'))
         self.assertEqual(
             ['--id', 'nova', '--conf', 'ceph.conf'], made.ceph_args()
         )
@@ -147,26 +152,26 @@ class FeaturesTest(EphemeralTestCase):
         self.make_driver(_LAYERING)
         disk = imagebackend.Rbd(path='vms/server_disk')
         disk.create_image(lambda target, **kwargs: None, 'base-file', 0)
-        self.assertEqual(1, self.features('server_disk'))
+        self.assertEqual(feature_bits.LAYERING, self.features('server_disk'))
 
 
 @ddt.ddt
 class OldDefaultsTest(EphemeralTestCase):
     """A ceph.conf with few features, or none that says any."""
 
-    default_features = '1'
+    default_features = str(feature_bits.LAYERING)
 
-    @ddt.data('1', '0', None)
+    @ddt.data(str(feature_bits.LAYERING), '0', None)
     def test_object_map_is_added(self, defaults: str | None) -> None:
         self.cluster.default_features = defaults
         made = self.make_driver(_MAPPED)
         made.clone(_LOCATION, 'disk')
         made.import_image('base-file', 'other')
-        self.assertEqual(29, self.features('disk'))
-        self.assertEqual(29, self.features('other'))
+        self.assertEqual(_SHORT_WITH_MAP, self.features('disk'))
+        self.assertEqual(_SHORT_WITH_MAP, self.features('other'))
 
     def test_import_names_no_feature_that_nobody_chooses(self) -> None:
         """``rbd import`` takes striping from a stripe unit, by no name."""
-        self.cluster.default_features = '63'
+        self.cluster.default_features = str(_DEFAULT | feature_bits.STRIPING)
         self.make_driver(_PLAIN).import_image('base-file', 'disk')
-        self.assertEqual(37, self.features('disk'))
+        self.assertEqual(_WITHOUT_MAP, self.features('disk'))

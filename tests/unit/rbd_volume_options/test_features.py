@@ -18,11 +18,21 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.unit.rbd_volume_options import refusals
 
 _ALLOWED = (
     'a comma-separated list of layering, exclusive-lock, '
     'object-map, fast-diff, deep-flatten, journaling'
+)
+_LAYERING = feature_bits.LAYERING
+_LOCK = feature_bits.LOCK
+_DEEP_FLATTEN = feature_bits.DEEP_FLATTEN
+_JOURNALING = feature_bits.JOURNALING
+_WITH_MAP = _LAYERING | _LOCK | feature_bits.MAP
+_WITHOUT_MAP = _LAYERING | _LOCK | _DEEP_FLATTEN
+_STATES = (
+    feature_bits.OPERATIONS | feature_bits.MIGRATING | feature_bits.NON_PRIMARY
 )
 _DEFAULT = 'layering,exclusive-lock,object-map,fast-diff,deep-flatten'
 
@@ -79,10 +89,17 @@ class FeaturesTestCase(refusals.RefusalTestCase):
 
     @ddt.named_data(
         ['nothing', 0, ''],
-        ['librbd_default', 61, _DEFAULT],
-        ['all_that_we_know', 255, ','.join(features.FEATURES)],
-        # operations 256, migrating 512, non-primary 1024.
-        ['states_of_librbd_are_left_out', 61 | 256 | 512 | 1024, _DEFAULT],
+        ['librbd_default', feature_bits.DEFAULT, _DEFAULT],
+        [
+            'all_that_we_know',
+            feature_bits.FEATURES,
+            ','.join(features.FEATURES),
+        ],
+        [
+            'states_of_librbd_are_left_out',
+            feature_bits.DEFAULT | _STATES,
+            _DEFAULT,
+        ],
         ['unknown_bit', 1 << 40, ''],
     )
     def test_from_mask(self, mask: int, expected: str) -> None:
@@ -105,17 +122,29 @@ class FeaturesTestCase(refusals.RefusalTestCase):
 @ddt.ddt
 class ParseFeaturesTestCase(refusals.RefusalTestCase):
     @ddt.named_data(
-        ['the_least', 'layering', 1],
-        ['librbd_default', _DEFAULT, 61],
-        ['in_any_order', 'fast-diff,object-map,exclusive-lock,layering', 29],
-        ['all', f'{_DEFAULT},journaling', 125],
-        ['journaling', 'layering,exclusive-lock,journaling', 69],
-        ['deep_flatten', 'layering,deep-flatten', 33],
+        ['the_least', 'layering', _LAYERING],
+        ['librbd_default', _DEFAULT, feature_bits.DEFAULT],
+        [
+            'in_any_order',
+            'fast-diff,object-map,exclusive-lock,layering',
+            _WITH_MAP,
+        ],
+        ['all', f'{_DEFAULT},journaling', feature_bits.DEFAULT | _JOURNALING],
+        [
+            'journaling',
+            'layering,exclusive-lock,journaling',
+            _LAYERING | _LOCK | _JOURNALING,
+        ],
+        ['deep_flatten', 'layering,deep-flatten', _LAYERING | _DEEP_FLATTEN],
         # librbd adds fast-diff to object-map by itself; so that what is
         # recorded is what is made, it is added here.
-        ['fast_diff_is_added', 'layering,exclusive-lock,object-map', 29],
-        ['twice_is_once', 'layering,layering', 1],
-        ['spaces', ' layering, exclusive-lock ,deep-flatten', 37],
+        [
+            'fast_diff_is_added',
+            'layering,exclusive-lock,object-map',
+            _WITH_MAP,
+        ],
+        ['twice_is_once', 'layering,layering', _LAYERING],
+        ['spaces', ' layering, exclusive-lock ,deep-flatten', _WITHOUT_MAP],
     )
     def test_is_a_set(self, value: str, mask: int) -> None:
         self.assertEqual(
@@ -297,13 +326,38 @@ class ParseObjectMapTestCase(refusals.RefusalTestCase):
 @ddt.ddt
 class WithObjectMapTestCase(refusals.RefusalTestCase):
     @ddt.named_data(
-        ['on_adds_lock_and_fast_diff', 1, True, 29],
-        ['on_keeps_the_others', 1 | 32 | 64, True, 125],
-        ['on_again_changes_nothing', 61, True, 61],
-        ['off_takes_map_and_fast_diff', 61, False, 37],
-        ['off_keeps_the_lock', 29, False, 5],
-        ['off_keeps_journaling', 125, False, 101],
-        ['off_again_changes_nothing', 5, False, 5],
+        ['on_adds_lock_and_fast_diff', _LAYERING, True, _WITH_MAP],
+        [
+            'on_keeps_the_others',
+            _LAYERING | _DEEP_FLATTEN | _JOURNALING,
+            True,
+            feature_bits.DEFAULT | _JOURNALING,
+        ],
+        [
+            'on_again_changes_nothing',
+            feature_bits.DEFAULT,
+            True,
+            feature_bits.DEFAULT,
+        ],
+        [
+            'off_takes_map_and_fast_diff',
+            feature_bits.DEFAULT,
+            False,
+            _WITHOUT_MAP,
+        ],
+        ['off_keeps_the_lock', _WITH_MAP, False, _LAYERING | _LOCK],
+        [
+            'off_keeps_journaling',
+            feature_bits.DEFAULT | _JOURNALING,
+            False,
+            _WITHOUT_MAP | _JOURNALING,
+        ],
+        [
+            'off_again_changes_nothing',
+            _LAYERING | _LOCK,
+            False,
+            _LAYERING | _LOCK,
+        ],
     )
     def test_with_object_map(
         self, before: int, wanted: bool, after: int

@@ -18,7 +18,7 @@ from cinder_rbd_ext.attach import agreement
 from cinder_rbd_ext.attach import replacement
 from rbd_volume_options import cache_modes
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _ALL = {'rbd_cache_modes': ['none', 'writeback']}
 _NOTHING: dict[str, Any] = {'host': 'compute-1'}
@@ -89,8 +89,10 @@ class AgreeTest(base.TestCase):
         if before:
             kept = None if before == 'host' else cache_modes.CacheMode(before)
             earlier = replacement.Earlier(kept)
-        volume = asked.volume({'rbd:cache_mode': mode} if mode else {})
-        settings = asked.settings(**options)
+        volume = cinder_objects.volume(
+            {'rbd:cache_mode': mode} if mode else {}
+        )
+        settings = cinder_objects.settings(**options)
         return agreement.agree(
             volume, connector, settings, certain, lambda: earlier
         )

@@ -19,7 +19,7 @@ from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 CacheMode = cache_modes.CacheMode
 
@@ -63,8 +63,10 @@ class CacheModeTest(base.TestCase):
     @ddt.data(*_MODES)
     def test_mode(self, case: str) -> None:
         metadata, specs, options, mode = _MODES[case]
-        volume = asked.volume(metadata, asked.volume_type(**specs))
-        self.assertIs(mode, _mode(volume, asked.settings(**options)))
+        volume = cinder_objects.volume(
+            metadata, cinder_objects.volume_type(**specs)
+        )
+        self.assertIs(mode, _mode(volume, cinder_objects.settings(**options)))
 
     @ddt.data(
         ('metadata', errors.Origin.VOLUME_METADATA),
@@ -74,17 +76,21 @@ class CacheModeTest(base.TestCase):
     @ddt.unpack
     def test_origin(self, case: str, origin: errors.Origin) -> None:
         metadata, specs, options, _ = _MODES[case]
-        volume = asked.volume(metadata, asked.volume_type(**specs))
-        found = attachment_mode.asked(volume, asked.settings(**options))
+        volume = cinder_objects.volume(
+            metadata, cinder_objects.volume_type(**specs)
+        )
+        found = attachment_mode.asked(
+            volume, cinder_objects.settings(**options)
+        )
         self.assertEqual(
             (origin, False), (found.origin, found.shared) if found else None
         )
 
     def test_volume_without_a_type(self) -> None:
-        volume = asked.volume({'rbd:cache_mode': 'writeback'})
+        volume = cinder_objects.volume({'rbd:cache_mode': 'writeback'})
         self.assertIs(
             CacheMode.WRITEBACK,
-            _mode(volume, asked.settings()),
+            _mode(volume, cinder_objects.settings()),
         )
 
     @ddt.data(
@@ -96,19 +102,19 @@ class CacheModeTest(base.TestCase):
     def test_what_was_settled_is_no_obstacle(
         self, settled: dict[str, str]
     ) -> None:
-        volume = asked.volume(
+        volume = cinder_objects.volume(
             {**settled, 'rbd:cache_mode': 'none'},
-            asked.volume_type(**settled),
+            cinder_objects.volume_type(**settled),
         )
-        self.assertIs(CacheMode.NONE, _mode(volume, asked.settings()))
+        self.assertIs(CacheMode.NONE, _mode(volume, cinder_objects.settings()))
 
     @ddt.data('Writeback', '', 'writeback ', 'unsafe')
     def test_mode_that_can_not_be_had(self, mode: str) -> None:
         error = self.assertRaises(
             errors.OptionError,
             attachment_mode.asked,
-            asked.volume({'rbd:cache_mode': mode}),
-            asked.settings(),
+            cinder_objects.volume({'rbd:cache_mode': mode}),
+            cinder_objects.settings(),
         )
         self.assertEqual(('rbd:cache_mode', mode), (error.key, error.value))
         self.assertEqual(errors.Origin.VOLUME_METADATA, error.origin)
@@ -118,10 +124,12 @@ class CacheModeTest(base.TestCase):
         self, specs: dict[str, str]
     ) -> None:
         """They were when the key was set, and the list may be shorter now."""
-        volume = asked.volume(
-            {'rbd:cache_mode': 'none'}, asked.volume_type(**specs)
+        volume = cinder_objects.volume(
+            {'rbd:cache_mode': 'none'}, cinder_objects.volume_type(**specs)
         )
-        settings = asked.settings(rbd_tenant_options='rbd:stripe_unit')
+        settings = cinder_objects.settings(
+            rbd_tenant_options='rbd:stripe_unit'
+        )
         self.assertIs(CacheMode.NONE, _mode(volume, settings))
 
 
@@ -130,32 +138,34 @@ class MultiattachTest(base.TestCase):
     @ddt.data({}, {'rbd_volume_cache_mode': 'writeback'})
     def test_always_none(self, options: dict[str, str]) -> None:
         """And nobody's wish, which a host could refuse."""
-        volume = asked.volume({}, asked.volume_type(), multiattach=True)
+        volume = cinder_objects.volume(
+            {}, cinder_objects.volume_type(), multiattach=True
+        )
         self.assertEqual(
             attachment_mode.Asked(CacheMode.NONE, None, shared=True),
-            attachment_mode.asked(volume, asked.settings(**options)),
+            attachment_mode.asked(volume, cinder_objects.settings(**options)),
         )
 
     def test_another_mode_is_refused(self) -> None:
-        volume = asked.volume(
+        volume = cinder_objects.volume(
             {'rbd:cache_mode': 'writeback'},
-            asked.volume_type(multiattach='<is> True'),
+            cinder_objects.volume_type(multiattach='<is> True'),
             multiattach=True,
         )
         error = self.assertRaises(
             errors.OptionError,
             attachment_mode.asked,
             volume,
-            asked.settings(),
+            cinder_objects.settings(),
         )
         self.assertEqual('none', error.allowed)
 
     def test_left_from_before_a_retype(self) -> None:
         """The type is multi-attach no longer, the volume's flag follows."""
-        volume = asked.volume(
-            {'rbd:cache_mode': 'writeback'}, asked.volume_type()
+        volume = cinder_objects.volume(
+            {'rbd:cache_mode': 'writeback'}, cinder_objects.volume_type()
         )
         self.assertIs(
             CacheMode.WRITEBACK,
-            _mode(volume, asked.settings()),
+            _mode(volume, cinder_objects.settings()),
         )

@@ -19,11 +19,16 @@ import ddt
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests import feature_bits
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
 
-_LAYERING, _LOCK, _MAP, _DEFAULT = 1, 4, 8, 61
+_LAYERING = feature_bits.LAYERING
+_LOCK = feature_bits.LOCK
+_MAP = feature_bits.OBJECT_MAP
+_DEFAULT = feature_bits.DEFAULT
+_WITH_MAP = _LAYERING | _LOCK | feature_bits.MAP
 
 
 class ImagesTestCase(base.TestCase):
@@ -133,8 +138,8 @@ class CacheOverrideTest(ImagesTestCase):
 @ddt.ddt
 class FeaturesTest(ImagesTestCase):
     @ddt.data(
-        (_LAYERING, {'exclusive-lock', 'object-map', 'fast-diff'}, 29),
-        (_LAYERING | _LOCK, {'exclusive-lock', 'object-map'}, 29),
+        (_LAYERING, {'exclusive-lock', 'object-map', 'fast-diff'}, _WITH_MAP),
+        (_LAYERING | _LOCK, {'exclusive-lock', 'object-map'}, _WITH_MAP),
         (_DEFAULT, {'exclusive-lock', 'object-map'}, _DEFAULT),
         (_LAYERING, set(), _LAYERING),
     )
@@ -148,9 +153,9 @@ class FeaturesTest(ImagesTestCase):
         self.assertLessEqual(enabled, wanted)
 
     @ddt.data(
-        (_DEFAULT, {'object-map', 'fast-diff'}, 37),
+        (_DEFAULT, {'object-map', 'fast-diff'}, _DEFAULT & ~feature_bits.MAP),
         (_LAYERING, {'object-map', 'fast-diff'}, _LAYERING),
-        (29, {'exclusive-lock', 'object-map', 'fast-diff'}, _LAYERING),
+        (_WITH_MAP, {'exclusive-lock', 'object-map', 'fast-diff'}, _LAYERING),
         (_DEFAULT, set(), _DEFAULT),
     )
     @ddt.unpack

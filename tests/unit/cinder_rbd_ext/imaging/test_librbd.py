@@ -18,6 +18,7 @@ import fixtures
 from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.unit import base
@@ -110,15 +111,27 @@ class CreateTest(librbd_case.LibrbdTestCase):
         """Cinder's backup driver, for one, makes images of its own."""
         with self.creations.hold(self.creation):
             self.module.RBD().create(
-                self.ioctx, 'other', 7, 23, old_format=False, features=1
+                self.ioctx,
+                'other',
+                7,
+                23,
+                old_format=False,
+                features=feature_bits.LAYERING,
             )
-        self.assertEqual((23, 1 << 23, 1, 1), self.numbers('other'))
+        self.assertEqual(
+            (23, 1 << 23, 1, feature_bits.LAYERING), self.numbers('other')
+        )
         self.assertFalse(self.creation.made)
 
     def test_as_planned(self) -> None:
         with self.creations.hold(self.creation):
             self.module.RBD().create(
-                self.ioctx, 'new', 7, 22, old_format=False, features=61
+                self.ioctx,
+                'new',
+                7,
+                22,
+                old_format=False,
+                features=feature_bits.DEFAULT,
             )
         self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertEqual(7, self.cluster.stored('new').size)
@@ -131,8 +144,12 @@ class CreateTest(librbd_case.LibrbdTestCase):
     def test_as_stock(self) -> None:
         self.how = plan.ImagePlan()
         with self.creations.hold(self.creation):
-            self.module.RBD().create(self.ioctx, 'new', 7, 23, features=1)
-        self.assertEqual((23, 1 << 23, 1, 1), self.numbers('new'))
+            self.module.RBD().create(
+                self.ioctx, 'new', 7, 23, features=feature_bits.LAYERING
+            )
+        self.assertEqual(
+            (23, 1 << 23, 1, feature_bits.LAYERING), self.numbers('new')
+        )
 
     def test_default_striping_where_it_counts(self) -> None:
         config = self.cluster.pools['volumes'].config
@@ -168,7 +185,10 @@ class CloneTest(librbd_case.LibrbdTestCase):
     def test_of_nobody(self) -> None:
         self.parent(order=20)
         self.clone(order=22)
-        self.assertEqual((22, 1 << 20, 1, 61 | 2), self.numbers('new'))
+        self.assertEqual(
+            (22, 1 << 20, 1, feature_bits.DEFAULT | feature_bits.STRIPING),
+            self.numbers('new'),
+        )
 
     def test_as_planned(self) -> None:
         self.parent(order=23)

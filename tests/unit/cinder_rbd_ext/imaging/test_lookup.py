@@ -15,6 +15,7 @@
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
 
@@ -27,7 +28,7 @@ class LookupTest(base.DriverTestCase):
             'image',
             base.GIB,
             order=20,
-            features=5,
+            features=feature_bits.LAYERING | feature_bits.LOCK,
             stripe_unit=65536,
             stripe_count=8,
             data_pool='data',

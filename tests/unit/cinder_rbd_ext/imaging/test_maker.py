@@ -21,17 +21,30 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import paths
+from tests.unit.cinder_rbd_ext import creation_paths
+
+# Those that the type below gives, on a striped image in a data pool.
+_STRIPED_IN_POOL = (
+    feature_bits.LAYERING
+    | feature_bits.LOCK
+    | feature_bits.STRIPING
+    | feature_bits.DATA_POOL
+)
+# The features that a multi-attach type leaves of librbd's own.
+_SHARED = feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
 
 
 @ddt.ddt
 class EveryWayTest(base.DriverTestCase):
     """One behaviour, held to each way."""
 
-    @ddt.data(*paths.ALL)
-    def test_as_asked_and_recorded(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_as_asked_and_recorded(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(
             self,
             metadata=base.ASKED,
@@ -42,7 +55,7 @@ class EveryWayTest(base.DriverTestCase):
         path.make()
         stored = self.cluster.stored(path.volume.name)
         self.assertEqual(base.MADE, self.layout_of(path.volume.name))
-        self.assertEqual(1 | 2 | 4 | 128, stored.mask)
+        self.assertEqual(_STRIPED_IN_POOL, stored.mask)
         self.assertEqual(self.cluster.pools['data'].number, stored.data_pool)
         self.assertEqual(path.size * base.GIB, stored.size)
         self.assertEqual(
@@ -61,22 +74,27 @@ class EveryWayTest(base.DriverTestCase):
             self.recorded(path.volume),
         )
 
-    @ddt.data(*paths.ALL)
-    def test_set_up(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_set_up(self, way: type[creation_paths.Path]) -> None:
         """Stock forgets encrypted volumes and full copies."""
         path = way(self, volume_type=self.make_type(multiattach='<is> True'))
         update = path.make()
-        self.assertEqual(1 | 32, self.cluster.stored(path.volume.name).mask)
-        if way is paths.CloneGlanceImage:
+        self.assertEqual(_SHARED, self.cluster.stored(path.volume.name).mask)
+        if way is creation_paths.CloneGlanceImage:
             update, cloned = update
             self.assertTrue(cloned)
-        elif way is not paths.ImportGlanceImage:  # Which returns nothing.
+        elif (
+            way is not creation_paths.ImportGlanceImage
+        ):  # Which returns nothing.
             saved = json.loads(update['provider_location'])
-            self.assertEqual(61, saved['saved_features'] & 0xFF)
+            self.assertEqual(
+                feature_bits.DEFAULT,
+                saved['saved_features'] & feature_bits.FEATURES,
+            )
 
-    @ddt.data(*paths.ALL)
+    @ddt.data(*creation_paths.ALL)
     def test_nothing_inherited_that_beats_the_cache_mode(
-        self, way: type[paths.Path]
+        self, way: type[creation_paths.Path]
     ) -> None:
         path = way(self)
         for pool in ('volumes', 'images'):
@@ -88,8 +106,14 @@ class EveryWayTest(base.DriverTestCase):
             'conf_rbd_cache', self.cluster.stored(path.volume.name).metadata
         )
 
-    @ddt.data(*(p for p in paths.ALL if p is not paths.ImportGlanceImage))
-    def test_refused(self, way: type[paths.Path]) -> None:
+    @ddt.data(
+        *(
+            p
+            for p in creation_paths.ALL
+            if p is not creation_paths.ImportGlanceImage
+        )
+    )
+    def test_refused(self, way: type[creation_paths.Path]) -> None:
         path = way(self, metadata={keys.OBJECT_SIZE: '3M'})
         before = self.cluster.names()
         commands = len(self.commands.ran)
@@ -116,12 +140,12 @@ class EveryWayTest(base.DriverTestCase):
         return record.refusal(db.volume_admin_metadata_get(admin, volume.id))
 
     @ddt.data(
-        (paths.CloneVolume, 'Image.create_snap'),
-        (paths.FullCopy, 'Image.copy'),
+        (creation_paths.CloneVolume, 'Image.create_snap'),
+        (creation_paths.FullCopy, 'Image.copy'),
     )
     @ddt.unpack
     def test_refused_before_the_source_is_touched(
-        self, way: type[paths.CloneVolume], first_step: str
+        self, way: type[creation_paths.CloneVolume], first_step: str
     ) -> None:
         path = way(
             self, metadata={keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}
@@ -134,7 +158,7 @@ class EveryWayTest(base.DriverTestCase):
         self.cluster.forgive()
 
     def test_pool_that_is_not_there(self) -> None:
-        path = paths.Create(
+        path = creation_paths.Create(
             self, volume_type=self.make_type(rbd_data_pool='nowhere')
         )
         error = self.raised(path.make)
@@ -145,13 +169,13 @@ class EveryWayTest(base.DriverTestCase):
 class ImportTest(base.DriverTestCase):
     """The command by which an image comes in from a file."""
 
-    def _imported(self, path: paths.Path) -> tuple[str, ...]:
+    def _imported(self, path: creation_paths.Path) -> tuple[str, ...]:
         path.make()
         (command,) = self.commands.imports()
         return command
 
     def test_nothing_asked(self) -> None:
-        command = self._imported(paths.CreateEncrypted(self))
+        command = self._imported(creation_paths.CreateEncrypted(self))
         self.assertIn('--order', command)
         for word in ('--object-size', '--image-feature', '--data-pool'):
             self.assertNotIn(word, command)
@@ -161,20 +185,26 @@ class ImportTest(base.DriverTestCase):
         config = self.cluster.pools['volumes'].config
         config['rbd_default_stripe_unit'] = '65536'
         config['rbd_default_stripe_count'] = '4'
-        path = paths.CreateEncrypted(self, metadata={keys.OBJECT_SIZE: '1M'})
+        path = creation_paths.CreateEncrypted(
+            self, metadata={keys.OBJECT_SIZE: '1M'}
+        )
         self._imported(path)
         self.assertEqual((20, 65536, 4), self.layout_of(path.volume.name))
 
     def test_map_over_the_default_features(self) -> None:
         self.cluster.config['rbd_default_features'] = '33'
-        path = paths.CreateEncrypted(self, metadata={keys.OBJECT_MAP: 'true'})
+        path = creation_paths.CreateEncrypted(
+            self, metadata={keys.OBJECT_MAP: 'true'}
+        )
         self._imported(path)
-        self.assertEqual(61, self.cluster.stored(path.volume.name).mask)
+        self.assertEqual(
+            feature_bits.DEFAULT, self.cluster.stored(path.volume.name).mask
+        )
 
     def test_second_try_succeeds(self) -> None:
         self.override_backend('num_shell_tries', 2)
         self._patch('time.sleep', lambda seconds: None)
-        path = paths.ImportGlanceImage(self)
+        path = creation_paths.ImportGlanceImage(self)
         self.cluster.fail('rbd import', fake_images.OSError('once'))
         path.make()
         self.assertEqual(2, len(self.commands.imports()))
@@ -184,7 +214,7 @@ class ImportTest(base.DriverTestCase):
         """The first try's failure is history by then."""
         self.override_backend('num_shell_tries', 2)
         self._patch('time.sleep', lambda seconds: None)
-        path = paths.ImportGlanceImage(self)
+        path = creation_paths.ImportGlanceImage(self)
         fault = fake_images.OSError('made to fail')
         self.cluster.fail('rbd import', fake_images.OSError('once'))
         self.cluster.fail('Image.resize', fault)
@@ -194,14 +224,14 @@ class ImportTest(base.DriverTestCase):
     def test_second_try_finds_no_part_of_the_first(self) -> None:
         self.override_backend('num_shell_tries', 2)
         self._patch('time.sleep', lambda seconds: None)
-        path = paths.ImportGlanceImage(self)
+        path = creation_paths.ImportGlanceImage(self)
         self.cluster.fail('rbd import half-way', fake_images.OSError('first'))
         path.make()
         self.assertEqual(2, len(self.commands.imports()))
         self.assertIn(path.volume.name, self.cluster.names())
 
     def test_command_that_is_not_there(self) -> None:
-        path = paths.CreateEncrypted(self)
+        path = creation_paths.CreateEncrypted(self)
         missing = FileNotFoundError(2, 'rbd')
 
         def run(*command: Any, **kwargs: Any) -> Any:
@@ -342,4 +372,4 @@ class SetupTest(base.DriverTestCase):
             fault, self.raised(self.driver._setup_volume, volume, shared)
         )
         self.driver._setup_volume(volume, shared)
-        self.assertEqual(1 | 32, self.cluster.stored(volume.name).mask)
+        self.assertEqual(_SHARED, self.cluster.stored(volume.name).mask)

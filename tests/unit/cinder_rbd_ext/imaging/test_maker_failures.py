@@ -20,34 +20,34 @@ from oslo_concurrency import processutils
 
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import paths
+from tests.unit.cinder_rbd_ext import creation_paths
 
 #: Steps of stock's methods, which only some ways take. Those by which an
 #: image is taken over, set up and recorded all take: below.
-STEPS: tuple[tuple[type[paths.Path], str], ...] = (
-    (paths.Create, 'RBD.create'),
-    (paths.CreateEncrypted, 'rbd import'),
-    (paths.CreateEncrypted, 'rbd import half-way'),
-    (paths.CloneFromSnapshot, 'RBD.clone'),
-    (paths.CloneFromSnapshot, 'Image.resize'),
-    (paths.CloneAndFlattenSnapshot, 'Image.flatten'),
-    (paths.CloneVolume, 'Image.create_snap'),
-    (paths.CloneVolume, 'Image.protect_snap'),
-    (paths.CloneVolume, 'RBD.clone'),
-    (paths.CloneVolume, 'Image.parent_info'),
-    (paths.CloneVolume, 'Image.resize'),
-    (paths.CloneAndFlattenVolume, 'Image.flatten'),
-    (paths.CloneAndFlattenVolume, 'Image.unprotect_snap'),
-    (paths.CloneAndFlattenVolume, 'Image.remove_snap'),
-    (paths.CloneAndFlattenVolume, 'Image.resize'),
-    (paths.FullCopy, 'Image.copy'),
-    (paths.FullCopy, 'Image.copy half-way'),
-    (paths.FullCopy, 'Image.resize'),
-    (paths.CloneGlanceImage, 'RBD.clone'),
-    (paths.CloneGlanceImage, 'Image.resize'),
-    (paths.ImportGlanceImage, 'rbd import'),
-    (paths.ImportGlanceImage, 'rbd import half-way'),
-    (paths.ImportGlanceImage, 'Image.resize'),
+STEPS: tuple[tuple[type[creation_paths.Path], str], ...] = (
+    (creation_paths.Create, 'RBD.create'),
+    (creation_paths.CreateEncrypted, 'rbd import'),
+    (creation_paths.CreateEncrypted, 'rbd import half-way'),
+    (creation_paths.CloneFromSnapshot, 'RBD.clone'),
+    (creation_paths.CloneFromSnapshot, 'Image.resize'),
+    (creation_paths.CloneAndFlattenSnapshot, 'Image.flatten'),
+    (creation_paths.CloneVolume, 'Image.create_snap'),
+    (creation_paths.CloneVolume, 'Image.protect_snap'),
+    (creation_paths.CloneVolume, 'RBD.clone'),
+    (creation_paths.CloneVolume, 'Image.parent_info'),
+    (creation_paths.CloneVolume, 'Image.resize'),
+    (creation_paths.CloneAndFlattenVolume, 'Image.flatten'),
+    (creation_paths.CloneAndFlattenVolume, 'Image.unprotect_snap'),
+    (creation_paths.CloneAndFlattenVolume, 'Image.remove_snap'),
+    (creation_paths.CloneAndFlattenVolume, 'Image.resize'),
+    (creation_paths.FullCopy, 'Image.copy'),
+    (creation_paths.FullCopy, 'Image.copy half-way'),
+    (creation_paths.FullCopy, 'Image.resize'),
+    (creation_paths.CloneGlanceImage, 'RBD.clone'),
+    (creation_paths.CloneGlanceImage, 'Image.resize'),
+    (creation_paths.ImportGlanceImage, 'rbd import'),
+    (creation_paths.ImportGlanceImage, 'rbd import half-way'),
+    (creation_paths.ImportGlanceImage, 'Image.resize'),
 )
 
 
@@ -62,7 +62,9 @@ class FailureTestCase(base.DriverTestCase):
         super().setUp()
         self.fault = fake_images.OSError('made to fail')
 
-    def assertUndone(self, path: paths.Path, before: list[str]) -> None:
+    def assertUndone(
+        self, path: creation_paths.Path, before: list[str]
+    ) -> None:
         """Check that all is there that was, but for the volume's image."""
         left = [name for name in before if name != path.volume.name]
         self.assertEqual(left, self.cluster.names())
@@ -85,7 +87,9 @@ class StepTest(FailureTestCase):
 
     @ddt.data(*STEPS)
     @ddt.unpack
-    def test_step(self, way: type[paths.Path], operation: str) -> None:
+    def test_step(
+        self, way: type[creation_paths.Path], operation: str
+    ) -> None:
         path = way(self)
         before = self.cluster.names()
         self.cluster.fail(operation, self.fault)
@@ -95,7 +99,9 @@ class StepTest(FailureTestCase):
 
     @ddt.data(*STEPS)
     @ddt.unpack
-    def test_again(self, way: type[paths.Path], operation: str) -> None:
+    def test_again(
+        self, way: type[creation_paths.Path], operation: str
+    ) -> None:
         """What is left is no obstacle to the same once more."""
         path = way(self)
         self.cluster.fail(operation, self.fault)
@@ -114,26 +120,28 @@ class LastStepTest(FailureTestCase):
     speaks of replication.
     """
 
-    def _fails(self, path: paths.Path) -> BaseException:
+    def _fails(self, path: creation_paths.Path) -> BaseException:
         before = self.cluster.names()
         error = self.cause(path.make)
         self.assertUndone(path, before)
         return error
 
-    @ddt.data(*paths.ALL)
-    def test_set_up(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_set_up(self, way: type[creation_paths.Path]) -> None:
         path = way(self, volume_type=self.make_type(multiattach='<is> True'))
         self.cluster.fail('Image.update_features', self.fault)
         self.assertIs(self.fault, self._fails(path))
 
-    @ddt.data(*paths.ALL)
-    def test_freed_of_what_it_inherited(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_freed_of_what_it_inherited(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self)
         self.cluster.fail('Image.metadata_list', self.fault)
         self.assertIs(self.fault, self._fails(path))
 
-    @ddt.data(*paths.ALL)
-    def test_recorded(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_recorded(self, way: type[creation_paths.Path]) -> None:
         path = way(self)
         down = DatabaseDown()
         with mock.patch.object(
@@ -147,14 +155,14 @@ class ExistsTest(FailureTestCase):
     """An image that is there already is somebody's, and stays."""
 
     @ddt.data(
-        paths.Create,
-        paths.CreateEncrypted,
-        paths.CloneFromSnapshot,
-        paths.CloneVolume,
-        paths.FullCopy,
-        paths.CloneGlanceImage,
+        creation_paths.Create,
+        creation_paths.CreateEncrypted,
+        creation_paths.CloneFromSnapshot,
+        creation_paths.CloneVolume,
+        creation_paths.FullCopy,
+        creation_paths.CloneGlanceImage,
     )
-    def test_stays(self, way: type[paths.Path]) -> None:
+    def test_stays(self, way: type[creation_paths.Path]) -> None:
         path = way(self)
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().create(ioctx, path.volume.name, 7, order=15)
@@ -163,7 +171,7 @@ class ExistsTest(FailureTestCase):
         self.assertIsInstance(
             error,
             processutils.ProcessExecutionError
-            if way is paths.CreateEncrypted
+            if way is creation_paths.CreateEncrypted
             else self.librbd.ImageExists,
         )
         self.assertEqual(before, self.cluster.names())
@@ -175,11 +183,11 @@ class ExistsTest(FailureTestCase):
 class UndoFailsTest(FailureTestCase):
     """What can't be undone is logged; the first failure is the one raised."""
 
-    @ddt.data(*paths.ALL)
-    def test_removal(self, way: type[paths.Path]) -> None:
+    @ddt.data(*creation_paths.ALL)
+    def test_removal(self, way: type[creation_paths.Path]) -> None:
         path = way(self)
         down = DatabaseDown()
-        if way is paths.ImportGlanceImage:
+        if way is creation_paths.ImportGlanceImage:
             # Stock would remove it first.
             self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
@@ -192,7 +200,7 @@ class UndoFailsTest(FailureTestCase):
         self.assertIn('made to fail', self.log.output)
 
     def test_connection(self) -> None:
-        path = paths.CloneVolume(self)
+        path = creation_paths.CloneVolume(self)
         error = DatabaseDown()
 
         def lose_connection(*args: object) -> None:
@@ -211,7 +219,7 @@ class UndoFailsTest(FailureTestCase):
 
     def test_of_one_step_leaves_the_others(self) -> None:
         """The source's snapshot stays, the clone goes all the same."""
-        path = paths.CloneVolume(self)
+        path = creation_paths.CloneVolume(self)
         self.cluster.fail('Image.resize', self.fault)
         self.cluster.fail(
             'Image.is_protected_snap', fake_images.OSError('undone')

@@ -24,8 +24,9 @@ from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from tests import feature_bits
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 Origin = errors.Origin
 Part = precedence.Part
@@ -50,14 +51,18 @@ class SourcesTestCase(base.TestCase):
         self, state: plan.ImageState = _STATE, **fields: Any
     ) -> set[str]:
         """Return the features that a source passes on."""
-        source = sources.of_volume(asked.volume(**fields), state, {}, 4 * _MIB)
+        source = sources.of_volume(
+            cinder_objects.volume(**fields), state, {}, 4 * _MIB
+        )
         level = source.level
         return set(level.options.image_features or ())
 
 
 class LevelOfVolumeTest(SourcesTestCase):
     def test_layout_and_features(self) -> None:
-        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        source = sources.of_volume(
+            cinder_objects.volume(), _STATE, {}, 4 * _MIB
+        )
         level = source.level
         self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
         self.assertEqual(_MIB, level.options.object_size)
@@ -70,7 +75,15 @@ class LevelOfVolumeTest(SourcesTestCase):
 
     def test_what_multiattach_took_comes_back(self) -> None:
         """But nothing else of what it saved."""
-        saved = json.dumps({'saved_features': 1 | 4 | 8 | 16 | 64 | 128})
+        saved = json.dumps(
+            {
+                'saved_features': feature_bits.LAYERING
+                | feature_bits.LOCK
+                | feature_bits.MAP
+                | feature_bits.JOURNALING
+                | feature_bits.DATA_POOL
+            }
+        )
         self.assertEqual(
             {
                 'layering',
@@ -115,23 +128,23 @@ class LevelOfVolumeTest(SourcesTestCase):
 
 class CachedImageTest(SourcesTestCase):
     def test_of_the_internal_tenant(self) -> None:
-        volume = asked.volume(project_id='internal')
+        volume = cinder_objects.volume(project_id='internal')
         self.internal_tenant('internal')
         self.assertTrue(sources.is_cached_image(volume))
-        self.assertFalse(sources.is_cached_image(asked.volume()))
+        self.assertFalse(sources.is_cached_image(cinder_objects.volume()))
 
     def test_without_an_internal_tenant(self) -> None:
         """None is no tenant, whatever a volume's project is."""
         self.internal_tenant(None)
-        self.assertFalse(sources.is_cached_image(asked.volume()))
+        self.assertFalse(sources.is_cached_image(cinder_objects.volume()))
         self.assertFalse(
-            sources.is_cached_image(asked.volume(project_id=None))
+            sources.is_cached_image(cinder_objects.volume(project_id=None))
         )
 
     def test_stands_for_an_image_without_a_layout(self) -> None:
         self.internal_tenant('internal')
         source = sources.of_volume(
-            asked.volume(project_id='internal'), _STATE, {}, 8 * _MIB
+            cinder_objects.volume(project_id='internal'), _STATE, {}, 8 * _MIB
         )
         self.assertEqual(
             request.glance_source(
@@ -150,8 +163,8 @@ class MadeTest(base.TestCase):
         size: int = 1,
         **options: Any,
     ) -> plan.ImagePlan:
-        settings = asked.settings(**options)
-        volume = asked.volume(metadata, size=size)
+        settings = cinder_objects.settings(**options)
+        volume = cinder_objects.volume(metadata, size=size)
         request_of = request.of_volume(volume, None, settings)
         planner = sources.Made(
             request_of,
@@ -189,7 +202,9 @@ class MadeTest(base.TestCase):
 
     def test_source_over_its_own_parent(self) -> None:
         """The levels say what it is made from; the parent is one of it."""
-        source = sources.of_volume(asked.volume(), _STATE, {}, 4 * _MIB)
+        source = sources.of_volume(
+            cinder_objects.volume(), _STATE, {}, 4 * _MIB
+        )
         made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
@@ -203,7 +218,9 @@ class MadeTest(base.TestCase):
             'rbd:origins': 'object_size=backend,striping=volume_type,'
             'features=volume_metadata'
         }
-        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        source = sources.of_volume(
+            cinder_objects.volume(), _STATE, recorded, 4 * _MIB
+        )
         made = self._plan({'rbd:object_size': '2M'}, source, parent=_STATE)
         self.assertEqual(
             {
@@ -216,7 +233,9 @@ class MadeTest(base.TestCase):
 
     def test_what_may_not_be_inherited(self) -> None:
         recorded = {'rbd:origins': 'object_size=volume_type'}
-        source = sources.of_volume(asked.volume(), _STATE, recorded, 4 * _MIB)
+        source = sources.of_volume(
+            cinder_objects.volume(), _STATE, recorded, 4 * _MIB
+        )
         made = self._plan({}, source, parent=_STATE, rbd_tenant_options='')
         self.assertEqual(
             plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made
@@ -230,7 +249,7 @@ class OriginsTest(base.TestCase):
     _RECORDED = record.as_metadata(_STATE)
 
     def _origins(self, recorded: dict[str, str], **fields: Any) -> Any:
-        return sources.origins_of(asked.volume(**fields), recorded)
+        return sources.origins_of(cinder_objects.volume(**fields), recorded)
 
     def test_no_record(self) -> None:
         self.assertEqual({}, self._origins({}))
@@ -256,14 +275,20 @@ class OriginsTest(base.TestCase):
 
 class PlanRemadeTest(base.TestCase):
     def test_as_it_was(self) -> None:
-        how = sources.plan_remade(asked.volume(), _STATE, _STOCK, None)
+        how = sources.plan_remade(
+            cinder_objects.volume(), _STATE, _STOCK, None
+        )
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
         )
 
     def test_what_multiattach_took_comes_back(self) -> None:
         """Stock takes it again, and has to know what there was."""
-        volume = asked.volume(provider_location='{"saved_features": 5}')
+        volume = cinder_objects.volume(
+            provider_location=json.dumps(
+                {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
+            )
+        )
         how = sources.plan_remade(volume, _STATE, _STOCK, None)
         self.assertIn('exclusive-lock', how.image_features or ())
 
@@ -282,8 +307,8 @@ class PlanMigratedTest(base.TestCase):
         self, of_type: str | None, of_host: str | None
     ) -> plan.ImagePlan:
         specs = {'rbd_data_pool': of_type} if of_type else {}
-        volume = asked.volume(
-            {'rbd:object_size': '8M'}, asked.volume_type(**specs)
+        volume = cinder_objects.volume(
+            {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
         )
         host = {'capabilities': {'rbd_volume_data_pool': of_host}}
         return sources.plan_migrated(volume, host, _STATE, _STATE)
@@ -300,7 +325,7 @@ class PlanMigratedTest(base.TestCase):
 
     def test_stock_backend(self) -> None:
         """One that says nothing of data pools."""
-        volume = asked.volume()
+        volume = cinder_objects.volume()
         hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
         for host in hosts:
             made = sources.plan_migrated(volume, host, _STATE, _STATE)

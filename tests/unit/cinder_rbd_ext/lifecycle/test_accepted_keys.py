@@ -20,7 +20,7 @@ from cinder_rbd_ext.lifecycle import accepted_keys
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 _SHARED = {'multiattach': '<is> True'}
@@ -99,7 +99,10 @@ class OfTypeTest(base.TestCase):
     def test_dropped(self, case: str) -> None:
         given, specs, options, dropped = _CASES[case]
         found = accepted_keys.of_type(
-            {'colour': 'blue', **given}, specs, asked.settings(**options), 1
+            {'colour': 'blue', **given},
+            specs,
+            cinder_objects.settings(**options),
+            1,
         )
         self.assertEqual(dropped, set(found.dropped))
         kept = {k: v for k, v in given.items() if k not in dropped}
@@ -121,14 +124,14 @@ class OfTypeTest(base.TestCase):
             accepted_keys.of_type,
             {keys.OBJECT_MAP: 'true'},
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
-            asked.settings(),
+            cinder_objects.settings(),
             1,
         )
         self.assertEqual(keys.STRIPE_COUNT, error.key)
 
     def test_as_it_is(self) -> None:
         """What the image has stays; what can't be attached does not."""
-        settings = asked.settings(
+        settings = cinder_objects.settings(
             rbd_max_stripe_count=4, rbd_tenant_options=''
         )
         given = {**_PAIR, keys.CACHE_MODE: 'unsafe'}
@@ -140,7 +143,7 @@ class OfTypeTest(base.TestCase):
         found = accepted_keys.of_type(
             {'rbd:a\n"b': '1', keys.OBJECT_SIZE: '1M'},
             {keys.TENANT_OPTIONS: ''},
-            asked.settings(),
+            cinder_objects.settings(),
             1,
         )
         self.assertIn('rbd:object_size (not for tenants', found.reasons)

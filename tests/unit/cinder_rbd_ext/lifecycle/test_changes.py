@@ -20,7 +20,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _MIB = 1 << 20
 _GIB = 1 << 30
@@ -49,9 +49,11 @@ _MULTIATTACH = {'multiattach': '<is> True'}
 def _request(
     metadata: dict[str, str], specs: dict[str, str], **options: str
 ) -> request.Request:
-    volume = asked.volume(metadata)
+    volume = cinder_objects.volume(metadata)
     return request.of_volume(
-        volume, asked.volume_type(**specs), asked.settings(**options)
+        volume,
+        cinder_objects.volume_type(**specs),
+        cinder_objects.settings(**options),
     )
 
 

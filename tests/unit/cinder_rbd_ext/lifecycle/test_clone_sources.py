@@ -15,6 +15,7 @@
 from typing import Any
 
 from cinder_rbd_ext.lifecycle import clone_sources
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import librbd_case
 
@@ -24,7 +25,9 @@ _SNAPSHOT = 'clone.clone_snap'
 class CloneSourcesTest(librbd_case.LibrbdTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.fake.RBD().create(self.ioctx, 'source', 7, features=1)
+        self.fake.RBD().create(
+            self.ioctx, 'source', 7, features=feature_bits.LAYERING
+        )
         with self._open('source') as image:
             image.create_snap(_SNAPSHOT)
             image.protect_snap(_SNAPSHOT)

@@ -19,6 +19,7 @@ from cinder.db import api as db
 import ddt
 
 from rbd_volume_options import keys
+from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
 _HERE = 'host@volumes2#volumes2'
@@ -73,7 +74,12 @@ class ArrivalsTest(base.DriverTestCase):
         target = self._arrived(clone, {}, same)
         self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))
         stored = self.cluster.stored(target.name, 'volumes2')
-        self.assertEqual(1 | 2 | 128, stored.mask)
+        self.assertEqual(
+            feature_bits.LAYERING
+            | feature_bits.STRIPING
+            | feature_bits.DATA_POOL,
+            stored.mask,
+        )
 
     def test_features_that_multiattach_took(self) -> None:
         shared = self.make_type(multiattach='<is> True')
@@ -81,7 +87,12 @@ class ArrivalsTest(base.DriverTestCase):
         target = self._arrived(source, {}, shared)
         self.assertIn('saved_features', target.provider_location)
         stored = self.cluster.stored(target.name, 'volumes2')
-        self.assertEqual(1 | 32 | 128, stored.mask)
+        self.assertEqual(
+            feature_bits.LAYERING
+            | feature_bits.DEEP_FLATTEN
+            | feature_bits.DATA_POOL,
+            stored.mask,
+        )
 
     def test_record_of_another_back_end(self) -> None:
         same = self.make_type()

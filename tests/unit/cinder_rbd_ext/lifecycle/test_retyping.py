@@ -24,7 +24,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
-from tests.unit.cinder_rbd_ext import asked
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 _MIB = 1 << 20
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
@@ -49,7 +49,12 @@ def _obstacle(
     if requested is None:
         requested = not {*metadata, *former}.isdisjoint(_LAYOUT_KEYS)
     retype = retyping.Retype(
-        metadata, former, specs, asked.settings(**options), 1, requested
+        metadata,
+        former,
+        specs,
+        cinder_objects.settings(**options),
+        1,
+        requested,
     )
     return retype.change(state).obstacle
 
@@ -157,7 +162,7 @@ class ChangeTest(base.TestCase):
             {},
             {},
             {keys.OBJECT_MAP: 'true'},
-            asked.settings(),
+            cinder_objects.settings(),
             2048,
             False,
         )

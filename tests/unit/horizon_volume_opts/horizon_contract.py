@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What of Horizon the plug-in leans on, as a table."""
+"""The parts of Horizon that the plug-in depends on, as a table."""
 
 import importlib.metadata
 

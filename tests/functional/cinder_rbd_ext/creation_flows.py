@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The ways in which a volume's RBD image comes to be, one class each."""
+"""How Cinder's manager has an RBD image made, one class for each flow."""
 
 import pathlib
 import subprocess
@@ -21,12 +21,13 @@ from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
 from oslo_utils import units
 import rbd
 
+from tests import feature_bits
 from tests.functional.cinder_rbd_ext import base
 
 _MEGABYTES = 8
 
 
-class Path:
+class Flow:
     """A way to make a volume.
 
     :cvar inherits: whether what nobody asks for comes from another volume
@@ -57,14 +58,14 @@ class Path:
         """Check that the volume holds what it was made from."""
 
 
-class Create(Path):
+class Create(Flow):
     """A new, empty volume."""
 
     def make(self, volume: Any, driver: Any) -> None:
         self.case.update(volume, driver.create_volume(volume))
 
 
-class CreateEncrypted(Path):
+class CreateEncrypted(Flow):
     """A LUKS header, made by qemu-img and brought in by ``rbd import``."""
 
     def prepare(self) -> None:
@@ -98,7 +99,7 @@ class CreateEncrypted(Path):
             self.case.assertEqual(b'LUKS', image.read(0, 4))
 
 
-class _FromVolume(Path):
+class _FromVolume(Flow):
     """Made from another volume, whose layout is unlike any other here."""
 
     inherits = True
@@ -158,12 +159,18 @@ class FullCopy(CloneVolume):
         super().make(volume, driver)
 
 
-class CloneGlanceImage(Path):
+class CloneGlanceImage(Flow):
     """A clone of the RBD image behind a raw Glance image."""
 
     def prepare(self) -> None:
         ioctx = self.case.cluster.ioctx('images')
-        rbd.RBD().create(ioctx, 'glance', 64 * units.Mi, order=23, features=61)
+        rbd.RBD().create(
+            ioctx,
+            'glance',
+            64 * units.Mi,
+            order=23,
+            features=feature_bits.DEFAULT,
+        )
         self.fill('glance', 'images')
         with self.case.cluster.image('glance', 'images') as image:
             image.create_snap('snap')
@@ -210,7 +217,7 @@ class ImageService:
         data.write(self._path.read_bytes())
 
 
-class ImportQcow2(Path):
+class ImportQcow2(Flow):
     """A qcow2 Glance image: created empty, deleted, imported."""
 
     disk_format = 'qcow2'
@@ -259,7 +266,7 @@ class ImportToEncrypted(CreateEncrypted):
         )
 
 
-ALL: tuple[type[Path], ...] = (
+ALL: tuple[type[Flow], ...] = (
     Create,
     CreateEncrypted,
     CloneFromSnapshot,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is asked for: a backend's section, metadata and extra specs."""
+"""Cinder's objects without a database, and the settings of a back end."""
 
 from typing import Any
 

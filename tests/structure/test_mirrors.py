@@ -10,18 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where files are, how long they are, what they may not mention."""
+"""Each module of a package has its test module, and the reverse."""
 
 import pathlib
-import re
 
 import ddt
 
 from testrun import tree
 from tests.unit import base
-
-#: Lines, the licence among them; a longer module has more than one subject.
-LONGEST = 350
 
 # Folders of tests/unit, and what they test.
 _MIRRORED = {
@@ -35,14 +31,6 @@ _MIRRORED = {
 
 # Tests that the wheel ships, for Tempest: they run on a cloud.
 _SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
-
-# Machines differ, so no file may name a folder of one. Put together here
-# for this file not to be its own finding.
-_MACHINE_PATH = re.compile(
-    r'(?<![\w.~/}$-])/(?:'
-    + '|'.join(['wo' + 'rk', 'ro' + 'ot', 'ho' + 'me'])
-    + r')(?:/|\b)(?!=)'
-)
 
 
 def _modules(folder: str) -> list[str]:
@@ -117,54 +105,3 @@ class MirrorTestCase(base.TestCase):
     @ddt.unpack
     def test_the_rule_itself(self, test: str, expected: bool) -> None:
         self.assertIs(expected, _mirrors(test, ['layout.py', 'sizes.py']))
-
-
-class FilesTestCase(base.TestCase):
-    def test_modules_are_short(self) -> None:
-        folders = (*tree.PACKAGES, 'tools')
-        long = {
-            name: lines
-            for name in tree.files()
-            if name.startswith(tuple(f'{folder}/' for folder in folders))
-            and name.endswith('.py')
-            and (lines := (tree.ROOT / name).read_text().count('\n')) > LONGEST
-        }
-        self.assertEqual({}, long)
-
-    def test_no_module_for_everything_else(self) -> None:
-        vague = {'utils.py', 'util.py', 'helper.py', 'helpers.py'}
-        found = [
-            name
-            for name in tree.files()
-            if pathlib.PurePath(name).name in vague
-        ]
-        self.assertEqual([], found)
-
-    def test_python_files_have_the_licence(self) -> None:
-        without = [
-            name
-            for name in tree.files()
-            if name.endswith('.py')
-            and (text := (tree.ROOT / name).read_text())
-            and 'Licensed under the Apache License' not in text[:600]
-        ]
-        self.assertEqual([], without)
-
-    def test_no_path_of_a_machine(self) -> None:
-        found = []
-        for name in tree.files():
-            try:
-                text = (tree.ROOT / name).read_text()
-            except UnicodeDecodeError:
-                continue
-            for number, line in enumerate(text.splitlines(), 1):
-                if _MACHINE_PATH.search(line):
-                    found.append(f'{name}:{number}: {line.strip()}')
-        self.assertEqual([], found)
-
-    def test_the_path_rule_itself(self) -> None:
-        for word in ('wo' + 'rk', 'ro' + 'ot', 'ho' + 'me'):
-            self.assertIsNotNone(_MACHINE_PATH.search(f'see /{word}/main'))
-            self.assertIsNotNone(_MACHINE_PATH.search(f'"/{word}"'))
-            self.assertIsNone(_MACHINE_PATH.search(f'$HOME/{word}/x'))
-            self.assertIsNone(_MACHINE_PATH.search(f'doc/{word}/x'))

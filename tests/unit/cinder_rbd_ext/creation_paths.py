@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The ways in which a volume's RBD image comes to be, one class each."""
+"""The driver's methods that create an RBD image, one class for each."""
 
 from typing import Any
 

@@ -22,38 +22,47 @@ from cinder_rbd_ext import driver as driver_module
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import paths
+from tests.functional.cinder_rbd_ext import creation_flows
 
-# qemu-img takes seconds to make a LUKS header, by design, and this path has
-# two. What it shares with the two paths that it is made of is tested there.
-_MOST = tuple(p for p in paths.ALL if p is not paths.ImportToEncrypted)
+# qemu-img takes seconds to make a LUKS header, by design, and this flow has
+# two. What it shares with the two flows that it is made of is tested there.
+_MOST = tuple(
+    f for f in creation_flows.ALL if f is not creation_flows.ImportToEncrypted
+)
 
 _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
 
 
 @ddt.ddt
-class EveryPathTest(base.DriverTestCase):
-    """One behaviour, held to each path."""
+class EveryFlowTest(base.DriverTestCase):
+    """One behaviour, held to each flow."""
 
     def _made(
-        self, path_class: type[paths.Path], driver: Any = None, **kwargs: Any
+        self,
+        flow_class: type[creation_flows.Flow],
+        driver: Any = None,
+        **kwargs: Any,
     ) -> Any:
-        path = path_class(self)
-        path.prepare()
-        volume = path.new_volume(**kwargs)
-        path.make(volume, driver or self.driver)
-        path.check_content(volume)
+        flow = flow_class(self)
+        flow.prepare()
+        volume = flow.new_volume(**kwargs)
+        flow.make(volume, driver or self.driver)
+        flow.check_content(volume)
         return volume
 
-    @ddt.data(*paths.ALL)
-    def test_what_metadata_asks_for(self, path: type[paths.Path]) -> None:
-        volume = self._made(path, metadata=base.ASKED)
+    @ddt.data(*creation_flows.ALL)
+    def test_what_metadata_asks_for(
+        self, flow: type[creation_flows.Flow]
+    ) -> None:
+        volume = self._made(flow, metadata=base.ASKED)
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(_MAP | {'striping'}, self.features_of(volume))
         self.assertEqual(0, self.flags_of(volume))
 
-    @ddt.data(*paths.ALL)
-    def test_what_the_type_asks_for(self, path: type[paths.Path]) -> None:
+    @ddt.data(*creation_flows.ALL)
+    def test_what_the_type_asks_for(
+        self, flow: type[creation_flows.Flow]
+    ) -> None:
         type_id = self.make_type(
             rbd_object_size='2M',
             rbd_stripe_unit='128K',
@@ -61,7 +70,7 @@ class EveryPathTest(base.DriverTestCase):
             rbd_features='layering,exclusive-lock',
             rbd_data_pool='volumes-data',
         )
-        volume = self._made(path, type_id=type_id)
+        volume = self._made(flow, type_id=type_id)
         self.assertEqual(
             {
                 'object_size': 2 * units.Mi,
@@ -76,15 +85,17 @@ class EveryPathTest(base.DriverTestCase):
         )
         self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
 
-    @ddt.data(*(p for p in _MOST if not p.inherits))
-    def test_what_the_backend_says(self, path: type[paths.Path]) -> None:
+    @ddt.data(*(f for f in _MOST if not f.inherits))
+    def test_what_the_backend_says(
+        self, flow: type[creation_flows.Flow]
+    ) -> None:
         driver = self.make_driver(
             rbd_volume_object_size='512K',
             rbd_volume_stripe_unit='16K',
             rbd_volume_stripe_count='2',
             rbd_volume_object_map='false',
         )
-        volume = self._made(path, driver)
+        volume = self._made(flow, driver)
         self.assertEqual(
             {
                 'object_size': 512 * units.Ki,
@@ -95,12 +106,14 @@ class EveryPathTest(base.DriverTestCase):
         )
         self.assertEqual(set(), self.features_of(volume) & {'object-map'})
 
-    @ddt.data(*(p for p in paths.ALL if p.inherits))
-    def test_what_the_source_has(self, path: type[paths.Path]) -> None:
+    @ddt.data(*(f for f in creation_flows.ALL if f.inherits))
+    def test_what_the_source_has(
+        self, flow: type[creation_flows.Flow]
+    ) -> None:
         driver = self.make_driver(
             rbd_volume_object_size='512K', rbd_volume_object_map='true'
         )
-        volume = self._made(path, driver)
+        volume = self._made(flow, driver)
         self.assertEqual(
             {
                 'object_size': 8 * units.Mi,
@@ -115,21 +128,21 @@ class EveryPathTest(base.DriverTestCase):
         )
 
     @ddt.data(*_MOST)
-    def test_part_of_the_layout(self, path: type[paths.Path]) -> None:
-        """An object size alone: the rest as the path has it otherwise."""
-        volume = self._made(path, metadata={keys.OBJECT_SIZE: '16M'})
+    def test_part_of_the_layout(self, flow: type[creation_flows.Flow]) -> None:
+        """An object size alone: the rest as the flow has it otherwise."""
+        volume = self._made(flow, metadata={keys.OBJECT_SIZE: '16M'})
         made = self.layout_of(volume)
         self.assertEqual(16 * units.Mi, made['object_size'])
-        if path.inherits:
+        if flow.inherits:
             self.assertEqual(32 * units.Ki, made['stripe_unit'])
             self.assertEqual(4, made['stripe_count'])
         else:
             self.assertEqual(16 * units.Mi, made['stripe_unit'])
             self.assertEqual(1, made['stripe_count'])
 
-    @ddt.data(*paths.ALL)
-    def test_is_recorded(self, path: type[paths.Path]) -> None:
-        volume = self._made(path, metadata=base.ASKED)
+    @ddt.data(*creation_flows.ALL)
+    def test_is_recorded(self, flow: type[creation_flows.Flow]) -> None:
+        volume = self._made(flow, metadata=base.ASKED)
         recorded = {
             key: value
             for key, value in self.recorded(volume).items()
@@ -148,9 +161,11 @@ class EveryPathTest(base.DriverTestCase):
         volume.refresh()
         self.assertEqual(base.ASKED, volume.metadata)
 
-    @ddt.data(*paths.ALL)
-    def test_bad_input_leaves_nothing(self, path: type[paths.Path]) -> None:
-        made = path(self)
+    @ddt.data(*creation_flows.ALL)
+    def test_bad_input_leaves_nothing(
+        self, flow: type[creation_flows.Flow]
+    ) -> None:
+        made = flow(self)
         made.prepare()
         volume = made.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
         error = self.assertRaises(
@@ -175,9 +190,9 @@ class EveryPathTest(base.DriverTestCase):
 
     @ddt.data(*_MOST)
     def test_a_cache_override_is_not_inherited(
-        self, path: type[paths.Path]
+        self, flow: type[creation_flows.Flow]
     ) -> None:
-        made = path(self)
+        made = flow(self)
         made.prepare()
         for pool in ('volumes', 'images'):
             for name in self.cluster.names(pool):
@@ -195,15 +210,15 @@ class NothingAskedTest(base.DriverTestCase):
     """Where nobody asks for anything, what comes out is the stock image."""
 
     @ddt.data(*_MOST)
-    def test_as_stock(self, path_class: type[paths.Path]) -> None:
+    def test_as_stock(self, flow_class: type[creation_flows.Flow]) -> None:
         made = {}
         for cls in (driver_module.RBDExtDriver, stock_rbd.RBDDriver):
             driver = self.make_driver(cls)
-            path = path_class(self)
-            path.source_metadata = {}  # type: ignore[attr-defined]
-            path.prepare()
-            volume = path.new_volume()
-            path.make(volume, driver)
+            flow = flow_class(self)
+            flow.source_metadata = {}  # type: ignore[attr-defined]
+            flow.prepare()
+            volume = flow.new_volume()
+            flow.make(volume, driver)
             with self.cluster.image(volume.name) as image:
                 made[cls] = (
                     self.layout_of(volume),

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""devstack/lib/glance: the store and the metadata definitions."""
+
+from testrun import tree
+from tests.devstack import base
+from tests.devstack import scratch
+
+
+class GlanceTest(base.DevStackTestCase):
+    conf = 'etc/glance/glance-api.conf'
+
+    def test_several_stores(self) -> None:
+        self.tree.check('stack', 'post-config')
+        text = self.tree.read(self.conf)
+        self.assertIn(
+            'enabled_backends = robust_rbd:rbd_objmap,fast:file\n', text
+        )
+        self.assertIn('default_backend = robust_rbd\n', text)
+        self.assertIn('[robust_rbd]\nrbd_store_object_map = True\n', text)
+
+    def test_spaces_and_several_of_the_type(self) -> None:
+        text = scratch.SEVERAL_STORES.replace(
+            'robust_rbd:rbd,fast:file', 'a:rbd, b:file, c: rbd'
+        )
+        self.tree.write(self.conf, text)
+        self.tree.check('stack', 'post-config')
+        self.assertIn(
+            'enabled_backends = a:rbd_objmap, b:file, c: rbd_objmap\n',
+            self.tree.read(self.conf),
+        )
+
+    def test_devstack_is_asked_for_several_stores(self) -> None:
+        name = 'GLANCE_ENABLE_MULTIPLE_STORES'
+        for value, environ in (
+            ('True', {}),
+            ('False', {name: 'False'}),
+            ('', {'RBD_VOLUME_OPTIONS_GLANCE': 'no'}),
+        ):
+            self.tree.check('stack', 'pre-install', **environ)
+            self.assertEqual(f'{name}={value}', self.tree.calls()[-1])
+
+    def test_one_store_is_refused(self) -> None:
+        self.tree.write(self.conf, scratch.ONE_STORE)
+        done = self.tree.run('stack', 'post-config')
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn('GLANCE_ENABLE_MULTIPLE_STORES=True', done.stdout)
+        self.assertEqual(scratch.ONE_STORE, self.tree.read(self.conf))
+
+    def test_no_ceph_for_glance(self) -> None:
+        self.tree.write(self.conf, scratch.ONE_STORE)
+        self.tree.check('stack', 'post-config', ENABLE_CEPH_GLANCE='False')
+        self.assertEqual(scratch.ONE_STORE, self.tree.read(self.conf))
+
+    def test_settings_of_local_conf(self) -> None:
+        self.tree.check(
+            'stack',
+            'post-config',
+            RBD_VOLUME_OPTIONS_IMAGE_OBJECT_MAP='no',
+            RBD_VOLUME_OPTIONS_IMAGE_OBJECT_SIZE='4M',
+        )
+        text = self.tree.read(self.conf)
+        self.assertIn('rbd_store_object_map = False\n', text)
+        self.assertIn('rbd_store_object_size = 4M\n', text)
+
+    def test_metadata_definitions(self) -> None:
+        self.tree.check('stack', 'post-config')
+        conf = self.tree.root / self.conf
+        self.assertIn(
+            f'glance-manage --config-file {conf} db_load_metadefs '
+            f'{tree.ROOT}/etc/metadefs',
+            self.tree.calls(),
+        )
+
+    def test_no_rbd_store(self) -> None:
+        text = scratch.SEVERAL_STORES.replace(':rbd', ':cinder')
+        self.tree.write(self.conf, text)
+        done = self.tree.run('stack', 'post-config')
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn('RBD_VOLUME_OPTIONS_GLANCE=False', done.stdout)

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""devstack/lib/nova: the plug-in's section of nova.conf."""
+
+from tests.devstack import base
+
+
+class NovaTest(base.DevStackTestCase):
+    conf = 'etc/nova/nova.conf'
+
+    def test_nothing_where_nothing_is_said(self) -> None:
+        before = self.tree.read(self.conf)
+        self.tree.check('stack', 'post-config')
+        self.assertEqual(before, self.tree.read(self.conf))
+
+    def test_allowed_modes(self) -> None:
+        self.tree.check(
+            'stack', 'post-config', RBD_VOLUME_OPTIONS_CACHE_MODES='none'
+        )
+        self.assertIn(
+            '\n[rbd_cache]\nallowed_modes = none\n', self.tree.read(self.conf)
+        )
+
+    def test_left_out(self) -> None:
+        self.tree.check(
+            'stack', 'post-config', RBD_VOLUME_OPTIONS_NOVA='False'
+        )
+        self.assertIn(
+            '\n[rbd_cache]\nenabled = False\n', self.tree.read(self.conf)
+        )
+
+    def test_waits_for_neutron_which_writes_there_too(self) -> None:
+        size = len(self.tree.read(self.conf))
+        self.tree.check(
+            'stack', 'post-config', RBD_VOLUME_OPTIONS_NOVA='False'
+        )
+        self.assertIn(
+            f'async_wait configure_neutron_nova before {size}',
+            self.tree.calls(),
+        )

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""devstack/lib/tempest: the plug-in and Tempest's options."""
+
+from testrun import tree
+from tests.devstack import base
+
+
+class TempestTest(base.DevStackTestCase):
+    def _plugins(self, **environ: str) -> str:
+        self.tree.check('stack', 'install', **environ)
+        (last,) = (
+            call
+            for call in self.tree.calls()
+            if call.startswith('TEMPEST_PLUGINS=')
+        )
+        return last.partition('=')[2]
+
+    def test_plugin_is_installed(self) -> None:
+        self.assertEqual(str(tree.ROOT), self._plugins())
+
+    def test_plugin_beside_others(self) -> None:
+        self.assertEqual(
+            f'/opt/stack/cinder-tempest-plugin {tree.ROOT}',
+            self._plugins(TEMPEST_PLUGINS='/opt/stack/cinder-tempest-plugin'),
+        )
+
+    def test_plugin_is_named_once(self) -> None:
+        named = f'{tree.ROOT} /opt/stack/other'
+        self.assertEqual(named, self._plugins(TEMPEST_PLUGINS=named))
+
+    def test_no_tempest(self) -> None:
+        self.assertEqual('0', self._plugins(ENABLED_SERVICES='c-vol'))
+
+    def test_options(self) -> None:
+        self.tree.check('stack', 'post-config')
+        self.tree.check('stack', 'test-config')
+        text = self.tree.read('tempest/etc/tempest.conf')
+        section = text.partition('\n[rbd_volume_options]\n')[2]
+        self.assertIn('volume_type = ceph\n', section)

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The bits of image features, as ``include/rbd/features.h`` of Ceph has them.
+
+Written out here, so that a test of ``rbd_volume_options.features`` does not
+compare it with itself. ``tests/functional/test_librbd_behaviour.py`` compares
+them with the real librbd.
+"""
+
+LAYERING = 1 << 0
+STRIPING = 1 << 1
+LOCK = 1 << 2
+OBJECT_MAP = 1 << 3
+FAST_DIFF = 1 << 4
+DEEP_FLATTEN = 1 << 5
+JOURNALING = 1 << 6
+DATA_POOL = 1 << 7
+#: States of an image, which librbd keeps in the same mask.
+OPERATIONS = 1 << 8
+MIGRATING = 1 << 9
+NON_PRIMARY = 1 << 10
+
+#: The object map and what librbd enables with it.
+MAP = OBJECT_MAP | FAST_DIFF
+#: librbd's ``rbd_default_features`` where ceph.conf has no other.
+DEFAULT = LAYERING | LOCK | MAP | DEEP_FLATTEN
+#: All features of which an operator or a tenant may speak.
+FEATURES = DEFAULT | STRIPING | JOURNALING | DATA_POOL

@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The page with the map names what is in the code."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+import re
+
+import ddt
+
+from tests.unit import base
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_PAGE = (_ROOT / 'doc/source/contributor/map.rst').read_text()
+_PICTURE = _ROOT / 'doc/source/_static/map.svg'
+
+# package.module:Class.method
+_NAME = r'[a-z_]+(?:\.[a-z_]+)+:\w+(?:\.\w+)*'
+_NAME_ON_PAGE = re.compile(f'``({_NAME})``')
+_WAYS = (
+    'From ``rbd:stripe_unit`` to librbd',
+    "From ``rbd:cache_mode`` to the guest's XML",
+)
+_QUESTIONS = 'Where is the rule that ...'
+
+_ITEM = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign
+
+
+def _rows(title: str) -> list[list[str]]:
+    """Return the cells of a section's table, without its heading."""
+    parts = re.split(r'^(\S.*)\n=+\n', _PAGE, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    rows = re.split(r'^   \* - ', sections[title], flags=re.MULTILINE)
+    return [
+        [
+            ' '.join(cell.split())
+            for cell in re.split(r'^     - ', row, flags=re.MULTILINE)
+        ]
+        for row in rows[2:]
+    ]
+
+
+def _steps(title: str) -> list[tuple[str, list[str]]]:
+    """Return the functions of a way, each with those that call it."""
+    named = [_NAME_ON_PAGE.findall(where) for _, where in _rows(title)]
+    return [(step, callers) for step, *callers in named]
+
+
+def _items(node: ast.AST) -> Iterator[tuple[str, _ITEM]]:
+    """Return what a module or a class defines, by name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield child.name, child
+        elif isinstance(child, ast.AnnAssign):
+            if isinstance(child.target, ast.Name):
+                yield child.target.id, child
+        elif isinstance(child, ast.Assign):
+            for target in child.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, child
+
+
+def _find(name: str) -> ast.AST | None:
+    """Return the code that a name stands for; None if there is none."""
+    module, _, path = name.partition(':')
+    file = _ROOT / f'{module.replace(".", "/")}.py'
+    if not file.is_file():
+        return None
+    node: ast.AST = ast.parse(file.read_text())
+    for part in path.split('.'):
+        found = dict(_items(node)).get(part)
+        if found is None:
+            return None
+        node = found
+    return node
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    """Return the names that code uses."""
+    return {
+        child.id if isinstance(child, ast.Name) else child.attr
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name | ast.Attribute)
+    }
+
+
+def _called_as(name: str) -> str:
+    """Return the name by which a caller knows a function."""
+    parts = name.partition(':')[2].split('.')
+    return parts[-2] if parts[-1] == '__call__' else parts[-1]
+
+
+@ddt.ddt
+class MapTestCase(base.TestCase):
+    def test_each_name_exists(self) -> None:
+        names = set(_NAME_ON_PAGE.findall(_PAGE))
+        self.assertLess(40, len(names))
+        self.assertEqual([], sorted(n for n in names if _find(n) is None))
+
+    @ddt.data(*_WAYS)
+    def test_each_caller_calls(self, title: str) -> None:
+        wrong = []
+        for step, callers in _steps(title):
+            for caller in callers:
+                node = _find(caller)
+                if node is None or _called_as(step) not in _mentioned(node):
+                    wrong.append(f'{caller} does not call {step}')
+        self.assertEqual([], wrong)
+
+    @ddt.data(*_WAYS)
+    def test_a_caller_comes_before(self, title: str) -> None:
+        """The steps are in order."""
+        steps = _steps(title)
+        names = [step for step, _ in steps]
+        wrong = [
+            step
+            for at, (step, callers) in enumerate(steps)
+            if set(callers) & set(names[at:])
+        ]
+        self.assertEqual([], wrong)
+
+    def test_picture_shows_the_steps(self) -> None:
+        steps = [step for title in _WAYS for step, _ in _steps(title)]
+        self.assertLess(30, len(steps))
+        shown = re.findall(rf'>({_NAME})</text>', _PICTURE.read_text())
+        self.assertEqual(steps, shown)
+
+    def test_twenty_questions(self) -> None:
+        rows = _rows(_QUESTIONS)
+        self.assertEqual(20, len({question for question, _ in rows}))
+        self.assertEqual(
+            [], [row for row in rows if not _NAME_ON_PAGE.search(row[1])]
+        )
+
+    @ddt.data(
+        ('rbd_volume_options.limits:check_unit', True),
+        ('rbd_volume_options.limits:Limits.max_objects', True),
+        ('rbd_volume_options.keys:KEYS', True),
+        ('rbd_volume_options.limits:check_units', False),
+        ('rbd_volume_options.limit:check_unit', False),
+        ('rbd_volume_options.limits:Limits.check_unit', False),
+    )
+    @ddt.unpack
+    def test_the_rule_itself(self, name: str, there: bool) -> None:
+        self.assertIs(there, _find(name) is not None)
