@@ -114,8 +114,8 @@ class CirclesTestCase(base.TestCase):
         self.assertEqual([], circles.found(sources))
 
     def test_tools(self) -> None:
-        sources = self._sources('tools/', 'onecloud', 'testrun')
-        self.assertIn('onecloud.services', sources)
+        sources = self._sources('tools/', 'sandbox_cloud', 'testrun')
+        self.assertIn('sandbox_cloud.services', sources)
         self.assertEqual([], circles.found(sources))
 
     def test_finds(self) -> None:

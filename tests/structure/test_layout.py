@@ -26,7 +26,7 @@ LONGEST = 350
 # Folders of tests/unit, and what they test.
 _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
-    'onecloud': 'tools/onecloud',
+    'sandbox_cloud': 'tools/sandbox_cloud',
     'packages': 'packages',
     'testrun': 'tools/testrun',
     'fakes': 'tests/fakes',

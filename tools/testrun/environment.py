@@ -30,9 +30,9 @@ import subprocess
 import sys
 from typing import ClassVar
 
-from onecloud import errors
-from onecloud import packages
-from onecloud import state
+from sandbox_cloud import errors
+from sandbox_cloud import packages
+from sandbox_cloud import state
 from testrun import tree
 
 #: The releases of OpenStack that there are constraints for, oldest first.

@@ -47,7 +47,7 @@ BETWEEN = {
 NO_OPENSTACK = {
     'tests.unit.fakes.': 'a fake',
     'tests.unit.life.': 'a test of the sandbox',
-    'tests.unit.onecloud.': 'the sandbox: standard library and templates',
+    'tests.unit.sandbox_cloud.': 'the sandbox: standard library and templates',
     'tests.unit.rbd_volume_options.': 'standard library only',
     'tests.unit.test_contract.': 'how a broken contract is told',
     'tests.unit.testrun.': 'what runs this',
