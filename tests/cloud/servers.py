@@ -25,7 +25,7 @@ import uuid
 from xml.etree import ElementTree
 
 from sandbox_cloud import guest
-from testrun import tree
+from tests import tree
 from tests.cloud import base
 from tests.cloud import nova_compute
 

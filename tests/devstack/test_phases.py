@@ -17,7 +17,7 @@ import pathlib
 import ddt
 import fixtures
 
-from testrun import tree
+from tests import tree
 from tests.devstack import scratch
 from tests.unit import base
 

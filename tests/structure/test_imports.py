@@ -14,7 +14,7 @@
 
 import ddt
 
-from testrun import tree
+from tests import tree
 from tests.structure import circles
 from tests.structure import imports
 from tests.unit import base
@@ -114,7 +114,7 @@ class CirclesTestCase(base.TestCase):
         self.assertEqual([], circles.found(sources))
 
     def test_tools(self) -> None:
-        sources = self._sources('tools/', 'sandbox_cloud', 'testrun')
+        sources = self._sources('tools/', 'sandbox_cloud', 'runner')
         self.assertIn('sandbox_cloud.services', sources)
         self.assertEqual([], circles.found(sources))
 

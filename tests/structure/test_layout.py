@@ -17,7 +17,7 @@ import re
 
 import ddt
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 #: Lines, the licence among them; a longer module has more than one subject.
@@ -26,9 +26,10 @@ LONGEST = 350
 # Folders of tests/unit, and what they test.
 _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
+    'runner': 'tools/runner',
     'sandbox_cloud': 'tools/sandbox_cloud',
+    'tempest': 'tests/tempest',
     'packages': 'packages',
-    'testrun': 'tools/testrun',
     'fakes': 'tests/fakes',
     'life': 'tests/life',
 }

@@ -21,7 +21,8 @@ import sys
 from testrun import checks
 from testrun import environment
 from testrun import parts
-from testrun import tree
+
+from tests import tree
 from tests.unit import base
 
 _PROGRAMS = pathlib.Path(sys.executable).parent

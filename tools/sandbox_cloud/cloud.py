@@ -63,13 +63,13 @@ class Cloud:
             with progress.step(f'{len(missing)} Debian packages'):
                 packages.install(missing, self.state.log / 'apt.log')
         with progress.step(f'OpenStack {self.runtime.release}'):
-            self.runtime.venv.install(
+            self.runtime.venv.bring_services(
                 name
                 for each in self.services.values()
                 for name in each.distributions
             )
         with progress.step('our distribution'):
-            suite, _ = self.runtime.venv.install_suite()
+            suite = self.runtime.venv.bring_suite()
         return suite
 
     def _write_shims(self) -> None:

@@ -97,6 +97,13 @@ def _no_daemons() -> Iterator[None]:
         _POLICY.unlink()
 
 
+def bring(profile: str, log: pathlib.Path) -> None:
+    """Install what is missing of a profile."""
+    if names := missing(profile):
+        print(f'installing {" ".join(names)}', flush=True)
+        install(names, log)
+
+
 def install(names: list[str], log: pathlib.Path) -> None:
     """Install packages, reading the package lists anew if need be."""
     if os.geteuid() != 0:

@@ -27,7 +27,7 @@ from sandbox_cloud.api import KEYSTONE
 from sandbox_cloud.api import REGION
 from sandbox_cloud.state import State
 from sandbox_cloud.state import write_private
-from sandbox_cloud.venvs import Venv
+from sandbox_cloud.suite import SuiteVenv
 
 _TEMPLATES = pathlib.Path(__file__).parent / 'templates'
 # Programs that stand before the system's own of the same name.
@@ -41,7 +41,7 @@ class Runtime:
     def __init__(self, state: State, release: str) -> None:
         self.state = state
         self.release = release
-        self.venv = Venv(state, release)
+        self.venv = SuiteVenv(state, release)
         self.supervisor = supervise.Supervisor(state, self.environ())
         self.api = Api(state.secret('admin'))
         loader = jinja2.FileSystemLoader(_TEMPLATES)

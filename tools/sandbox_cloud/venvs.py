@@ -10,62 +10,61 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The virtual environment of a release, with our own distribution."""
+"""A virtual environment at the versions of a release's constraints.
+
+Standard library only: it runs on the system's Python before anything is
+installed. The sandbox's services and the tests have such environments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
-import configparser
+import fcntl
 import hashlib
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
 
 from sandbox_cloud import errors
 from sandbox_cloud.state import CHECKOUT
-from sandbox_cloud.state import State
 
-# The system's Python: Debian's bindings of Ceph and libvirt fit no other.
-_PYTHON = '/usr/bin/python3'
+#: The system's: Debian's bindings of Ceph and libvirt fit no other.
+PYTHON = '/usr/bin/python3'
+CONSTRAINTS = CHECKOUT / 'constraints'
+#: Ceph's bindings, which Debian's packages hold and PyPI doesn't.
+CEPH = ('rados.cpython-*.so', 'rbd.cpython-*.so')
+#: Files that list what tests need.
+TESTS = ('requirements.txt', 'test-requirements.txt', 'doc/requirements.txt')
 _DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
-_BINDINGS = (
-    *('rados.cpython-*.so', 'rbd.cpython-*.so'),
-    *('libvirt.py', 'libvirt_qemu.py', 'libvirtmod*.cpython-*.so'),
-)
-# What builds our wheel, and the command line clients.
-_TOOLS = (
-    *('pbr', 'setuptools', 'wheel'),
-    *('openstacksdk', 'python-openstackclient', 'python-cinderclient'),
-    *('pymysql', 'python-memcached', 'pymemcache', 'pyuwsgi'),
-)
-# What a wheel is made from, besides the packages that setup.cfg names.
-_BUILD_FILES = (
-    *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
-    *('requirements.txt', 'README.rst', 'LICENSE'),
-)
+_SHOWN = 30
 
 
 class Venv:
-    """The release's services, clients and our distribution."""
+    """One of them.
 
-    def __init__(self, state: State, release: str) -> None:
-        self.path = state.venv(release)
-        self._constraints = CHECKOUT / 'constraints' / f'{release}.txt'
-        self._built_with = CHECKOUT / 'constraints' / 'build.txt'
-        self._uv = state.boot / 'bin' / 'uv'
-        self._log = state.log / 'install.log'
-        self._environ = {
-            **os.environ,
-            'UV_CACHE_DIR': str(state.uv_cache),
-            'UV_LINK_MODE': 'hardlink',
-            'UV_NO_PROGRESS': '1',
-            # It leaves lock files behind.
-            'TMPDIR': str(state.data),
-        }
+    :param path: the folder of it
+    :param release: of OpenStack, whose constraints hold
+    :param uv: the program that installs
+    :param log: gets what uv says
+    :param environ: for uv, besides what there is
+    """
+
+    def __init__(
+        self,
+        path: pathlib.Path,
+        release: str,
+        uv: pathlib.Path,
+        log: pathlib.Path,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = path
+        self.release = release
+        self.constraints = CONSTRAINTS / f'{release}.txt'
+        self.uv = uv
+        self._log = log
+        self._environ = {**os.environ, **(environ or {})}
 
     @property
     def stamp(self) -> pathlib.Path:
@@ -82,109 +81,142 @@ class Venv:
         """Return the path of a program in it."""
         return str(self.path / 'bin' / name)
 
-    def install(self, distributions: Iterable[str]) -> bool:
-        """Bring distributions from PyPI in; say if there was need to."""
-        names = sorted({*distributions, *_TOOLS})
+    def environ(self) -> dict[str, str]:
+        """Return an environment in which its programs come first."""
+        return {
+            **os.environ,
+            'VIRTUAL_ENV': str(self.path),
+            'PATH': f'{self.path / "bin"}{os.pathsep}{os.environ["PATH"]}',
+            'PYTHON': self.program('python'),
+            'PYTHONPATH': str(CHECKOUT / 'tools'),
+        }
+
+    def make(self) -> None:
+        """Make it, with nothing in it."""
+        self.run('venv', '--python', PYTHON, '--clear', str(self.path))
+
+    def bring(
+        self,
+        distributions: Iterable[str],
+        requirements: Sequence[pathlib.Path] = (),
+    ) -> bool:
+        """Have distributions from PyPI in it; say if there was need to.
+
+        :param requirements: files that list more of them
+        """
+        names = sorted(distributions)
         digest = hashlib.sha256('\n'.join(names).encode())
-        for path in (self._constraints, self._built_with):
+        held = (self.constraints, CONSTRAINTS / 'build.txt')
+        for path in (*held, *requirements):
             digest.update(path.read_bytes())
-        if not self._stale('installed', digest.hexdigest()):
+        if not self.stale('installed', digest.hexdigest()):
             return False
         if not (self.path / 'bin' / 'python').exists():
-            self._run('venv', '--python', _PYTHON, '--clear', str(self.path))
-        self._pip(
-            *('--constraints', str(self._constraints)),
-            *('--build-constraints', str(self._built_with), *names),
+            self.make()
+        files = [f'--requirements={path}' for path in requirements]
+        self.install(
+            *('--constraints', str(self.constraints)),
+            *('--build-constraints', str(held[1]), *files, *names),
         )
-        self._link_bindings()
-        self._stamp('installed', digest.hexdigest())
+        self.stamped('installed', digest.hexdigest())
         return True
 
-    def _link_bindings(self) -> None:
-        for name in _BINDINGS:
-            for source in _DIST_PACKAGES.glob(name):
-                link = self.site / source.name
-                link.unlink(missing_ok=True)
-                link.symlink_to(source)
+    def install(self, *words: str) -> None:
+        """Have uv install something.
 
-    def install_suite(self) -> tuple[str, bool]:
-        """Install our distribution as a wheel made from the checkout.
-
-        :returns: what identifies its state, and whether it was installed
+        Compiled at once: where PYTHONDONTWRITEBYTECODE is set, each start
+        of a program would compile everything anew.
         """
-        digest = hashlib.sha256()
-        sources = sorted(_sources())
-        for path in sources:
-            digest.update(f'{path.relative_to(CHECKOUT)}\0'.encode())
-            digest.update(path.read_bytes())
-        suite = digest.hexdigest()
-        if not self._stale('suite', suite):
-            return suite, False
-        with tempfile.TemporaryDirectory(dir=self.path) as name:
-            # A copy, since a build leaves files beside its sources.
-            tree = pathlib.Path(name) / 'tree'
-            for path in sources:
-                target = tree / path.relative_to(CHECKOUT)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
-            self._build(tree, suite)
-            (wheel,) = (tree / 'dist').glob('*.whl')
-            self._pip('--no-deps', '--reinstall', str(wheel))
-        self._stamp('suite', suite)
-        return suite, True
+        python = ('--python', self.program('python'))
+        self.run('pip', 'install', '--compile-bytecode', *python, *words)
 
-    def _build(self, tree: pathlib.Path, suite: str) -> None:
-        # PBR_VERSION: the copy has no git history to take it from.
-        version = f'0.0.0+sandbox.{suite[:12]}'
-        self._run(
-            *('build', '--wheel', '--no-build-isolation'),
-            *('--python', self.program('python')),
-            *('--out-dir', str(tree / 'dist'), str(tree)),
-            environ={'PBR_VERSION': version},
+    def link_bindings(self, *names: str) -> None:
+        """Make modules of Debian's packages importable in it.
+
+        PyPI has no builds of them.
+
+        :param names: of files, as patterns
+        :raises SandboxError: one is missing
+        """
+        for name in names:
+            found = list(_DIST_PACKAGES.glob(name))
+            if not found:
+                raise errors.SandboxError(f'no {name} in {_DIST_PACKAGES}')
+            for source in found:
+                link = self.site / source.name
+                if not link.is_symlink():
+                    link.symlink_to(source)
+
+    def run(self, *words: str, **environ: str) -> None:
+        """Run uv.
+
+        :raises SandboxError: it failed, with the end of what it said
+        """
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            [str(self.uv), *words],
+            env={**self._environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            check=False,
         )
-
-    def _pip(self, *arguments: str) -> None:
-        # Compiled at once: where PYTHONDONTWRITEBYTECODE is set, each
-        # start of a service would compile everything anew.
-        self._run(
-            *('pip', 'install', '--compile-bytecode'),
-            *('--python', self.program('python'), *arguments),
-        )
-
-    def _run(
-        self, *arguments: str, environ: dict[str, str] | None = None
-    ) -> None:
-        command: Sequence[str] = (str(self._uv), *arguments)
         with self._log.open('a') as log:
-            done = subprocess.run(
-                command,
-                env={**self._environ, **(environ or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                check=False,
-            )
+            log.write(done.stdout)
         if done.returncode:
+            end = '\n  '.join(done.stdout.splitlines()[-_SHOWN:])
             raise errors.SandboxError(
-                f'uv {" ".join(arguments[:2])} failed; see {self._log}'
+                f'uv {" ".join(words[:2])} failed; the end of '
+                f'{self._log}:\n  {end}'
             )
 
-    def _stale(self, name: str, wanted: str) -> bool:
+    def stale(self, name: str, wanted: str) -> bool:
+        """Whether a stamp is missing or says something else."""
         stamp = self.path / f'{name}.sha256'
         return not stamp.exists() or stamp.read_text() != wanted
 
-    def _stamp(self, name: str, value: str) -> None:
+    def stamped(self, name: str, value: str) -> None:
+        """Write a stamp."""
         (self.path / f'{name}.sha256').write_text(value)
 
 
-def _sources() -> Iterator[pathlib.Path]:
-    """Every file that ends in the wheel or decides what does."""
-    for name in _BUILD_FILES:
-        if (CHECKOUT / name).is_file():
-            yield CHECKOUT / name
-    setup = configparser.ConfigParser()
-    setup.read(CHECKOUT / 'setup.cfg')
-    for package in setup.get('files', 'packages').split():
-        for path in (CHECKOUT / package).rglob('*'):
-            if path.is_file() and '__pycache__' not in path.parts:
-                yield path
+def cache() -> pathlib.Path:
+    """Return the folder that what tests need is kept in between runs."""
+    base = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+    folder = pathlib.Path(base) / 'rbd-volume-options'
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def of_tests(
+    release: str, kind: str = 'test', path: pathlib.Path | None = None
+) -> Venv:
+    """Return an environment of the tests.
+
+    :param kind: what it is called, before the release
+    :param path: its folder, where that isn't the one kept for the next run
+    """
+    return Venv(
+        path or cache() / f'{kind}-{release}',
+        release,
+        cache() / 'runner' / 'bin' / 'uv',
+        cache() / 'install.log',
+    )
+
+
+def for_tests(
+    release: str, kind: str = 'test', requirements: Sequence[str] = TESTS
+) -> Venv:
+    """Return an environment of the tests with what they need in it.
+
+    Ceph's bindings among them, where Debian's packages are installed. One
+    run at a time installs; another waits.
+    """
+    venv = of_tests(release, kind)
+    with (cache() / 'install.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        venv.bring((), [CHECKOUT / name for name in requirements])
+        venv.link_bindings(*CEPH)
+    return venv

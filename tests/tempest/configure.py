@@ -13,7 +13,7 @@
 """Writes tempest.conf for the sandbox.
 
 Run with the venv's Python, which has openstacksdk, and the environment of the
-sandbox's clients: ``python -m testrun.tempest_conf tempest.conf``. It makes
+sandbox's clients: ``python -m tests.tempest.configure FILE``. It makes
 nothing in the cloud: images and flavors are those that the sandbox has.
 """
 

@@ -23,10 +23,7 @@ import sys
 import tempfile
 import zipfile
 
-from testrun import tree
-
-#: Names the folder of a build that a runner has already made.
-BUILT = 'RBD_VOLUME_OPTIONS_BUILT'
+from tests import tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +50,7 @@ def build(
         source = pathlib.Path(scratch, 'source')
         tree.export(source, root)
         _run_build(python, source, target)
-    return unpack(target)
+    return _unpack(target)
 
 
 def build_archive(
@@ -101,8 +98,7 @@ def _run_build(
         raise RuntimeError(f'the build failed:\n{result.stdout}')
 
 
-def unpack(target: pathlib.Path) -> Built:
-    """What an earlier build left in the folder, the wheel unpacked."""
+def _unpack(target: pathlib.Path) -> Built:
     (sdist,) = target.glob('*.tar.gz')
     (wheel,) = target.glob('*.whl')
     installed = target / 'installed'

@@ -18,7 +18,7 @@ import fixtures
 import openstack
 from openstack import connection
 
-from testrun import tempest_conf
+from tests.tempest import configure
 from tests.unit import base
 
 _AUTH = {
@@ -51,7 +51,7 @@ class TempestConfTest(base.TestCase):
 
     def test_ids_are_the_clouds(self) -> None:
         cloud = self._cloud('compute', 'network', 'image')
-        found = tempest_conf.sections(cloud, self.folder)
+        found = configure.sections(cloud, self.folder)
         self.assertEqual('an-image', found['compute']['image_ref'])
         self.assertEqual('flavor tiny', found['compute']['flavor_ref'])
         self.assertEqual('flavor small', found['compute']['flavor_ref_alt'])
@@ -61,15 +61,15 @@ class TempestConfTest(base.TestCase):
         self.assertEqual('True', features['cache_mode'])
 
     def test_a_cloud_without_servers(self) -> None:
-        found = tempest_conf.sections(self._cloud('image'), self.folder)
+        found = configure.sections(self._cloud('image'), self.folder)
         self.assertNotIn('flavor_ref', found['compute'])
         self.assertEqual('False', found['service_available']['nova'])
         features = found['rbd_volume_options_feature_enabled']
         self.assertEqual('False', features['cache_mode'])
 
     def test_what_is_written_for_one_cloud_is_not_for_the_next(self) -> None:
-        tempest_conf.sections(self._cloud('compute'), self.folder)
-        found = tempest_conf.sections(self._cloud('image'), self.folder)
+        configure.sections(self._cloud('compute'), self.folder)
+        found = configure.sections(self._cloud('image'), self.folder)
         self.assertNotIn('flavor_ref', found['compute'])
 
     def test_file(self) -> None:
@@ -81,7 +81,7 @@ class TempestConfTest(base.TestCase):
         with mock.patch.object(
             openstack, 'connect', autospec=True, return_value=cloud
         ) as connect:
-            self.assertEqual(0, tempest_conf.main())
+            self.assertEqual(0, configure.main())
         connect.assert_called_once_with(cloud='admin')
         self.assertEqual(0o600, path.stat().st_mode & 0o777)
         cloud.image.download_image.assert_called_once_with(

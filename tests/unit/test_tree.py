@@ -15,7 +15,7 @@ import subprocess
 
 import fixtures
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 
@@ -49,17 +49,6 @@ class TreeTestCase(base.TestCase):
         (self.root / 'gone.py').unlink()
         self.assertEqual(
             ['.gitignore', 'committed.py', 'new.py'], tree.files(self.root)
-        )
-
-    def test_shell_scripts_by_name_or_first_line(self) -> None:
-        self._write('plugin.sh')
-        self._write('run', '#!/usr/bin/env bash\n')
-        self._write('walk', '#!/bin/sh\n')
-        self._write('crawl', '#!/usr/bin/env python3\n')
-        self._write('text', 'nothing to run\n')
-        self._write('code.py', '#!/bin/sh\n')
-        self.assertEqual(
-            ['plugin.sh', 'run', 'walk'], tree.shell_scripts(self.root)
         )
 
     def test_export_has_the_files_and_two_commits(self) -> None:

@@ -18,7 +18,7 @@ import pathlib
 import shutil
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 PACKAGES = (
     'rbd_volume_options',
@@ -47,21 +47,6 @@ def files(root: pathlib.Path = ROOT) -> list[str]:
         for name in set(listed.split('\0'))
         if name and (root / name).is_file()
     )
-
-
-def shell_scripts(root: pathlib.Path = ROOT) -> list[str]:
-    """Files that a shell runs, by their name or their first line."""
-    return [name for name in files(root) if _is_shell(root / name)]
-
-
-def _is_shell(path: pathlib.Path) -> bool:
-    if path.suffix in ('.sh', '.bash'):
-        return True
-    if path.suffix:
-        return False
-    with path.open('rb') as stream:
-        first = stream.readline()
-    return first.startswith(b'#!') and first.split()[-1].endswith(b'sh')
 
 
 def export(target: pathlib.Path, root: pathlib.Path = ROOT) -> None:

@@ -1,0 +1,279 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The parts of tools/test, as sessions of nox.
+
+Each leaves its results as subunit streams in the folder that RBD_TEST_RESULTS
+names. The release of OpenStack is the newest unless RBD_TEST_RELEASE names
+another one.
+"""
+
+from collections.abc import Callable
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import nox
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(ROOT), str(ROOT / 'tools')]
+
+from runner import results
+from sandbox_cloud import packages
+from sandbox_cloud import state
+from sandbox_cloud import venvs
+from tests import alone
+from tests import tree
+
+OLDEST, *BETWEEN, NEWEST = state.releases()
+RELEASE = os.environ.get('RBD_TEST_RELEASE') or NEWEST
+RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
+SANDBOX = str(ROOT / 'tools' / 'sandbox')
+# What tools/test runs side by side: by default, of `all`, and where a regular
+# expression selects tests.
+OTHERS = ('others', 'others-all')
+TESTS = (*OTHERS, 'others-regex')
+CLOUD = ('sandbox', 'sandbox-all', 'sandbox-regex')
+
+
+# Which tests run, as options of stestr; the lists give the reasons.
+BUT = '--exclude-list tests/functional/exclude.txt'
+OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
+OLD = '--exclude-list tests/oldest-exclude.txt'
+MIDDLE = '--include-list tests/middle-include.txt'
+
+
+def _venv(release: str = RELEASE, profile: str = 'test') -> venvs.Venv:
+    packages.bring(profile, venvs.cache() / 'apt.log')
+    return venvs.for_tests(release)
+
+
+def _saved(session: nox.Session, name: str) -> pathlib.Path:
+    folder = RESULTS / session.name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f'{name}.subunit'
+
+
+def _end(session: nox.Session, status: int = 0) -> None:
+    found = results.total(RESULTS / session.name)
+    if found.failed or status or not (found.passed or session.posargs):
+        session.error(f'{found}; status {status}')
+
+
+def _stestr(
+    session: nox.Session, part: str, lists: str = '', release: str = RELEASE
+) -> None:
+    """Run a folder of tests, then those below it that have to be alone.
+
+    :param lists: which tests, as options of `stestr run`; regular
+        expressions and `tools/test all` override it
+    """
+    if session.posargs or os.environ.get('RBD_TEST_ALL') == '1':
+        lists = ''
+    needs = 'functional' if part in ('functional', 'packages') else 'test'
+    workers = 2 if part in ('unit', 'devstack') else 1
+    venv = _venv(release, needs)
+    environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
+    if part == 'cloud':
+        environ.update(_sandbox(release))
+    if part == 'install':
+        # Tests have a HOME of their own, without what uv keeps.
+        environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
+    below = [x for x in alone.FOLDERS if x.startswith(f'tests/{part}/')]
+    for folder in (f'tests/{part}', *below):
+        kept = venv.path / 'results' / folder
+        kept.mkdir(parents=True, exist_ok=True)
+        command = [venv.program('stestr'), '--test-path', folder]
+        command += ['--repo-url', str(kept), 'run', '--subunit']
+        command += ['--concurrency', str(workers)]
+        command += [*lists.split(), *session.posargs]
+        saved = _saved(session, folder.replace('/', '.'))
+        results.follow(command, saved, env={**environ, alone.FOLDER: folder})
+    _end(session)
+
+
+def _hooks(session: nox.Session, types: bool) -> None:
+    """Run hooks of pre-commit, each of which counts as one test."""
+    env = _venv(NEWEST).environ()
+    text = (ROOT / '.pre-commit-config.yaml').read_text()
+    for hook in (x['id'] for x in yaml.safe_load(text)['repos'][0]['hooks']):
+        if types == (hook == 'mypy'):
+            command = [sys.executable, '-m', 'pre_commit', 'run', hook]
+            # On files that aren't added yet, too.
+            command += ['--color', 'never', '--files', *tree.files()]
+            results.check(command, _saved(session, hook), env=env)
+    _end(session)
+
+
+def _sandbox(release: str) -> dict[str, str]:
+    """Have the sandbox up; return what its clients need.
+
+    A file has tools/test take down what wasn't up before.
+    """
+    shown = subprocess.run([SANDBOX, 'status', '--json'], stdout=-1).stdout
+    there, ours = json.loads(shown), RESULTS / 'sandbox'
+    if ours.exists() and there['release'] != release:
+        subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
+    elif not there['up']:
+        ours.touch()
+    subprocess.run([SANDBOX, 'up', '--release', release], check=True)
+    env = json.loads(subprocess.check_output([SANDBOX, 'env', '--json']))
+    # The tests' own programs come first, not the cloud's.
+    del env['PATH']
+    shots = str(venvs.cache() / f'screenshots-{release}')
+    return {'RBD_TEST_SCREENSHOTS': shots, **os.environ, **env}
+
+
+def _program(session: nox.Session, module: str, *options: str) -> None:
+    """Run a program that tests on the sandbox and gives a stream."""
+    venv = _venv()
+    command = [venv.program('python'), '-m', module, *options]
+    env = {**_sandbox(RELEASE), **venv.environ(), 'RBD_TEST_RELEASE': RELEASE}
+    saved = _saved(session, module)
+    results.follow([*command, *session.posargs], saved, env=env)
+    _end(session)
+
+
+def _debian(session: nox.Session, part: str) -> None:
+    """Run a part on Debian 13, in a folder of its own."""
+    if os.environ.get('RBD_TEST_INSIDE'):
+        packages.bring(part, venvs.cache() / 'apt.log')
+        return _stestr(session, part)
+    packages.bring('platform', venvs.cache() / 'apt.log')
+    root = venvs.cache() / 'trixie'
+    program = str(ROOT / 'tools' / 'runner' / 'debian.sh')
+    # Fewer random cases: what differs there is the version of librbd.
+    env = {'RBD_TEST_CASES': '800', **os.environ, 'RBD_TEST_INSIDE': '1'}
+    with tempfile.TemporaryDirectory() as scratch:
+        tree.export(pathlib.Path(scratch))
+        command = [program, 'trixie', str(root), scratch, part, '--']
+        status = subprocess.run([*command, *session.posargs], env=env)
+    for path in (root / 'srv' / 'results').glob('*/*.subunit'):
+        shutil.copy(path, _saved(session, path.stem))
+    return _end(session, status.returncode)
+
+
+def _older(every: bool) -> list[nox.Param]:
+    return [
+        nox.param(release, part, id=f'{release} {part}')
+        for release in (OLDEST, *BETWEEN)
+        for part in ('install', 'unit', 'functional')
+        if every or release == OLDEST or part != 'functional'
+    ]
+
+
+def _part(*tags: str, name: str | None = None) -> Callable[..., Any]:
+    return nox.session(name=name, tags=[*tags], venv_backend='none')
+
+
+@_part(*OTHERS)
+def lint(session: nox.Session) -> None:
+    """Style and spelling: hooks of pre-commit"""
+    _hooks(session, types=False)
+
+
+@_part(*OTHERS)
+def types(session: nox.Session) -> None:
+    """The hook mypy"""
+    _hooks(session, types=True)
+
+
+@_part(*TESTS)
+def structure(session: nox.Session) -> None:
+    """Wheel, entry points, imports, pages"""
+    _stestr(session, 'structure')
+
+
+@_part(*TESTS)
+def install(session: nox.Session) -> None:
+    """Each service alone in a fresh environment, with the wheel"""
+    _stestr(session, 'install')
+
+
+@_part(*TESTS)
+def unit(session: nox.Session) -> None:
+    """Tests without a service"""
+    _stestr(session, 'unit')
+
+
+@_part(*TESTS)
+def functional(session: nox.Session) -> None:
+    """Tests on a Ceph cluster of their own"""
+    _stestr(session, 'functional', BUT)
+
+
+@_part(*TESTS)
+def devstack(session: nox.Session) -> None:
+    """Phases of the DevStack plug-in, on a scratch tree"""
+    _stestr(session, 'devstack')
+
+
+@_part(*CLOUD)
+def cloud(session: nox.Session) -> None:
+    """Tests on the sandbox"""
+    _stestr(session, 'cloud')
+
+
+@_part('sandbox', 'sandbox-regex')
+def tempest(session: nox.Session) -> None:
+    """Tempest on the sandbox: our tests, upstream's on the driver"""
+    _program(session, 'tests.tempest', 'include.txt')
+
+
+@_part('sandbox', 'sandbox-all')
+def life(session: nox.Session) -> None:
+    """Random lives of volumes on the sandbox; its options come after --"""
+    _program(session, 'tests.life', '--subunit')
+
+
+@_part('sandbox-all', name='tempest-all')
+def tempest_all(session: nox.Session) -> None:
+    """The tests of tempest, and all else of upstream's on volumes"""
+    _program(session, 'tests.tempest', 'whole.txt')
+
+
+@_part(*CLOUD, name='cloud-oldest')
+def cloud_oldest(session: nox.Session) -> None:
+    """What of cloud depends on the release of OpenStack, on the oldest"""
+    _stestr(session, 'cloud', OLD_CLOUD, OLDEST)
+
+
+@_part('others')
+@nox.parametrize(['release', 'part'], _older(every=False))
+def matrix(session: nox.Session, release: str, part: str) -> None:
+    """The oldest release; those between it and the newest, some tests"""
+    _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
+
+
+@_part('others-all', name='matrix-all')
+@nox.parametrize(['release', 'part'], _older(every=True))
+def matrix_all(session: nox.Session, release: str, part: str) -> None:
+    """Each older release: installation, unit and functional tests"""
+    _stestr(session, part, release=release)
+
+
+@_part(*OTHERS)
+def platform(session: nox.Session) -> None:
+    """The functional tests on Debian 13"""
+    _debian(session, 'functional')
+
+
+@_part(*OTHERS, name='packages')
+def debian_packages(session: nox.Session) -> None:
+    """Debian packages of the suite, with those of Debian 13"""
+    _debian(session, 'packages')
