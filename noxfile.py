@@ -17,7 +17,6 @@ names. The release of OpenStack is the newest unless RBD_TEST_RELEASE names
 another one.
 """
 
-from collections.abc import Callable
 import json
 import os
 import pathlib
@@ -41,14 +40,16 @@ from tests import alone
 from tests import tree
 
 OLDEST, *BETWEEN, NEWEST = state.releases()
+LOG = venvs.cache() / 'apt.log'
 RELEASE = os.environ.get('RBD_TEST_RELEASE') or NEWEST
 RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
 SANDBOX = str(ROOT / 'tools' / 'sandbox')
+nox.options.default_venv_backend = 'none'
 # What tools/test runs side by side: by default, of `all`, and where a regular
 # expression selects tests.
-OTHERS = ('others', 'others-all')
-TESTS = (*OTHERS, 'others-regex')
-CLOUD = ('sandbox', 'sandbox-all', 'sandbox-regex')
+OTHERS = ['others', 'others-all']
+TESTS = [*OTHERS, 'others-regex']
+CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 
 
 # Which tests run, as options of stestr; the lists give the reasons.
@@ -58,15 +59,10 @@ OLD = '--exclude-list tests/oldest-exclude.txt'
 MIDDLE = '--include-list tests/middle-include.txt'
 
 
-def _venv(release: str = RELEASE, profile: str = 'test') -> venvs.Venv:
-    packages.bring(profile, venvs.cache() / 'apt.log')
-    return venvs.for_tests(release)
-
-
 def _saved(session: nox.Session, name: str) -> pathlib.Path:
-    folder = RESULTS / session.name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f'{name}.subunit'
+    saved = RESULTS / str(session.name) / f'{name}.subunit'
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    return saved
 
 
 def _end(session: nox.Session, status: int = 0) -> None:
@@ -85,9 +81,9 @@ def _stestr(
     """
     if session.posargs or os.environ.get('RBD_TEST_ALL') == '1':
         lists = ''
-    needs = 'functional' if part in ('functional', 'packages') else 'test'
+    profile = 'functional' if part in ('functional', 'packages') else 'test'
     workers = 2 if part in ('unit', 'devstack') else 1
-    venv = _venv(release, needs)
+    venv = venvs.for_tests(release, profile)
     environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
     if part == 'cloud':
         environ.update(_sandbox(release))
@@ -109,7 +105,7 @@ def _stestr(
 
 def _hooks(session: nox.Session, types: bool) -> None:
     """Run hooks of pre-commit, each of which counts as one test."""
-    env = _venv(NEWEST).environ()
+    env = venvs.for_tests(NEWEST).environ()
     text = (ROOT / '.pre-commit-config.yaml').read_text()
     for hook in (x['id'] for x in yaml.safe_load(text)['repos'][0]['hooks']):
         if types == (hook == 'mypy'):
@@ -141,7 +137,7 @@ def _sandbox(release: str) -> dict[str, str]:
 
 def _program(session: nox.Session, module: str, *options: str) -> None:
     """Run a program that tests on the sandbox and gives a stream."""
-    venv = _venv()
+    venv = venvs.for_tests(RELEASE)
     command = [venv.program('python'), '-m', module, *options]
     env = {**_sandbox(RELEASE), **venv.environ(), 'RBD_TEST_RELEASE': RELEASE}
     saved = _saved(session, module)
@@ -152,9 +148,9 @@ def _program(session: nox.Session, module: str, *options: str) -> None:
 def _debian(session: nox.Session, part: str) -> None:
     """Run a part on Debian 13, in a folder of its own."""
     if os.environ.get('RBD_TEST_INSIDE'):
-        packages.bring(part, venvs.cache() / 'apt.log')
+        packages.bring(part, LOG)
         return _stestr(session, part)
-    packages.bring('platform', venvs.cache() / 'apt.log')
+    packages.bring('platform', LOG)
     root = venvs.cache() / 'trixie'
     program = str(ROOT / 'tools' / 'runner' / 'debian.sh')
     # Fewer random cases: what differs there is the version of librbd.
@@ -168,112 +164,48 @@ def _debian(session: nox.Session, part: str) -> None:
     return _end(session, status.returncode)
 
 
-def _older(every: bool) -> list[nox.Param]:
-    return [
-        nox.param(release, part, id=f'{release} {part}')
-        for release in (OLDEST, *BETWEEN)
-        for part in ('install', 'unit', 'functional')
-        if every or release == OLDEST or part != 'functional'
-    ]
+def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
+    """Make a session that calls a function with arguments."""
+
+    def part(session: nox.Session) -> None:
+        run(session, *how)
+
+    nox.session(part, name=name, tags=tags)
 
 
-def _part(*tags: str, name: str | None = None) -> Callable[..., Any]:
-    return nox.session(name=name, tags=[*tags], venv_backend='none')
+_part('lint', OTHERS, _hooks, False)
+_part('types', OTHERS, _hooks, True)
+_part('structure', TESTS, _stestr, 'structure')
+_part('install', TESTS, _stestr, 'install')
+_part('unit', TESTS, _stestr, 'unit')
+_part('functional', TESTS, _stestr, 'functional', BUT)
+_part('devstack', TESTS, _stestr, 'devstack')
+_part('cloud', CLOUD, _stestr, 'cloud')
+_part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
+_part('life', CLOUD[:2], _program, 'tests.life', '--subunit')
+_part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
+_part('cloud-oldest', CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
+EVERY = [
+    (release, part)
+    for release in (OLDEST, *BETWEEN)
+    for part in ('install', 'unit', 'functional')
+]
+# None of the functional tests is in the list for those between.
+FEWER = [x for x in EVERY if x[0] == OLDEST or x[1] != 'functional']
 
 
-@_part(*OTHERS)
-def lint(session: nox.Session) -> None:
-    """Style and spelling: hooks of pre-commit"""
-    _hooks(session, types=False)
-
-
-@_part(*OTHERS)
-def types(session: nox.Session) -> None:
-    """The hook mypy"""
-    _hooks(session, types=True)
-
-
-@_part(*TESTS)
-def structure(session: nox.Session) -> None:
-    """Wheel, entry points, imports, pages"""
-    _stestr(session, 'structure')
-
-
-@_part(*TESTS)
-def install(session: nox.Session) -> None:
-    """Each service alone in a fresh environment, with the wheel"""
-    _stestr(session, 'install')
-
-
-@_part(*TESTS)
-def unit(session: nox.Session) -> None:
-    """Tests without a service"""
-    _stestr(session, 'unit')
-
-
-@_part(*TESTS)
-def functional(session: nox.Session) -> None:
-    """Tests on a Ceph cluster of their own"""
-    _stestr(session, 'functional', BUT)
-
-
-@_part(*TESTS)
-def devstack(session: nox.Session) -> None:
-    """Phases of the DevStack plug-in, on a scratch tree"""
-    _stestr(session, 'devstack')
-
-
-@_part(*CLOUD)
-def cloud(session: nox.Session) -> None:
-    """Tests on the sandbox"""
-    _stestr(session, 'cloud')
-
-
-@_part('sandbox', 'sandbox-regex')
-def tempest(session: nox.Session) -> None:
-    """Tempest on the sandbox: our tests, upstream's on the driver"""
-    _program(session, 'tests.tempest', 'include.txt')
-
-
-@_part('sandbox', 'sandbox-all')
-def life(session: nox.Session) -> None:
-    """Random lives of volumes on the sandbox; its options come after --"""
-    _program(session, 'tests.life', '--subunit')
-
-
-@_part('sandbox-all', name='tempest-all')
-def tempest_all(session: nox.Session) -> None:
-    """The tests of tempest, and all else of upstream's on volumes"""
-    _program(session, 'tests.tempest', 'whole.txt')
-
-
-@_part(*CLOUD, name='cloud-oldest')
-def cloud_oldest(session: nox.Session) -> None:
-    """What of cloud depends on the release of OpenStack, on the oldest"""
-    _stestr(session, 'cloud', OLD_CLOUD, OLDEST)
-
-
-@_part('others')
-@nox.parametrize(['release', 'part'], _older(every=False))
+@nox.session(tags=OTHERS[:1])
+@nox.parametrize(['release', 'part'], FEWER, ids=[' '.join(x) for x in FEWER])
 def matrix(session: nox.Session, release: str, part: str) -> None:
-    """The oldest release; those between it and the newest, some tests"""
-    _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
+    lists = OLD if release == OLDEST else MIDDLE
+    _stestr(session, part, lists, release)
 
 
-@_part('others-all', name='matrix-all')
-@nox.parametrize(['release', 'part'], _older(every=True))
+@nox.session(name='matrix-all', tags=OTHERS[1:])
+@nox.parametrize(['release', 'part'], EVERY, ids=[' '.join(x) for x in EVERY])
 def matrix_all(session: nox.Session, release: str, part: str) -> None:
-    """Each older release: installation, unit and functional tests"""
-    _stestr(session, part, release=release)
+    _stestr(session, part, '', release)
 
 
-@_part(*OTHERS)
-def platform(session: nox.Session) -> None:
-    """The functional tests on Debian 13"""
-    _debian(session, 'functional')
-
-
-@_part(*OTHERS, name='packages')
-def debian_packages(session: nox.Session) -> None:
-    """Debian packages of the suite, with those of Debian 13"""
-    _debian(session, 'packages')
+_part('platform', OTHERS, _debian, 'functional')
+_part('packages', OTHERS, _debian, 'packages')

@@ -38,7 +38,9 @@ def main(include: str, *regexes: str) -> int:
     :param include: the list of tests to run, unless there are regexes
     """
     release = os.environ.get('RBD_TEST_RELEASE') or state.releases()[-1]
-    venv = venvs.for_tests(release, 'tempest', [_LISTS / 'requirements.txt'])
+    venv = venvs.for_tests(
+        release, 'test', 'tempest', ['tests/tempest/requirements.txt']
+    )
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         wheel = distribution.build(scratch / 'dist').wheel

@@ -43,36 +43,39 @@ _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
 
 
 def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
-    """Return what runs side by side: prefixes of lines, options of nox."""
+    """Return what runs side by side: names, and options of nox."""
     if parts and 'all' not in parts:
-        return {'': ['--session', *parts]}
+        return {'parts': ['--session', *parts]}
     kind = '-all' if parts else '-regex' if filtered else ''
     return {
-        'sandbox | ': ['--tags', f'sandbox{kind}'],
-        'others  | ': ['--tags', f'others{kind}'],
+        name: ['--tags', f'{name}{kind}'] for name in ('sandbox', 'others')
     }
 
 
-def run(commands: dict[str, Sequence[str]]) -> None:
-    """Run commands side by side, each with a prefix for what it shows.
+def run(commands: dict[str, list[str]]) -> None:
+    """Run commands side by side; lines of one of several have its name.
 
     Ctrl-C ends them all: each is a session of its own, whose processes are
     interrupted together.
     """
-    how = {'stdin': subprocess.DEVNULL, 'stderr': subprocess.STDOUT}
     running = {
-        prefix: subprocess.Popen(
-            command, stdout=subprocess.PIPE, start_new_session=True, **how
+        name: subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-        for prefix, command in commands.items()
+        for name, command in commands.items()
     }
 
-    def show(prefix: str) -> None:
-        for line in running[prefix].stdout or ():
-            text = line.decode(errors='replace').rstrip()
+    def show(name: str) -> None:
+        prefix = f'{name:<7} | ' if len(running) > 1 else ''
+        for line in running[name].stdout or ():
             # In one piece, lest the other lane's words come in between.
+            text = line.decode(errors='replace').rstrip()
             print(f'{prefix}{text}\n', end='', flush=True)
-        running[prefix].wait()
+        running[name].wait()
 
     with futures.ThreadPoolExecutor() as pool:
         try:
@@ -122,14 +125,11 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     os.environ['RBD_TEST_RELEASE'] = asked.release
     os.environ['RBD_TEST_RESULTS'] = str(folder)
     os.environ['RBD_TEST_ALL'] = str(int('all' in asked.part))
-    chosen = lanes(asked.part, bool(filters))
-    reports = [folder / f'{number}.json' for number in range(len(chosen))]
-    commands = {
-        prefix: [*_NOX, '--report', str(report), *options, '--', *filters]
-        for report, (prefix, options) in zip(
-            reports, chosen.items(), strict=True
-        )
-    }
+    commands, reports = {}, []
+    for name, options in lanes(asked.part, bool(filters)).items():
+        reports.append(folder / f'{name}.json')
+        report = ['--report', str(reports[-1])]
+        commands[name] = [*_NOX, *report, *options, '--', *filters]
     try:
         run(commands)
     finally:

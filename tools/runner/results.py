@@ -93,7 +93,7 @@ def _end_of(text: str) -> str:
 
 
 def _read(stream: Any, *readers: Any) -> None:
-    reader = testtools.CopyStreamResult(readers)
+    reader = testtools.CopyStreamResult(list(readers))
     reader.startTestRun()
     subunit.ByteStreamToStreamResult(stream, 'stdout').run(reader)
     reader.stopTestRun()

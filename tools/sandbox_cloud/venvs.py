@@ -28,6 +28,7 @@ import pathlib
 import subprocess
 
 from sandbox_cloud import errors
+from sandbox_cloud import packages
 from sandbox_cloud.state import CHECKOUT
 
 #: The system's: Debian's bindings of Ceph and libvirt fit no other.
@@ -207,16 +208,22 @@ def of_tests(
 
 
 def for_tests(
-    release: str, kind: str = 'test', requirements: Sequence[str] = TESTS
+    release: str,
+    profile: str = 'test',
+    kind: str = 'test',
+    requirements: Sequence[str] = TESTS,
 ) -> Venv:
-    """Return an environment of the tests with what they need in it.
+    """Return an environment of the tests with what they need.
 
-    Ceph's bindings among them, where Debian's packages are installed. One
-    run at a time installs; another waits.
+    Ceph's bindings among it, from Debian's packages. One run at a time
+    installs; another waits.
+
+    :param profile: which of bindep.txt's packages have to be installed
     """
     venv = of_tests(release, kind)
     with (cache() / 'install.lock').open('w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        packages.bring(profile, cache() / 'apt.log')
         venv.bring((), [CHECKOUT / name for name in requirements])
         venv.link_bindings(*CEPH)
     return venv
