@@ -123,10 +123,10 @@ def _sandbox(release: str) -> dict[str, str]:
     """
     shown = subprocess.run([SANDBOX, 'status', '--json'], stdout=-1).stdout
     there, ours = json.loads(shown), RESULTS / 'sandbox'
-    if ours.exists() and there['release'] != release:
-        subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
-    elif not there['up']:
+    if not there['up']:
         ours.touch()
+    if ours.exists() and there['release'] not in (None, release):
+        subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
     subprocess.run([SANDBOX, 'up', '--release', release], check=True)
     env = json.loads(subprocess.check_output([SANDBOX, 'env', '--json']))
     # The tests' own programs come first, not the cloud's.
