@@ -39,10 +39,12 @@ from sandbox_cloud import venvs
 from tests import alone
 from tests import tree
 
-OLDEST, *BETWEEN, NEWEST = state.releases()
+*OLDER, NEWEST = state.releases()
+OLDEST = OLDER[0]
 LOG = venvs.cache() / 'apt.log'
 RELEASE = os.environ.get('RBD_TEST_RELEASE') or NEWEST
 RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
+DEBIAN = ROOT / 'tools' / 'runner' / 'debian.sh'
 SANDBOX = str(ROOT / 'tools' / 'sandbox')
 nox.options.default_venv_backend = 'none'
 # What tools/test runs side by side: by default, of `all`, and where a regular
@@ -50,8 +52,6 @@ nox.options.default_venv_backend = 'none'
 TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
-
-
 # Which tests run, as options of stestr; the lists give the reasons.
 BUT = '--exclude-list tests/functional/exclude.txt'
 OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
@@ -152,12 +152,11 @@ def _debian(session: nox.Session, part: str) -> None:
         return _stestr(session, part)
     packages.bring('platform', LOG)
     root = venvs.cache() / 'trixie'
-    program = str(ROOT / 'tools' / 'runner' / 'debian.sh')
     # Fewer random cases: what differs there is the version of librbd.
     env = {'RBD_TEST_CASES': '800', **os.environ, 'RBD_TEST_INSIDE': '1'}
     with tempfile.TemporaryDirectory() as scratch:
         tree.export(pathlib.Path(scratch))
-        command = [program, 'trixie', str(root), scratch, part, '--']
+        command = [str(DEBIAN), root.name, str(root), scratch, part, '--']
         status = subprocess.run([*command, *session.posargs], env=env)
     for path in (root / 'srv' / 'results').glob('*/*.subunit'):
         shutil.copy(path, _saved(session, path.stem))
@@ -185,11 +184,8 @@ _part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
 _part('life', CLOUD[:2], _program, 'tests.life', '--subunit')
 _part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
 _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
-EVERY = [
-    (release, part)
-    for release in (OLDEST, *BETWEEN)
-    for part in ('install', 'unit', 'functional')
-]
+PARTS = ('install', 'unit', 'functional')
+EVERY = [(release, part) for release in OLDER for part in PARTS]
 # None of the functional tests is in the list for those between.
 FEWER = [x for x in EVERY if x[0] == OLDEST or x[1] != 'functional']
 
@@ -197,8 +193,7 @@ FEWER = [x for x in EVERY if x[0] == OLDEST or x[1] != 'functional']
 @nox.session(tags=OTHERS[:1])
 @nox.parametrize(['release', 'part'], FEWER, ids=[' '.join(x) for x in FEWER])
 def matrix(session: nox.Session, release: str, part: str) -> None:
-    lists = OLD if release == OLDEST else MIDDLE
-    _stestr(session, part, lists, release)
+    _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
 
 
 @nox.session(name='matrix-all', tags=OTHERS[1:])

@@ -16,6 +16,11 @@
 
 UV='uv==0.13.8'
 
+function fail {
+    echo "tools/${0##*/}: $1" >&2
+    exit 1
+}
+
 # Debian ships Python's venv without what fills it.
 function need_venv {
     if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then

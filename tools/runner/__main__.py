@@ -53,11 +53,7 @@ def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
 
 
 def run(commands: dict[str, list[str]]) -> None:
-    """Run commands side by side; lines of one of several have its name.
-
-    Ctrl-C ends them all: each is a session of its own, whose processes are
-    interrupted together.
-    """
+    """Run commands side by side; Ctrl-C ends them and all below them."""
     running = {
         name: subprocess.Popen(
             command,
@@ -89,8 +85,7 @@ def run(commands: dict[str, list[str]]) -> None:
 def count(reports: Iterable[pathlib.Path]) -> results.Results:
     """Count what sessions left beside nox's reports on them.
 
-    One that failed otherwise counts as one failed test, and so does a nox
-    that left no report.
+    One that failed without a failed test, or without a report, counts as one.
     """
     whole = results.Results()
     for report in reports:

@@ -25,10 +25,8 @@ if [[ ! ${RBD_TEST_NAMESPACE:-} ]]; then
         unshare --mount --pid --fork --kill-child "$0" "$@"
 fi
 shift 3
-
-# One run at a time.
 exec 9>"$root.lock"
-flock 9
+flock 9 # one run at a time
 
 # Only a complete one has its name. The certificates are installed before the
 # host's are mounted over them, where their package couldn't be.
@@ -44,9 +42,8 @@ if [[ ! -e $root ]]; then
         --include=python3,python3-venv,ca-certificates \
         "$suite" "$root.partial" "$mirror" >"$root.log"
     # Start no daemon, and don't wait for the disk.
-    policy=$root.partial/usr/sbin/policy-rc.d
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
-    chmod 755 "$policy"
+    install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
+        <<<$'#!/bin/sh\nexit 101'
     echo force-unsafe-io >"$root.partial/etc/dpkg/dpkg.cfg.d/unsafe-io"
     mv "$root.partial" "$root"
 fi
@@ -69,7 +66,7 @@ for file in "${files[@]}" "${environ[@]#*=}"; do
         mkdir --parents "$root$file"
     elif [[ $file == /* && -e $file ]]; then
         mkdir --parents "$(dirname "$root$file")"
-        touch "$root$file"
+        [[ -e $root$file ]] || touch "$root$file"
     else
         continue
     fi

@@ -32,10 +32,7 @@ _WIDTH = 240
 
 
 class Results(testtools.StreamToDict):
-    """How tests ended.
-
-    :param show: print failures and skips as they come, and progress
-    """
+    """How tests ended; where `show`, failures are printed as they come."""
 
     def __init__(self, show: bool = False) -> None:
         super().__init__(self._add)
@@ -111,8 +108,6 @@ def total(folder: pathlib.Path) -> Results:
 def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
     """Run a command that gives a subunit stream; show and keep it.
 
-    :param saved: the file to keep the stream in
-    :param how: for `subprocess.Popen`
     :raises RuntimeError: it failed, and no test did
     """
     shown = Results(show=True)
