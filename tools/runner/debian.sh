@@ -54,11 +54,10 @@ cp --recursive --preserve "$checkout" "$root/srv/tree"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
-
 # What leads to package indexes: files, and what variables name. Folders to
 # write to and a cluster are the machine's own.
 mapfile -d '' -t environ < <(env --null |
-    grep -zEi '^(PIP_|UV_|SSL_CERT_|REQUESTS_CA|RBD_TEST_|OS_TEST_|\w+_proxy=)' |
+    grep -zEi '^(PIP_|UV_|SSL_CERT|REQUESTS_CA|RBD_TEST_|OS_TEST|\w+_proxy=)' |
     grep -zvE '^(PIP_CACHE_DIR|UV_CACHE_DIR|RBD_TEST_(CEPH|NAMES|RESULTS))')
 files=(/etc/{hosts,pip.conf,resolv.conf,ssl/certs/ca-certificates.crt})
 for file in "${files[@]}" "${environ[@]#*=}"; do
