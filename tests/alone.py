@@ -14,8 +14,8 @@
 
 Nova and Cinder register options of the same names with the one global object
 of oslo.config, so that no process can import both. Such a folder is left out
-of a run of the folder above it; :mod:`testrun.suite` runs it on its own, and
-says so in the environment.
+of a run of the folder above it; who runs it on its own says so in the
+environment.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,8 @@ import pathlib
 import unittest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
+#: Such folders.
+FOLDERS = ('tests/unit/nova_rbd_cache', 'tests/functional/nova_rbd_cache')
 #: The folder that this process is for, as the runner sets it.
 FOLDER = 'RBD_TEST_FOLDER'
 

@@ -20,8 +20,8 @@ import re
 import signal
 import subprocess
 
-from onecloud import state
-from onecloud import supervise
+from sandbox_cloud import state
+from sandbox_cloud import supervise
 
 #: The back end's section, its name, and the volumes' cluster.
 BACKEND = 'rbd-aa'

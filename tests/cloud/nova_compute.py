@@ -20,8 +20,8 @@ import os
 import signal
 import time
 
-from onecloud import state
-from onecloud import supervise
+from sandbox_cloud import state
+from sandbox_cloud import supervise
 
 # Of a program; a second host's has a number at the end.
 _NAME = 'nova-compute'

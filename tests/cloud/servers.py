@@ -12,7 +12,7 @@
 
 """Servers of a tenant, and what their guests say.
 
-The guest and how to ask it are described in :mod:`onecloud.guest`.
+The guest and how to ask it are described in :mod:`sandbox_cloud.guest`.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ from typing import Any
 import uuid
 from xml.etree import ElementTree
 
-from onecloud import guest
-from testrun import tree
+from sandbox_cloud import guest
+from tests import tree
 from tests.cloud import base
 from tests.cloud import nova_compute
 

@@ -18,7 +18,7 @@ import subprocess
 
 import ddt
 
-from onecloud import state
+from sandbox_cloud import state
 from tests.cloud import librbd_sockets
 from tests.cloud import servers
 

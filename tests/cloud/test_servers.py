@@ -14,7 +14,7 @@
 
 import subprocess
 
-from onecloud import guest
+from sandbox_cloud import guest
 from tests.cloud import servers
 
 MIB = 2**20

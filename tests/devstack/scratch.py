@@ -18,7 +18,7 @@ import os
 import pathlib
 import subprocess
 
-from testrun import tree
+from tests import tree
 
 _RUNNER = tree.ROOT / 'tests' / 'devstack' / 'run_phase.sh'
 

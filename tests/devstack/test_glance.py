@@ -12,7 +12,7 @@
 
 """devstack/lib/glance: the store and the metadata definitions."""
 
-from testrun import tree
+from tests import tree
 from tests.devstack import base
 from tests.devstack import scratch
 

@@ -12,7 +12,7 @@
 
 """devstack/lib/horizon: the enabled file."""
 
-from testrun import tree
+from tests import tree
 from tests.devstack import base
 
 

@@ -14,7 +14,7 @@
 
 import ddt
 
-from testrun import tree
+from tests import tree
 from tests.devstack import base
 
 # The plug-in's settings and programs are to be seen in none of these.

@@ -12,7 +12,7 @@
 
 """devstack/lib/tempest: the plug-in and Tempest's options."""
 
-from testrun import tree
+from tests import tree
 from tests.devstack import base
 
 

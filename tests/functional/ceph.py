@@ -24,7 +24,7 @@ from typing import Any
 import rados
 import rbd
 
-from onecloud import ceph
+from sandbox_cloud import ceph
 
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images')
 

@@ -24,7 +24,7 @@ import time
 import ddt
 import fixtures
 
-from testrun import tree
+from tests import tree
 from tests.cloud import documented
 from tests.functional import ceph
 from tests.unit import base

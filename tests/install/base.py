@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import fixtures
 
-from testrun import tree
+from tests import tree
 from tests.install import fresh
 from tests.install import pages
 from tests.structure import built

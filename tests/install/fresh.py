@@ -21,7 +21,8 @@ import subprocess
 
 import fixtures
 
-from testrun import environment
+from sandbox_cloud import state
+from sandbox_cloud import venvs
 
 #: The release of OpenStack to install, where it isn't the newest.
 RELEASE = 'RBD_TEST_RELEASE'
@@ -105,11 +106,11 @@ class FreshVenv(Environment):
 
     def _setUp(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        release = os.environ.get(RELEASE, environment.RELEASE)
-        self._venv = environment.Venv(release, folder / 'venv')
+        release = os.environ.get(RELEASE, state.releases()[-1])
+        self._venv = venvs.of_tests(release, path=folder / 'venv')
         self.path = self._venv.path
         self._venv.make()
-        (self.site,) = (self.path / 'lib').glob('python3*/site-packages')
+        self.site = self._venv.site
         shown = self._install('--dry-run', f'{self._wheel}[{self.service}]')
         self.brought_by_extra = {
             line.removeprefix(_WOULD).partition('==')[0].partition(' @ ')[0]
@@ -117,9 +118,9 @@ class FreshVenv(Environment):
             if line.startswith(_WOULD)
         }
         self._install(self.service)
-        self._venv.link_bindings()
+        self._venv.link_bindings(*venvs.CEPH)
         pip = self.path / 'bin' / 'pip'
-        installer = pathlib.Path(environment.uv()).with_name('pip')
+        installer = self._venv.uv.with_name('pip')
         pip.write_text(
             _PIP.format(pip=installer, python=self.program('python'))
         )
@@ -133,7 +134,9 @@ class FreshVenv(Environment):
 
     def _uv(self, command: str, *words: str) -> str:
         python = ('--python', self.program('python'))
-        return self.execute(environment.uv(), 'pip', command, *python, *words)
+        return self.execute(
+            str(self._venv.uv), 'pip', command, *python, *words
+        )
 
     def distributions(self) -> set[str]:
         """Return the names of what is installed; check that it fits."""

@@ -24,8 +24,9 @@ from typing import Any
 import fixtures
 import yaml
 
-from testrun import environment
-from testrun import tree
+from sandbox_cloud import state
+from sandbox_cloud import venvs
+from tests import tree
 from tests.install import fresh
 from tests.install import pages
 
@@ -69,10 +70,11 @@ class Kolla(fresh.Environment):
     def _setUp(self) -> None:
         self._folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self._folder / 'venv'
-        environment.Venv(path=self.path).make()
-        (self.site,) = (self.path / 'lib').glob('python3*/site-packages')
+        venv = venvs.of_tests(state.releases()[-1], path=self.path)
+        venv.make()
+        self.site = venv.site
         # What the file lists is all that is needed, at that version.
-        install = [environment.uv(), 'pip', 'install', '--quiet', '--python']
+        install = [str(venv.uv), 'pip', 'install', '--quiet', '--python']
         install += [self.program('python'), '--requirements']
         self.execute(*install, str(self._constraints))
 

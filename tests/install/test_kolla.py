@@ -22,8 +22,8 @@ from typing import Any
 
 import ddt
 
-from testrun import environment
-from testrun import tree
+from sandbox_cloud import state
+from tests import tree
 from tests.install import fresh
 from tests.install import kolla
 from tests.structure import built
@@ -77,7 +77,7 @@ print(json.dumps(str(config.CONF.rbd_cache.allowed_modes)))
 class KollaTest(base.TestCase):
     timeout = 900
 
-    @ddt.data(*environment.RELEASES)
+    @ddt.data(*state.releases())
     def test_release(self, release: str) -> None:
         found = self.useFixture(kolla.Kolla(release))
         self._check_images(found.dockerfiles())
@@ -151,7 +151,7 @@ class KollaTest(base.TestCase):
         before = venv.distributions()
         # As the base image has it, for all versions of Python.
         (venv.path / 'lib/python3').symlink_to(venv.site.parent.name)
-        release = os.environ.get(fresh.RELEASE, environment.RELEASE)
+        release = os.environ.get(fresh.RELEASE, state.releases()[-1])
         text = self.useFixture(kolla.Kolla(release)).dockerfiles()['horizon']
         (pip,) = (
             line for line in _PIP.findall(text) if 'rbd-volume-options' in line

@@ -22,7 +22,8 @@ import random
 import signal
 import sys
 
-from testrun import outcome
+import subunit
+
 from tests.life import run
 from tests.life import steps
 
@@ -56,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar='KIND,...',
         help='go on after violations of these kinds',
     )
+    parser.add_argument(
+        '--subunit', action='store_true', help='write a stream of results, too'
+    )
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument(
         '--minimise',
@@ -77,7 +81,7 @@ def _script(path: pathlib.Path | None) -> list[steps.Step] | None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what is asked for; the last line says how many sequences did."""
+    """Run what is asked for; the status says whether all sequences held."""
     asked = _parser().parse_args(arguments)
     seed = asked.seed
     if seed is None:
@@ -104,10 +108,21 @@ def main(arguments: Sequence[str]) -> int:
             run.printed(f'  {count:6} {name}')
     for failure in found.failed:
         run.printed(f'failed: {failure}')
-    failed = len(found.failed)
-    total = outcome.Outcome(max(0, found.sequences - failed), failed)
-    run.printed(str(total))
-    return 1 if failed else 0
+    if asked.subunit:
+        _write(found)
+    return 1 if found.failed else 0
+
+
+def _write(found: run.Totals) -> None:
+    """Write what each sequence came to, as a test."""
+    stream = subunit.StreamResultToBytes(sys.stdout.buffer)
+    for failure in found.failed:
+        stream.status(test_id=failure, test_status='fail')
+    for number in range(found.sequences - len(found.failed)):
+        stream.status(
+            test_id=f'sequence that held, {number + 1}',
+            test_status='success',
+        )
 
 
 if __name__ == '__main__':

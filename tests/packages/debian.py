@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 from typing import ClassVar
 
-from testrun import tree
+from tests import tree
 from tests.cloud import documented
 from tests.install import base
 from tests.install import fresh

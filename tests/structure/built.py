@@ -14,14 +14,13 @@
 
 import atexit
 import functools
-import os
 import pathlib
 import shutil
 import tempfile
 
 import fixtures
 
-from testrun import distribution
+from tests import distribution
 
 # Taken before any test: the tests' own temporary folder goes with the test,
 # and the build serves all of them.
@@ -36,12 +35,9 @@ def _build() -> distribution.Built:
 
 
 class BuiltDistribution(fixtures.Fixture):
-    """The build that the runner made, or one made for this process."""
+    """The build that all tests of a process share."""
 
     built: distribution.Built
 
     def _setUp(self) -> None:
-        folder = os.environ.get(distribution.BUILT)
-        self.built = (
-            distribution.unpack(pathlib.Path(folder)) if folder else _build()
-        )
+        self.built = _build()

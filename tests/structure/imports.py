@@ -42,7 +42,7 @@ _NOT_NEUTRAL = {'logging', 'gettext'}
 TEMPEST = 'cinder_rbd_ext.tempest'
 
 # Parts of the repository that no package is installed with.
-_NOT_INSTALLED = {'tests', 'onecloud', 'testrun'}
+_NOT_INSTALLED = {'tests', 'sandbox_cloud', 'runner'}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@
 import configparser
 import re
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 _FOLDER = tree.ROOT / 'packages' / 'debian'

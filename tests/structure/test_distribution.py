@@ -23,8 +23,8 @@ import zipfile
 
 import fixtures
 
-from testrun import distribution
-from testrun import tree
+from tests import distribution
+from tests import tree
 from tests.structure import built
 from tests.unit import base
 

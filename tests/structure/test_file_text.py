@@ -14,7 +14,7 @@
 
 import re
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 # Machines differ, so no file may name a folder of one. Put together here

@@ -14,7 +14,7 @@
 
 import ddt
 
-from testrun import tree
+from tests import tree
 from tests.structure import circles
 from tests.structure import imports
 from tests.unit import base
@@ -114,8 +114,8 @@ class CirclesTestCase(base.TestCase):
         self.assertEqual([], circles.found(sources))
 
     def test_tools(self) -> None:
-        sources = self._sources('tools/', 'onecloud', 'testrun')
-        self.assertIn('onecloud.services', sources)
+        sources = self._sources('tools/', 'sandbox_cloud', 'runner')
+        self.assertIn('sandbox_cloud.services', sources)
         self.assertEqual([], circles.found(sources))
 
     def test_finds(self) -> None:

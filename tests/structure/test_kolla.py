@@ -14,8 +14,8 @@
 
 import re
 
-from testrun import environment
-from testrun import tree
+from sandbox_cloud import state
+from tests import tree
 from tests.unit import base
 
 
@@ -24,7 +24,7 @@ class KollaPageTestCase(base.TestCase):
         page = (tree.ROOT / 'doc/source/install/kolla.rst').read_text()
         words = set(re.findall(r'\d+\.\d+\.\d+', page))
         tested = set()
-        for release in environment.RELEASES:
+        for release in state.releases():
             text = (tree.ROOT / f'constraints/kolla/{release}.txt').read_text()
             tested |= set(
                 re.findall(r'^kolla(?:-ansible)?==(.*)$', text, re.MULTILINE)

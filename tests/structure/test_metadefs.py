@@ -17,7 +17,7 @@ import json
 from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 _FILE = tree.ROOT / 'etc/metadefs/rbd-volume-options.json'

@@ -16,15 +16,16 @@ import pathlib
 
 import ddt
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 # Folders of tests/unit, and what they test.
 _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
-    'onecloud': 'tools/onecloud',
+    'runner': 'tools/runner',
+    'sandbox_cloud': 'tools/sandbox_cloud',
+    'tempest': 'tests/tempest',
     'packages': 'packages',
-    'testrun': 'tools/testrun',
     'fakes': 'tests/fakes',
     'life': 'tests/life',
 }

@@ -14,7 +14,7 @@
 
 import pathlib
 
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 #: Lines, the licence among them; a longer module has more than one subject.

@@ -10,18 +10,22 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""tox.ini names what there is: releases, programs, parts, files."""
+"""tox.ini names what there is: releases, programs, files."""
 
 import configparser
 import itertools
+import os
 import pathlib
 import re
+import shutil
 import sys
 
-from testrun import checks
-from testrun import environment
-from testrun import parts
-from testrun import tree
+import yaml
+
+from sandbox_cloud import state
+from sandbox_cloud import venvs
+from tests import alone
+from tests import tree
 from tests.unit import base
 
 _PROGRAMS = pathlib.Path(sys.executable).parent
@@ -31,7 +35,7 @@ _RELEASE = re.compile(r'\d{4}\.\d')
 _OF_RELEASE = re.compile(r'^(\d{4}\.\d): RELEASE = (.*)$', re.MULTILINE)
 _OF_NEWEST = re.compile(r'^RELEASE = (.*)$', re.MULTILINE)
 _SAMPLES = ('etc/oslo-config-generator/', 'etc/oslo-policy-generator/')
-_PART = re.compile(r'(?:-m testrun|tools/test) (\S+)')
+_RELEASES = state.releases()
 
 
 def _expanded(pattern: str) -> list[str]:
@@ -80,7 +84,7 @@ class ToxTestCase(base.TestCase):
 
     def test_unit_tests_run_on_each_release(self) -> None:
         self.assertEqual(
-            {f'py3-{release}' for release in environment.RELEASES},
+            {f'py3-{release}' for release in _RELEASES},
             {
                 name
                 for name in self._named(self.tox['tox']['envlist'])
@@ -93,20 +97,20 @@ class ToxTestCase(base.TestCase):
             names = _expanded(section)
             found = [each[0] for each in map(_RELEASE.findall, names) if each]
             if found:
-                self.assertEqual(set(environment.RELEASES), set(found))
+                self.assertEqual(set(_RELEASES), set(found))
 
     def test_a_factor_is_the_release_of_its_name(self) -> None:
         settings = self.tox['testenv']['setenv']
         self.assertEqual(
-            {release: release for release in environment.RELEASES[:-1]},
+            {release: release for release in _RELEASES[:-1]},
             dict(_OF_RELEASE.findall(settings)),
         )
-        self.assertEqual([environment.RELEASE], _OF_NEWEST.findall(settings))
+        self.assertEqual([_RELEASES[-1]], _OF_NEWEST.findall(settings))
 
     def test_environments_hold_what_those_of_the_tests_hold(self) -> None:
         deps = self.tox['testenv']['deps']
         self.assertEqual(
-            set(environment.Venv.requirements),
+            set(venvs.TESTS),
             set(re.findall(r'-r\{toxinidir\}/(\S+)', deps)),
         )
 
@@ -118,30 +122,51 @@ class ToxTestCase(base.TestCase):
         self.assertTrue((tree.ROOT / 'constraints/build.txt').is_file())
 
     def test_programs_are_installed(self) -> None:
+        # env is the system's; tox installs pre-commit for itself.
+        others = {'env', 'pre-commit', '{[testenv]commands}'}
         for command in self._commands():
             program = command.split()[0].replace('{toxinidir}/', '')
             there = tree.ROOT if '/' in program else _PROGRAMS
-            self.assertTrue((there / program).is_file(), command)
+            if program not in others:
+                self.assertTrue((there / program).is_file(), command)
 
-    def test_parts_are_there(self) -> None:
-        found = {
-            part
-            for command in self._commands()
-            for part in _PART.findall(command)
-        }
-        self.assertIn('unit', found)
-        self.assertEqual(set(), found - {part.name for part in parts.PARTS})
+    def test_folders_are_there(self) -> None:
+        words = [w for each in self._commands() for w in each.split()]
+        folders = {w for w in words if w.startswith('./tests/')}
+        self.assertNotEqual(set(), folders)
+        for folder in folders:
+            self.assertTrue((tree.ROOT / folder).is_dir(), folder)
+        alone_here = {f for f in alone.FOLDERS if f.startswith('tests/unit/')}
+        self.assertLessEqual({f'./{each}' for each in alone_here}, folders)
 
     def test_pages_and_samples_are_made(self) -> None:
-        wanted = {
-            word
-            for check in checks.pages(environment.Venv(), pathlib.Path('x'))
-            for word in check.command[1:]
-            if (tree.ROOT / word).exists()
-        }
-        self.assertIn('doc/source', wanted)
+        wanted = {'doc/source', 'releasenotes/source'}
         wanted |= {name for name in tree.files() if name.startswith(_SAMPLES)}
         made = {
             word for command in self._commands() for word in command.split()
         }
         self.assertEqual(set(), wanted - made)
+
+
+class HooksTestCase(base.TestCase):
+    """Hooks of pre-commit run what is installed, from nowhere else."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        text = (tree.ROOT / '.pre-commit-config.yaml').read_text()
+        (self.repo,) = yaml.safe_load(text)['repos']
+
+    def test_nothing_is_fetched(self) -> None:
+        self.assertEqual('local', self.repo['repo'])
+        found = {hook['language'] for hook in self.repo['hooks']}
+        self.assertEqual({'system'}, found)
+
+    def test_programs_are_installed(self) -> None:
+        path = f'{_PROGRAMS}:{os.environ["PATH"]}'
+        for hook in self.repo['hooks']:
+            program = hook['entry'].split()[0]
+            self.assertIsNotNone(shutil.which(program, path=path), program)
+
+    def test_there_are_types_and_style(self) -> None:
+        found = {hook['id'] for hook in self.repo['hooks']}
+        self.assertLess({'mypy', 'ruff', 'ruff-format', 'codespell'}, found)

@@ -21,7 +21,7 @@ import ddt
 
 from rbd_volume_options import keys
 from rbd_volume_options import wire
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 #: Where the names are defined.

@@ -38,7 +38,9 @@ from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from tests.functional import ceph
 
-_SHIMS = pathlib.Path(__file__).resolve().parents[3] / 'tools/onecloud/shims'
+_SHIMS = (
+    pathlib.Path(__file__).resolve().parents[3] / 'tools/sandbox_cloud/shims'
+)
 
 #: What every test asks for unless it says otherwise.
 ASKED = {

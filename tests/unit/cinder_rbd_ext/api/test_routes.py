@@ -21,7 +21,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext.api import other_routes
 from cinder_rbd_ext.api import routes
 from rbd_volume_options import wire
-from testrun import tree
+from tests import tree
 from tests.unit.cinder_rbd_ext.api import base
 
 _PAGE = tree.ROOT / 'doc/source/contributor/routes.rst'

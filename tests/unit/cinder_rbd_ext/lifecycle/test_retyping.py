@@ -198,7 +198,7 @@ class DefaultFeaturesTest(base.TestCase):
         size: int = 1,
     ) -> changes.Change:
         settings = dataclasses.replace(
-            asked.settings(), ceph_features=_DEFAULT
+            cinder_objects.settings(), ceph_features=_DEFAULT
         )
         retype = retyping.Retype(
             {}, {}, specs, settings, size, False, requested

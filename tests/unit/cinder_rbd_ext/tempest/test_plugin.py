@@ -21,7 +21,7 @@ from tempest import config as tempest_config
 from cinder_rbd_ext.tempest import plugin
 from cinder_rbd_ext.tempest import schemas
 from cinder_rbd_ext.tempest.services import options_client
-from testrun import tree
+from tests import tree
 from tests.unit import base
 
 # The package in a process that must not import a service.

@@ -29,7 +29,7 @@ from cinder_rbd_ext.client import shell
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
-from testrun import tree
+from tests import tree
 from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder
 

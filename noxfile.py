@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The parts of tools/test, as sessions of nox.
+
+Each leaves its results as subunit streams in the folder that RBD_TEST_RESULTS
+names. The release of OpenStack is the newest unless RBD_TEST_RELEASE names
+another one.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import nox
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(ROOT), str(ROOT / 'tools')]
+
+from runner import results
+from sandbox_cloud import packages
+from sandbox_cloud import state
+from sandbox_cloud import venvs
+from tests import alone
+from tests import tree
+
+*OLDER, NEWEST = state.releases()
+OLDEST = OLDER[0]
+LOG = venvs.cache() / 'apt.log'
+RELEASE = os.environ.get('RBD_TEST_RELEASE') or NEWEST
+RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
+DEBIAN = ROOT / 'tools' / 'runner' / 'debian.sh'
+SANDBOX = str(ROOT / 'tools' / 'sandbox')
+nox.options.default_venv_backend = 'none'
+# What tools/test runs side by side: by default, of `all`, and where a regular
+# expression selects tests. OTHERS are for the newest release alone.
+TESTS = ['others', 'others-all', 'others-regex']
+OTHERS = TESTS[:2] if RELEASE == NEWEST else []
+CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
+# Which tests run, as options of stestr; the lists give the reasons.
+BUT = '--exclude-list tests/functional/exclude.txt'
+OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
+OLD = '--exclude-list tests/oldest-exclude.txt'
+MIDDLE = '--include-list tests/middle-include.txt'
+
+
+def _saved(session: nox.Session, name: str) -> pathlib.Path:
+    saved = RESULTS / str(session.name) / f'{name}.subunit'
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    return saved
+
+
+def _end(session: nox.Session, status: int = 0) -> None:
+    found = results.total(RESULTS / session.name)
+    if found.failed or status or not (found.passed or session.posargs):
+        session.error(f'{found}; status {status}')
+
+
+def _stestr(
+    session: nox.Session, part: str, lists: str = '', release: str = RELEASE
+) -> None:
+    """Run a folder of tests, then those below it that have to be alone.
+
+    :param lists: which tests, as options of `stestr run`; regular
+        expressions and `tools/test all` override it
+    """
+    if session.posargs or os.environ.get('RBD_TEST_ALL') == '1':
+        lists = ''
+    profile = 'functional' if part in ('functional', 'packages') else 'test'
+    workers = 2 if part in ('unit', 'devstack') else 1
+    venv = venvs.for_tests(release, profile)
+    environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
+    if part == 'cloud':
+        environ.update(_sandbox(release))
+    if part == 'install':
+        # Tests have a HOME of their own, without what uv keeps.
+        environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
+    below = [x for x in alone.FOLDERS if x.startswith(f'tests/{part}/')]
+    for folder in (f'tests/{part}', *below):
+        kept = venv.path / 'results' / folder
+        kept.mkdir(parents=True, exist_ok=True)
+        command = [venv.program('stestr'), '--test-path', folder]
+        command += ['--repo-url', str(kept), 'run', '--subunit']
+        command += ['--concurrency', str(workers)]
+        command += [*lists.split(), *session.posargs]
+        saved = _saved(session, folder.replace('/', '.'))
+        results.follow(command, saved, env={**environ, alone.FOLDER: folder})
+    _end(session)
+
+
+def _hooks(session: nox.Session, types: bool) -> None:
+    """Run hooks of pre-commit, each of which counts as one test."""
+    env = venvs.for_tests(NEWEST).environ()
+    text = (ROOT / '.pre-commit-config.yaml').read_text()
+    for hook in (x['id'] for x in yaml.safe_load(text)['repos'][0]['hooks']):
+        if types == (hook == 'mypy'):
+            command = [sys.executable, '-m', 'pre_commit', 'run', hook]
+            # On files that aren't added yet, too.
+            command += ['--color', 'never', '--files', *tree.files()]
+            results.check(command, _saved(session, hook), env=env)
+    _end(session)
+
+
+def _sandbox(release: str) -> dict[str, str]:
+    """Have the sandbox up; return what its clients need.
+
+    A file has tools/test take down what wasn't up before.
+    """
+    shown = subprocess.run([SANDBOX, 'status', '--json'], stdout=-1).stdout
+    there, ours = json.loads(shown), RESULTS / 'sandbox'
+    if not there['up']:
+        ours.touch()
+    if ours.exists() and there['release'] not in (None, release):
+        subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
+    subprocess.run([SANDBOX, 'up', '--release', release], check=True)
+    env = json.loads(subprocess.check_output([SANDBOX, 'env', '--json']))
+    # The tests' own programs come first, not the cloud's.
+    del env['PATH']
+    shots = str(venvs.cache() / f'screenshots-{release}')
+    return {'RBD_TEST_SCREENSHOTS': shots, **os.environ, **env}
+
+
+def _program(session: nox.Session, module: str, *options: str) -> None:
+    """Run a program that tests on the sandbox and gives a stream."""
+    venv = venvs.for_tests(RELEASE)
+    command = [venv.program('python'), '-m', module, *options]
+    env = {**_sandbox(RELEASE), **venv.environ(), 'RBD_TEST_RELEASE': RELEASE}
+    saved = _saved(session, module)
+    results.follow([*command, *session.posargs], saved, env=env)
+    _end(session)
+
+
+def _debian(session: nox.Session, part: str) -> None:
+    """Run a part on Debian 13, in a folder of its own."""
+    if os.environ.get('RBD_TEST_INSIDE'):
+        packages.bring(part, LOG)
+        return _stestr(session, part)
+    packages.bring('platform', LOG)
+    root = venvs.cache() / 'trixie'
+    # Fewer random cases: what differs there is the version of librbd.
+    env = {'RBD_TEST_CASES': '800', **os.environ, 'RBD_TEST_INSIDE': '1'}
+    with tempfile.TemporaryDirectory() as scratch:
+        tree.export(pathlib.Path(scratch))
+        command = [str(DEBIAN), root.name, str(root), scratch, part, '--']
+        status = subprocess.run([*command, *session.posargs], env=env)
+    for path in (root / 'srv' / 'results').glob('*/*.subunit'):
+        shutil.copy(path, _saved(session, path.stem))
+    return _end(session, status.returncode)
+
+
+def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
+    """Make a session that calls a function with arguments."""
+
+    def part(session: nox.Session) -> None:
+        run(session, *how)
+
+    nox.session(part, name=name, tags=tags)
+
+
+_part('lint', OTHERS, _hooks, False)
+_part('types', OTHERS, _hooks, True)
+_part('structure', OTHERS and TESTS, _stestr, 'structure')
+_part('install', TESTS, _stestr, 'install')
+_part('unit', TESTS, _stestr, 'unit')
+_part('functional', TESTS, _stestr, 'functional', BUT)
+_part('devstack', OTHERS and TESTS, _stestr, 'devstack')
+_part('cloud', CLOUD, _stestr, 'cloud')
+_part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
+_part('life', CLOUD[:2], _program, 'tests.life', '--subunit')
+_part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
+_part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
+PARTS = ('install', 'unit', 'functional')
+EVERY = [(release, part) for release in OLDER for part in PARTS]
+# None of the functional tests is in the list for those between.
+FEWER = [x for x in EVERY if x[0] == OLDEST or x[1] != 'functional']
+
+
+@nox.session(tags=OTHERS[:1])
+@nox.parametrize(['release', 'part'], FEWER, ids=[' '.join(x) for x in FEWER])
+def matrix(session: nox.Session, release: str, part: str) -> None:
+    _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
+
+
+@nox.session(name='matrix-all', tags=OTHERS[1:])
+@nox.parametrize(['release', 'part'], EVERY, ids=[' '.join(x) for x in EVERY])
+def matrix_all(session: nox.Session, release: str, part: str) -> None:
+    _stestr(session, part, '', release)
+
+
+_part('platform', OTHERS, _debian, 'functional')
+_part('packages', OTHERS, _debian, 'packages')

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Builds the sdist, and from the sdist the wheel, and unpacks the wheel."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from tests import tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """One build: both files, and the wheel as it lies when installed."""
+
+    sdist: pathlib.Path
+    wheel: pathlib.Path
+    installed: pathlib.Path
+
+
+def build(
+    target: pathlib.Path,
+    python: str = sys.executable,
+    root: pathlib.Path = tree.ROOT,
+) -> Built:
+    """Build the checkout with the tools of `python`'s environment.
+
+    No isolated build environment: it would download pbr and setuptools for
+    every run. The wheel is made from the sdist, as a distribution does it,
+    so that what the sdist lacks shows.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        source = pathlib.Path(scratch, 'source')
+        tree.export(source, root)
+        _run_build(python, source, target)
+    return _unpack(target)
+
+
+def build_archive(
+    target: pathlib.Path,
+    python: str = sys.executable,
+    root: pathlib.Path = tree.ROOT,
+) -> pathlib.Path:
+    """Build a wheel from the checkout's files without their git.
+
+    As from an archive of a commit, or in the sandbox; the version has to
+    be told then.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        source = pathlib.Path(scratch, 'source')
+        tree.export(source, root)
+        shutil.rmtree(source / '.git')
+        _run_build(python, source, target, '--wheel', PBR_VERSION='0.1.0')
+    (wheel,) = target.glob('*.whl')
+    return wheel
+
+
+def _run_build(
+    python: str,
+    source: pathlib.Path,
+    target: pathlib.Path,
+    *arguments: str,
+    **environ: str,
+) -> None:
+    # pbr takes the first two for the version whatever git says.
+    unwanted = ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in unwanted
+    }
+    command = [python, '-m', 'build', '--no-isolation', *arguments]
+    result = subprocess.run(
+        [*command, '--outdir', str(target), str(source)],
+        env={**inherited, **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if result.returncode:
+        raise RuntimeError(f'the build failed:\n{result.stdout}')
+
+
+def _unpack(target: pathlib.Path) -> Built:
+    (sdist,) = target.glob('*.tar.gz')
+    (wheel,) = target.glob('*.whl')
+    installed = target / 'installed'
+    if not installed.exists():
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(installed)
+    return Built(sdist, wheel, installed)

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Runs Tempest on the sandbox, with our plug-in from the built wheel.
+
+``python -m tests.tempest LIST [REGEX...]``, with the environment of the
+sandbox's clients; what it writes is the subunit stream of `tempest run`.
+Tempest is in a virtual environment without any service, as it mostly is.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from sandbox_cloud import state
+from sandbox_cloud import venvs
+from tests import distribution
+from tests import tree
+
+_LISTS = tree.ROOT / 'tests' / 'tempest'
+_WORKERS = '2'
+
+
+def main(include: str, *regexes: str) -> int:
+    """Run tests; the status is Tempest's.
+
+    :param include: the list of tests to run, unless there are regexes
+    """
+    release = os.environ.get('RBD_TEST_RELEASE') or state.releases()[-1]
+    venv = venvs.for_tests(
+        release, 'test', 'tempest', ['tests/tempest/requirements.txt']
+    )
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        wheel = distribution.build(scratch / 'dist').wheel
+        venv.install('--reinstall', '--no-deps', str(wheel))
+        program, run = venv.program('tempest'), scratch / 'run'
+        known = ['--workspace-path', str(scratch / 'workspaces.yaml')]
+        _say(program, 'init', *known, str(run))
+        conf = str(run / 'etc' / 'tempest.conf')
+        _say(sys.executable, '-m', 'tests.tempest.configure', conf)
+        command = [program, 'run', '--subunit', '--concurrency', _WORKERS]
+        command += [*known, '--config-file', conf]
+        command += ['--exclude-list', str(_LISTS / 'exclude.txt')]
+        if regexes:
+            command += ['--regex', '|'.join(regexes)]
+        else:
+            command += ['--include-list', str(_LISTS / include)]
+        # stestr takes PYTHON for its workers.
+        env = {**venv.environ(), 'PYTHONWARNINGS': 'ignore'}
+        return subprocess.run(command, cwd=run, env=env).returncode
+
+
+def _say(*command: str) -> None:
+    """Run a command; what it says isn't part of the stream."""
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))

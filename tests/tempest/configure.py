@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Writes tempest.conf for the sandbox.
+
+Run with the venv's Python, which has openstacksdk, and the environment of the
+sandbox's clients: ``python -m tests.tempest.configure FILE``. It makes
+nothing in the cloud: images and flavors are those that the sandbox has.
+"""
+
+import configparser
+import pathlib
+import sys
+from typing import Any
+
+import openstack
+
+_IMAGE = 'tiny'
+# Beside the configuration: scenarios make Glance images of it.
+_IMAGE_FILE = 'tiny.raw'
+_FLAVORS = ('tiny', 'small')
+_TYPE = 'rbd'
+
+Sections = dict[str, dict[str, str]]
+
+#: What is so in every sandbox. Servers get no address and take no login.
+_FIXED: Sections = {
+    'auth': {
+        'use_dynamic_credentials': 'true',
+        'create_isolated_networks': 'false',
+        'tempest_roles': 'member',
+    },
+    'identity': {'auth_version': 'v3', 'region': 'RegionOne'},
+    'service_available': {
+        'cinder': 'true',
+        'glance': 'true',
+        'swift': 'false',
+        'horizon': 'false',
+        'rbd_volume_options': 'true',
+    },
+    'image': {'build_timeout': '120'},
+    'volume': {
+        'catalog_type': 'block-storage',
+        'storage_protocol': 'ceph',
+        'vendor_name': 'Open Source',
+        'volume_size': '1',
+        'volume_type': _TYPE,
+        'volume_type_multiattach': 'rbd-multiattach',
+        'backend_names': 'rbd,rbd2',
+        'backup_driver': 'ceph',
+        'build_interval': '1',
+        'build_timeout': '180',
+        'min_microversion': '3.0',
+        'max_microversion': 'latest',
+        'manage_snapshot_ref': 'source-name,snapshot-%s',
+    },
+    'volume-feature-enabled': {
+        'backup': 'true',
+        'snapshot': 'true',
+        'clone': 'true',
+        'manage_volume': 'true',
+        'manage_snapshot': 'true',
+        'extend_attached_volume': 'true',
+        'extend_attached_encrypted_volume': 'true',
+        'multi_backend': 'true',
+        'consistency_group': 'false',
+        'volume_revert': 'true',
+        'concurrency_tests': 'true',
+    },
+    'compute': {
+        'min_compute_nodes': '1',
+        'max_microversion': 'latest',
+        'build_interval': '1',
+        'build_timeout': '180',
+    },
+    # Else the tests of Cinder's roles are left out.
+    'enforce_scope': {'cinder': 'true'},
+    'scenario': {'img_disk_format': 'raw', 'img_container_format': 'bare'},
+    # One compute host, and guests that take no login.
+    'compute-feature-enabled': {
+        'live_migration': 'false',
+        'cold_migration': 'false',
+        'resize': 'false',
+        'vnc_console': 'false',
+        'console_output': 'true',
+        'volume_multiattach': 'true',
+        'attach_encrypted_volume': 'true',
+        'swap_volume': 'false',
+    },
+    'validation': {'run_validation': 'false'},
+    'network-feature-enabled': {'port_security': 'false'},
+}
+
+
+def sections(cloud: Any, folder: pathlib.Path) -> Sections:
+    """Return the sections for a cloud, with the ids of what is in it."""
+    auth = cloud.config.get_auth_args()
+    services = {entry['type'] for entry in cloud.service_catalog}
+    has_nova = 'compute' in services
+    found: Sections = {name: dict(each) for name, each in _FIXED.items()}
+    found['DEFAULT'] = {'log_file': str(folder / 'tempest.log')}
+    found['oslo_concurrency'] = {'lock_path': str(folder / 'lock')}
+    found['auth'].update(
+        admin_username=auth['username'],
+        admin_password=auth['password'],
+        admin_project_name=auth['project_name'],
+        admin_domain_name=auth['user_domain_name'],
+    )
+    found['identity']['uri_v3'] = f'{auth["auth_url"].rstrip("/")}/'
+    found['service_available'].update(
+        nova=str(has_nova), neutron=str('network' in services)
+    )
+    image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
+    found['compute'].update(image_ref=image, image_ref_alt=image)
+    found['scenario']['img_file'] = str(folder / _IMAGE_FILE)
+    if has_nova:
+        first, second = (
+            cloud.compute.find_flavor(name, ignore_missing=False).id
+            for name in _FLAVORS
+        )
+        found['compute'].update(flavor_ref=first, flavor_ref_alt=second)
+    found['rbd_volume_options_feature_enabled'] = {'cache_mode': str(has_nova)}
+    return found
+
+
+def main() -> int:
+    """Write the file that is named first."""
+    path = pathlib.Path(sys.argv[1])
+    writer = configparser.ConfigParser(interpolation=None)
+    cloud = openstack.connect(cloud='admin')
+    writer.read_dict(sections(cloud, path.parent))
+    image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
+    cloud.image.download_image(image, output=str(path.parent / _IMAGE_FILE))
+    # The administrator's password is in it.
+    path.touch(0o600)
+    with path.open('w') as out:
+        writer.write(out)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

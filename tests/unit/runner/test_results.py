@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a stream of results comes to, and how much of it is shown."""
+
+import io
+import pathlib
+import sys
+
+import fixtures
+import subunit
+
+from runner import results
+from tests.unit import base
+
+# In the place of stestr: the stream of a test for each word.
+_RUNNER = """\
+import sys
+import subunit
+stream = subunit.StreamResultToBytes(sys.stdout.buffer)
+status, *words = sys.argv[1:]
+print('a complaint', flush=True)
+for number, word in enumerate(words):
+    stream.status(test_id=f't{number}', test_status=word)
+sys.stderr.write('a warning\\n')
+sys.exit(int(status))
+"""
+
+
+class ResultsTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.shown = self.useFixture(fixtures.StringStream('out')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.shown))
+
+    def _shown(self) -> str:
+        self.shown.seek(0)
+        return str(self.shown.read())
+
+    def _follow(self, status: int, *words: str) -> results.Results:
+        command = [sys.executable, '-c', _RUNNER, str(status), *words]
+        results.follow(command, self.folder / 'a.subunit')
+        return results.total(self.folder)
+
+    def test_counts(self) -> None:
+        found = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
+        self.assertEqual('2 passed, 1 failed, 2 skipped', str(found))
+        self.assertEqual(['t2'], found.failures)
+
+    def test_an_unexpected_success_has_failed(self) -> None:
+        self.assertEqual(1, self._follow(1, 'uxsuccess').failed)
+
+    def test_a_test_that_never_ended_has_failed(self) -> None:
+        found = self._follow(1, 'inprogress')
+        self.assertEqual(['t0'], found.failures)
+
+    def test_tests_that_are_only_listed_are_none(self) -> None:
+        found = self._follow(0, 'exists')
+        self.assertEqual('0 passed, 0 failed, 0 skipped', str(found))
+
+    def test_complaints_are_shown_and_warnings_after_a_failure(self) -> None:
+        self._follow(0, 'success')
+        self.assertIn('a complaint', self._shown())
+        self.assertNotIn('a warning', self._shown())
+        self._follow(1, 'fail')
+        self.assertIn('a warning', self._shown())
+
+    def test_no_such_test(self) -> None:
+        self.assertEqual(0, self._follow(1).failed)
+
+    def test_a_runner_that_fails_with_all_tests_passed(self) -> None:
+        self.assertRaises(RuntimeError, self._follow, 1, 'success')
+
+    def test_a_runner_that_fails_before_any_test(self) -> None:
+        self.assertRaises(RuntimeError, self._follow, 100)
+
+    def _told(self, name: str, text: str) -> str:
+        """Return what is shown of a failed test with a text."""
+        stream = io.BytesIO()
+        subunit.StreamResultToBytes(stream).status(
+            test_id='t',
+            test_status='fail',
+            file_name=name,
+            file_bytes=text.encode(),
+            mime_type='text/plain; charset=utf8',
+            eof=True,
+        )
+        stream.seek(0)
+        results._read(stream, results.Results(show=True))
+        return self._shown()
+
+    def test_tracebacks_are_shown_whole(self) -> None:
+        lines = '\n'.join(f'line {number} ' * 50 for number in range(99))
+        self.assertIn(lines, self._told('traceback', lines))
+
+    def test_of_logs_the_end_is_shown(self) -> None:
+        lines = '\n'.join(f'line {number} ' * 50 for number in range(99))
+        shown = self._told('pythonlogging', lines)
+        self.assertNotIn('line 68', shown)
+        self.assertIn('line 69', shown)
+        self.assertLess(len(shown), 9000)
+
+    def test_streams_of_a_folder_add_up(self) -> None:
+        self._follow(0, 'success')
+        results.check(['true'], self.folder / 'b.subunit')
+        results.check(['false'], self.folder / 'c.subunit')
+        found = results.total(self.folder)
+        self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
+        self.assertEqual(['c'], found.failures)

@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from tests.unit.sandbox_cloud.services import base
+
+
+class NeutronTestCase(base.ServiceTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.service = self.cloud.services['neutron']
+        self.service.render()
+
+    def test_an_api_alone(self) -> None:
+        conf = self.read(self.service.etc / 'neutron.conf')
+        self.assertEqual('0', conf['DEFAULT']['rpc_workers'])
+        # It would ask Nova, whose address it isn't told.
+        for name in ('status', 'data'):
+            value = conf['DEFAULT'][f'notify_nova_on_port_{name}_changes']
+            self.assertEqual('false', value)
+
+    def test_a_driver_that_reads_the_database_at_start(self) -> None:
+        conf = self.read(self.service.etc / 'neutron.conf')
+        self.assertIn('vlan', conf['ml2']['type_drivers'].split(','))
+        self.assertEqual('local', conf['ml2']['tenant_network_types'])
+
+    def test_its_program_finds_it(self) -> None:
+        (api,) = self.service.programs()
+        self.assertTrue(
+            (
+                self.service.etc / api.environ['OS_NEUTRON_CONFIG_FILES']
+            ).exists()
+        )

@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import os
+import pathlib
+import subprocess
+
+import fixtures
+
+from sandbox_cloud import cli
+from sandbox_cloud import state
+from tests.unit import base
+
+
+class EnvTestCase(base.TestCase):
+    def test_env_names_the_sandbox_itself(self) -> None:
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        place = state.State(root.resolve())
+        place.run.mkdir()
+        place.release = '2026.2'
+        self.useFixture(
+            fixtures.EnvironmentVariable('RBD_SANDBOX_STATE', str(root))
+        )
+        shown = self.useFixture(fixtures.StringStream('out')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', shown))
+        self.useFixture(fixtures.MonkeyPatch('sys.argv', ['sandbox', 'env']))
+        self.assertEqual(0, cli.main())
+        shown.seek(0)
+        script = f'{shown.read()}\necho "$RBD_SANDBOX_STATE"'
+        # Where HOME is another one, as in tests, it is the same sandbox.
+        done = subprocess.run(
+            ['sh', '-c', script],
+            env={'PATH': os.environ['PATH'], 'HOME': '/nonexistent'},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(str(place.root), done.stdout.strip())

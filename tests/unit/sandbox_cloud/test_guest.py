@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import hashlib
+
+from sandbox_cloud import guest
+from tests.unit import base
+
+_CONSOLE = """\
+guest: up, Linux 6.1.0\r
+guest: vda size=1073741824 cache=write-back serial=\r
+guest: vdb size=2147483648 cache=write-through serial=0a74b295-f5b9-4038-8\r
+guest: vdb 1 wrote 4 MiB md5=aa\r
+guest: vdb gone\r
+guest: vdc size=3221225472 cache=write-back serial=0a74b295-f5b9-4038-8\r
+guest: vdc 11 read 4 MiB md5=bb\r
+"""
+_SERIAL = '0a74b295-f5b9-4038-8a44-032e2ecb6865'
+
+
+class GuestTestCase(base.TestCase):
+    def test_answer_by_its_number(self) -> None:
+        self.assertEqual('wrote 4 MiB md5=aa', guest.answer(_CONSOLE, 1))
+        self.assertEqual('read 4 MiB md5=bb', guest.answer(_CONSOLE, '11'))
+        self.assertIsNone(guest.answer(_CONSOLE, 2))
+
+    def test_a_disk_as_it_was_seen_last(self) -> None:
+        found = guest.seen(_CONSOLE, _SERIAL)
+        expected = {
+            'disk': 'vdc',
+            'size': '3221225472',
+            'cache': 'write-back',
+            # virtio has room for no more.
+            'serial': _SERIAL[:20],
+        }
+        self.assertEqual(expected, found)
+        self.assertIsNone(guest.seen(_CONSOLE, 'another'))
+
+    def test_checksum_is_that_of_lines_cut_off(self) -> None:
+        # A word whose lines don't end where a MiB does.
+        content = (b'seven7\n' * 2**19)[: 2 * 2**20]
+        self.assertEqual(
+            hashlib.md5(content, usedforsecurity=False).hexdigest(),
+            guest.checksum('seven7', 2),
+        )
+
+    def test_a_line_that_does_not_fit(self) -> None:
+        self.assertRaises(
+            ValueError, guest.ask, 'volumes/x', f'1 write 1 {"x" * 500}'
+        )

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import fcntl
+import os
+import pathlib
+import stat
+
+import fixtures
+
+from sandbox_cloud import errors
+from sandbox_cloud import packages
+from sandbox_cloud import state
+from tests.unit import base
+
+_TEXT = """\
+# A comment, sandbox or not.
+ceph-mon [platform:dpkg sandbox test]
+memcached [platform:dpkg sandbox]  # sandbox only
+gcc [platform:dpkg build]
+
+git [sandbox-like]
+"""
+
+
+class WantedTestCase(base.TestCase):
+    def test_a_profile_of_several(self) -> None:
+        self.assertEqual(['ceph-mon'], packages.wanted('test', _TEXT))
+
+    def test_whole_words_and_no_comments(self) -> None:
+        wanted = packages.wanted('sandbox', _TEXT)
+        self.assertEqual(['ceph-mon', 'memcached'], wanted)
+
+    def test_our_own_list(self) -> None:
+        text = (state.CHECKOUT / 'bindep.txt').read_text()
+        sandbox = set(packages.wanted('sandbox', text))
+        test = set(packages.wanted('test', text))
+        self.assertIn('ceph-osd', test)
+        # What only checks the code or looks at pages is nothing for the
+        # sandbox.
+        only = {'shellcheck', 'chromium', 'chromium-driver'}
+        self.assertLess(test - only, sandbox)
+        # A second release of Debian gets no more than these tests need.
+        functional = set(packages.wanted('functional', text))
+        self.assertIn('python3-rbd', functional)
+        self.assertLess(functional, test - only)
+
+
+class NoDaemonsTestCase(base.TestCase):
+    """Installing never starts a daemon, and leaves the machine's rule."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.policy = folder / 'policy-rc.d'
+        self.useFixture(
+            fixtures.MonkeyPatch('sandbox_cloud.packages._POLICY', self.policy)
+        )
+
+    def test_made_for_the_time_of_the_installation(self) -> None:
+        with packages._no_daemons():
+            self.assertIn('exit 101', self.policy.read_text())
+            mode = stat.S_IMODE(self.policy.stat().st_mode)
+            self.assertEqual(0o755, mode)
+        self.assertFalse(self.policy.exists())
+
+    def test_removed_when_the_installation_fails(self) -> None:
+        def fail() -> None:
+            with packages._no_daemons():
+                raise RuntimeError
+
+        self.assertRaises(RuntimeError, fail)
+        self.assertFalse(self.policy.exists())
+
+    def test_one_that_exists_is_kept(self) -> None:
+        self.policy.write_text('#!/bin/sh\nexit 101\n')
+        self.policy.chmod(0o755)
+        with packages._no_daemons():
+            pass
+        self.assertTrue(self.policy.exists())
+
+    def test_one_that_cannot_run_is_refused(self) -> None:
+        self.policy.write_text('')
+        self.policy.chmod(0o644)
+
+        def enter() -> None:
+            with packages._no_daemons():
+                self.fail('would have started daemons')
+
+        error = self.assertRaises(errors.SandboxError, enter)
+        self.assertIn(str(self.policy), str(error))
+
+
+class AloneTestCase(base.TestCase):
+    def test_a_second_installation_waits(self) -> None:
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sandbox_cloud.packages._DPKG', pathlib.Path(folder)
+            )
+        )
+        other = os.open(folder, os.O_RDONLY)
+        self.addCleanup(os.close, other)
+        with packages._alone():
+            self.assertRaises(
+                BlockingIOError,
+                *(fcntl.flock, other, fcntl.LOCK_EX | fcntl.LOCK_NB),
+            )
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import socket
+
+import fixtures
+
+from sandbox_cloud import cloud
+from sandbox_cloud import errors
+from sandbox_cloud import program
+from sandbox_cloud import service
+from sandbox_cloud import state
+from tests.unit.sandbox_cloud.services import base
+
+
+class UWSGITest(base.ServiceTestCase):
+    def rendered(self, release: str, workers: int = 1) -> dict[str, str]:
+        """Return what uWSGI is told of a service of a release."""
+        cinder = cloud.Cloud(self.state, release).services['cinder']
+        cinder.etc.mkdir(parents=True, exist_ok=True)
+        cinder.render_uwsgi('cinder.wsgi.api', workers=workers)
+        return dict(self.read(cinder.etc / 'uwsgi.ini')['uwsgi'])
+
+    def test_threads(self) -> None:
+        found = self.rendered(state.releases()[-1])
+        self.assertEqual('1', found['processes'])
+        self.assertEqual('4', found['threads'])
+
+    def test_processes_where_services_are_on_eventlet(self) -> None:
+        for release in ('2025.1', '2026.1'):
+            found = self.rendered(release)
+            self.assertEqual('2', found['processes'])
+            self.assertEqual('1', found['threads'])
+            self.assertEqual('3', self.rendered(release, 3)['processes'])
+
+
+class _Service(service.Service):
+    name = 'one'
+
+    def programs(self) -> tuple[program.Program, ...]:
+        return (program.Program('one-api', ('true',)),)
+
+
+class WaitTest(base.ServiceTestCase):
+    """Until a service can be used."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.check = self.useFixture(
+            fixtures.MockPatchObject(
+                self.cloud.runtime.supervisor, 'check', autospec=True
+            )
+        ).mock
+        self.server = socket.create_server(('127.0.0.1', 0))
+        self.addCleanup(self.server.close)
+
+    def service(self) -> service.Service:
+        """Return a service on the port that the test holds."""
+
+        class Service(_Service):
+            ports = (self.server.getsockname()[1],)
+
+        return Service(self.cloud.runtime, {})
+
+    def test_listens(self) -> None:
+        self.service().wait()
+        self.check.assert_not_called()
+
+    def test_died(self) -> None:
+        dead = self.service()
+        self.server.close()
+        self.check.side_effect = errors.SandboxError('one-api has ended')
+        error = self.assertRaises(errors.SandboxError, dead.wait)
+        self.assertIn('one-api has ended', str(error))
+        self.check.assert_called_once_with('one-api')
+
+    def test_never_listens(self) -> None:
+        silent = self.service()
+        self.server.close()
+        self.useFixture(
+            fixtures.MonkeyPatch('sandbox_cloud.service._PATIENCE', 0)
+        )
+        error = self.assertRaises(errors.SandboxError, silent.wait)
+        self.assertIn('one does not listen on port', str(error))

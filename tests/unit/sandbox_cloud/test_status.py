@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from sandbox_cloud import status
+from tests.unit import base
+
+
+class RangesTestCase(base.TestCase):
+    def test_rows_and_single_ports(self) -> None:
+        found = status.ranges([3300, 6800, 6801, 6802, 6810])
+        self.assertEqual('3300 6800-6802 6810', found)
+
+    def test_none(self) -> None:
+        self.assertEqual('', status.ranges([]))
+
+
+class TableTestCase(base.TestCase):
+    def test_nothing_runs(self) -> None:
+        found = {'folder': '/s', 'services': []}
+        self.assertEqual('Nothing runs in /s.', status.table(found))
+
+    def test_columns_line_up(self) -> None:
+        services = [
+            {
+                'service': 'mariadb',
+                'state': 'RUNNING',
+                'pid': 7,
+                'ports': [3306],
+                'memory': 117,
+            },
+            {
+                'service': 'api',
+                'state': 'FATAL',
+                'pid': None,
+                'ports': [],
+                'memory': 0,
+            },
+        ]
+        lines = status.table(
+            {'folder': '/s', 'release': '2026.2', 'services': services}
+        ).splitlines()
+        self.assertEqual('OpenStack 2026.2 in /s', lines[0])
+        self.assertEqual('mariadb  RUNNING    7  3306  117', lines[3])
+        self.assertEqual('api      FATAL      -          0', lines[4])

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import pathlib
+from typing import Any
+from unittest import mock
+
+import fixtures
+import openstack
+from openstack import connection
+
+from tests.tempest import configure
+from tests.unit import base
+
+_AUTH = {
+    'auth_url': 'http://127.0.0.1:5000/v3',
+    'username': 'admin',
+    'password': 'per%cent',
+    'project_name': 'admin',
+    'user_domain_name': 'Default',
+}
+
+
+class TempestConfTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def _cloud(self, *services: str) -> Any:
+        """Return a connection to a cloud with some services."""
+        cloud = mock.create_autospec(connection.Connection, instance=True)
+        cloud.config = mock.Mock(spec_set=['get_auth_args'])
+        cloud.config.get_auth_args.return_value = _AUTH
+        cloud.service_catalog = [{'type': name} for name in services]
+        cloud.image = mock.Mock(spec_set=['find_image', 'download_image'])
+        cloud.image.find_image.return_value.id = 'an-image'
+        cloud.compute = mock.Mock(spec_set=['find_flavor'])
+        cloud.compute.find_flavor.side_effect = lambda name, **_: mock.Mock(
+            id=f'flavor {name}'
+        )
+        return cloud
+
+    def test_ids_are_the_clouds(self) -> None:
+        cloud = self._cloud('compute', 'network', 'image')
+        found = configure.sections(cloud, self.folder)
+        self.assertEqual('an-image', found['compute']['image_ref'])
+        self.assertEqual('flavor tiny', found['compute']['flavor_ref'])
+        self.assertEqual('flavor small', found['compute']['flavor_ref_alt'])
+        self.assertEqual('True', found['service_available']['nova'])
+        self.assertEqual('True', found['service_available']['neutron'])
+        features = found['rbd_volume_options_feature_enabled']
+        self.assertEqual('True', features['cache_mode'])
+
+    def test_a_cloud_without_servers(self) -> None:
+        found = configure.sections(self._cloud('image'), self.folder)
+        self.assertNotIn('flavor_ref', found['compute'])
+        self.assertEqual('False', found['service_available']['nova'])
+        features = found['rbd_volume_options_feature_enabled']
+        self.assertEqual('False', features['cache_mode'])
+
+    def test_what_is_written_for_one_cloud_is_not_for_the_next(self) -> None:
+        configure.sections(self._cloud('compute'), self.folder)
+        found = configure.sections(self._cloud('image'), self.folder)
+        self.assertNotIn('flavor_ref', found['compute'])
+
+    def test_file(self) -> None:
+        path = self.folder / 'tempest.conf'
+        self.useFixture(
+            fixtures.MonkeyPatch('sys.argv', ['tempest_conf', str(path)])
+        )
+        cloud = self._cloud()
+        with mock.patch.object(
+            openstack, 'connect', autospec=True, return_value=cloud
+        ) as connect:
+            self.assertEqual(0, configure.main())
+        connect.assert_called_once_with(cloud='admin')
+        self.assertEqual(0o600, path.stat().st_mode & 0o777)
+        cloud.image.download_image.assert_called_once_with(
+            'an-image', output=str(self.folder / 'tiny.raw')
+        )
+        text = path.read_text()
+        self.assertIn(f'img_file = {self.folder}/tiny.raw\n', text)
+        self.assertIn('admin_password = per%cent\n', text)
+        self.assertIn('manage_snapshot_ref = source-name,snapshot-%s\n', text)

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# Shared by tools/test and tools/sandbox: a virtual environment with the
+# Python programs that do their work.
+
+UV='uv==0.13.8'
+
+function fail {
+    echo "tools/${0##*/}: $1" >&2
+    exit 1
+}
+
+# Debian ships Python's venv without what fills it.
+function need_venv {
+    if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        return
+    fi
+    [[ $EUID == 0 ]] || fail 'python3-venv is missing; install it as root'
+    # It has no daemon, so nothing keeps one from starting here.
+    local -a install=(apt-get --quiet=2 -o Dpkg::Use-Pty=0 install --yes
+        --no-install-recommends python3-venv)
+    export DEBIAN_FRONTEND=noninteractive
+    { "${install[@]}" || { apt-get --quiet=2 update && "${install[@]}"; }; } \
+        >/dev/null || fail 'python3-venv could not be installed'
+}
+
+# need_programs FOLDER CONSTRAINTS DISTRIBUTION...
+# The environment is finished once it holds its stamp.
+function need_programs {
+    local boot=$1 pins=$2 wanted
+    shift 2
+    wanted="$UV $* $(cksum <"$pins")"
+    if [[ -e $boot/stamp && $(<"$boot/stamp") == "$wanted" ]]; then
+        return
+    fi
+    need_venv
+    /usr/bin/python3 -m venv --clear "$boot"
+    "$boot/bin/pip" --quiet --disable-pip-version-check install \
+        --no-cache-dir "$UV"
+    "$boot/bin/uv" pip install --quiet --compile-bytecode \
+        --python "$boot/bin/python" --constraints "$pins" "$@"
+    echo "$wanted" >"$boot/stamp"
+}

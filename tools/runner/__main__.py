@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line of tools/test.
+
+    tools/test [PART...] [--release RELEASE] [-- REGEX...]
+
+Without a part, all run that aren't for their name only, those on the sandbox
+beside the others; else the named ones, one after the other. What follows `--`
+selects tests by regular expression. The part `all` is everything there is, to
+be run before a release. KEEP=1 leaves the sandbox up. The parts:
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+from concurrent import futures
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from runner import results
+from sandbox_cloud import state
+
+_NOX = (sys.executable, '-m', 'nox', '-f', str(state.CHECKOUT / 'noxfile.py'))
+_SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
+
+
+def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
+    """Return what runs side by side: names, and options of nox."""
+    if parts and 'all' not in parts:
+        return {'parts': ['--session', *parts]}
+    kind = '-all' if parts else '-regex' if filtered else ''
+    return {
+        name: ['--tags', f'{name}{kind}'] for name in ('sandbox', 'others')
+    }
+
+
+def run(commands: dict[str, list[str]]) -> None:
+    """Run commands side by side; Ctrl-C ends them and all below them."""
+    running = {
+        name: subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        for name, command in commands.items()
+    }
+
+    def show(name: str) -> None:
+        prefix = f'{name:<7} | ' if len(running) > 1 else ''
+        for line in running[name].stdout or ():
+            # In one piece, lest the other lane's words come in between.
+            text = line.decode(errors='replace').rstrip()
+            print(f'{prefix}{text}\n', end='', flush=True)
+        running[name].wait()
+
+    with futures.ThreadPoolExecutor() as pool:
+        try:
+            list(pool.map(show, running))
+        except KeyboardInterrupt:
+            for each in running.values():
+                if each.poll() is None:
+                    os.killpg(each.pid, signal.SIGINT)
+
+
+def count(reports: Iterable[pathlib.Path]) -> results.Results:
+    """Count what sessions left beside nox's reports on them.
+
+    One that failed without a failed test, or without a report, counts as one.
+    """
+    whole = results.Results()
+    for report in reports:
+        text = report.read_text() if report.exists() else ''
+        for session in json.loads(text)['sessions'] if text else [{}]:
+            name = session.get('signatures', ['nox'])[0]
+            found = results.total(report.parent / name)
+            good = session.get('result') in ('success', 'skipped')
+            if not found.failed and not good:
+                found.failed, found.failures = 1, ['see above']
+            print(f'{name}: {found}, {session.get("duration", 0):.0f} s')
+            whole.passed += found.passed
+            whole.failed += found.failed
+            whole.skipped += found.skipped
+            whole.failures += [f'{name}: {each}' for each in found.failures]
+    return whole
+
+
+def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
+    """Run the named parts; the last line says how many tests did what."""
+    releases = state.releases()
+    parser = argparse.ArgumentParser(prog='tools/test', add_help=False)
+    parser.add_argument('part', nargs='*')
+    parser.add_argument('--release', choices=releases, default=releases[-1])
+    parser.add_argument('-h', '--help', action='store_true')
+    words = list(itertools.takewhile(lambda word: word != '--', arguments))
+    asked, filters = parser.parse_args(words), arguments[len(words) + 1 :]
+    if asked.help:
+        print(__doc__, flush=True)
+        return subprocess.run([*_NOX, '--list']).returncode
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ['RBD_TEST_RELEASE'] = asked.release
+    os.environ['RBD_TEST_RESULTS'] = str(folder)
+    os.environ['RBD_TEST_ALL'] = str(int('all' in asked.part))
+    commands, reports = {}, []
+    for name, options in lanes(asked.part, bool(filters)).items():
+        reports.append(folder / f'{name}.json')
+        report = ['--report', str(reports[-1])]
+        commands[name] = [*_NOX, *report, *options, '--', *filters]
+    try:
+        run(commands)
+    finally:
+        # A session that brought the sandbox up leaves this file.
+        if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
+            subprocess.run([_SANDBOX, 'down', '--keep-venv'])
+    found = count(reports)
+    print(*(f'failed: {each}' for each in found.failures), sep='\n')
+    print(found, flush=True)
+    return 0 if found.passed and not found.failed else 1
+
+
+if __name__ == '__main__':
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as scratch:
+        kept = os.environ.get('RBD_TEST_RESULTS') or scratch
+        sys.exit(main(sys.argv[1:], pathlib.Path(kept)))

@@ -1,0 +1,79 @@
+#!/bin/bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# Run tools/test on another release of Debian, installed in a folder that is
+# kept: debian.sh SUITE FOLDER CHECKOUT ARGUMENT...
+# Results are in srv/results below the folder, CHECKOUT goes to srv/tree.
+# Mounts are seen by nobody else and end, like every process, with the command
+# or with what called this, whatever ends it.
+
+set -euo pipefail
+
+suite=$1 root=$2 checkout=$3
+if [[ ! ${RBD_TEST_NAMESPACE:-} ]]; then
+    RBD_TEST_NAMESPACE=1 exec setpriv --pdeathsig KILL \
+        unshare --mount --pid --fork --kill-child "$0" "$@"
+fi
+shift 3
+exec 9>"$root.lock"
+flock 9 # one run at a time
+
+# Only a complete one has its name. The certificates are installed before the
+# host's are mounted over them, where their package couldn't be.
+if [[ ! -e $root ]]; then
+    echo "installing $suite in $root"
+    rm -rf "$root.partial"
+    # The mirror that the machine uses; debootstrap knows no mirror+file.
+    # shellcheck disable=SC2016 # apt-get has variables of its own
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
+        grep --max-count 1 ^http || echo http://deb.debian.org/debian/)
+    debootstrap --variant=minbase \
+        --include=python3,python3-venv,ca-certificates \
+        "$suite" "$root.partial" "$mirror" >"$root.log"
+    # Start no daemon, and don't wait for the disk.
+    install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
+        <<<$'#!/bin/sh\nexit 101'
+    echo force-unsafe-io >"$root.partial/etc/dpkg/dpkg.cfg.d/unsafe-io"
+    mv "$root.partial" "$root"
+fi
+
+rm -rf "$root/srv"
+mkdir --parents "$root/srv/results"
+cp --recursive --preserve "$checkout" "$root/srv/tree"
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+# What leads to package indexes: files, and what variables name. Folders to
+# write to and a cluster are the machine's own.
+mapfile -d '' -t environ < <(env --null |
+    grep -zEi '^(PIP_|UV_|SSL_CERT|REQUESTS_CA|RBD_TEST_|OS_TEST|\w+_proxy=)' |
+    grep -zvE '^(PIP_CACHE_DIR|UV_CACHE_DIR|RBD_TEST_(CEPH|NAMES|RESULTS))')
+files=(/etc/{hosts,pip.conf,resolv.conf,ssl/certs/ca-certificates.crt})
+for file in "${files[@]}" "${environ[@]#*=}"; do
+    if [[ $file == /* && -d $file ]]; then
+        mkdir --parents "$root$file"
+    elif [[ $file == /* && -e $file ]]; then
+        mkdir --parents "$(dirname "$root$file")"
+        [[ -e $root$file ]] || touch "$root$file"
+    else
+        continue
+    fi
+    mount --bind -o ro "$file" "$root$file"
+done
+
+environ+=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LANG=C.UTF-8
+    XDG_CACHE_HOME=/var/cache RBD_TEST_RESULTS=/srv/results)
+# What an interrupted installation left has to be ended first.
+chroot "$root" env -i "${environ[@]}" dpkg --configure -a
+exec chroot "$root" env -i "${environ[@]}" /srv/tree/tools/test "$@"

@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Results of tests as subunit streams: shown as they come, kept, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import pathlib
+import subprocess
+import time
+from typing import Any
+
+import subunit
+import testtools
+
+_PROGRESS_SECONDS = 10
+# What is shown of a failed test's logs: their end, without what a service
+# answered at length. A traceback is shown whole.
+_LINES = 30
+_WIDTH = 240
+
+
+class Results(testtools.StreamToDict):
+    """How tests ended; where `show`, failures are printed as they come."""
+
+    def __init__(self, show: bool = False) -> None:
+        super().__init__(self._add)
+        self.passed = self.failed = self.skipped = 0
+        self.failures: list[str] = []
+        self._show = show
+        self._shown = time.monotonic()
+
+    def __str__(self) -> str:
+        counts = f'{self.passed} passed, {self.failed} failed'
+        return f'{counts}, {self.skipped} skipped'
+
+    def status(self, *args: Any, **event: Any) -> None:
+        """Take an event; show what isn't subunit."""
+        if self._show and not event.get('test_id') and event.get('file_bytes'):
+            text = bytes(event['file_bytes']).decode(errors='replace')
+            print(text, end='', flush=True)
+        super().status(*args, **event)
+
+    def _add(self, test: Mapping[str, Any]) -> None:
+        status, name = test['status'], str(test['id'])
+        if status == 'success':
+            self.passed += 1
+        elif status in ('skip', 'xfail'):
+            self.skipped += 1
+            reason = test['details'].get('reason')
+            self._print(f'skipped {name}: {reason and reason.as_text()}')
+        elif status != 'exists':
+            # 'inprogress' is a test whose worker died under it.
+            self.failed += 1
+            self.failures.append(name)
+            self._print(f'FAILED ({status}) {name}\n{_said(test["details"])}')
+        if time.monotonic() - self._shown > _PROGRESS_SECONDS:
+            self._print(f'... {self} so far')
+
+    def _print(self, text: str) -> None:
+        if self._show:
+            self._shown = time.monotonic()
+            print(f'  {text}', flush=True)
+
+
+def _said(details: Mapping[str, Any]) -> str:
+    """Return the tracebacks of a test, and after them the end of its logs."""
+    tracebacks, logs = [], []
+    for name, content in sorted(details.items()):
+        if name.startswith('traceback'):
+            tracebacks.append(content.as_text())
+        elif content.content_type.type == 'text':
+            logs.append(f'--- {name}\n{_end_of(content.as_text())}')
+    return '\n'.join(tracebacks + logs)
+
+
+def _end_of(text: str) -> str:
+    return '\n'.join(line[:_WIDTH] for line in text.splitlines()[-_LINES:])
+
+
+def _read(stream: Any, *readers: Any) -> None:
+    reader = testtools.CopyStreamResult(list(readers))
+    reader.startTestRun()
+    subunit.ByteStreamToStreamResult(stream, 'stdout').run(reader)
+    reader.stopTestRun()
+
+
+def total(folder: pathlib.Path) -> Results:
+    """Count what is in the streams of a folder."""
+    found = Results()
+    for path in sorted(folder.glob('*.subunit')):
+        with path.open('rb') as stream:
+            _read(stream, found)
+    return found
+
+
+def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
+    """Run a command that gives a subunit stream; show and keep it.
+
+    :raises RuntimeError: it failed, and no test did
+    """
+    shown = Results(show=True)
+    errors = saved.with_suffix('.stderr')
+    with saved.open('wb') as out, errors.open('w') as stderr:
+        how.update(stdout=subprocess.PIPE, stderr=stderr)
+        with subprocess.Popen(command, **how) as tests:
+            _read(tests.stdout, shown, subunit.StreamResultToBytes(out))
+    status = tests.returncode
+    if status or shown.failed:
+        # Else not: Cinder's own tests fill it with thousands of warnings.
+        print(_end_of(errors.read_text(errors='replace')), flush=True)
+    # stestr ends with 1 where no test has such a name, with another status
+    # where a module can't be imported; no test ran in either case.
+    if status and not shown.failed and (shown.passed or status != 1):
+        raise RuntimeError(f'{command[0]} ended with status {status}')
+
+
+def check(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
+    """Run a command as one test, which passes if it exits with 0."""
+    status = 'fail' if subprocess.run(command, **how).returncode else 'success'
+    with saved.open('wb') as out:
+        subunit.StreamResultToBytes(out).status(saved.stem, status)

@@ -1,0 +1,234 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The files of a one-node Ceph cluster: configuration, keys and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+from typing import Any
+import uuid
+
+from sandbox_cloud import ceph_conf
+from sandbox_cloud import errors
+from sandbox_cloud.state import SOCKET_PATH_MAX
+from sandbox_cloud.state import write_private
+
+# The longest name that Ceph gives a socket of ours.
+_LONGEST_SOCKET = 'osd.0.asok'
+
+
+def free_ports(count: int) -> list[int]:
+    """Return TCP ports of 127.0.0.1 that nobody listens on now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for sock in sockets:
+            sock.bind(('127.0.0.1', 0))
+        return [int(sock.getsockname()[1]) for sock in sockets]
+
+
+class CephFiles:
+    """What there is of a cluster when nothing runs.
+
+    :param root: folder of the cluster, made if missing; its length is
+        limited because Unix sockets live in it
+    :param ports: the monitor's ports (messenger v2 and v1); free ones
+        are chosen, and kept for later starts, if None
+    :param pools: pools to make, each initialised for RBD
+    :param users: further clients (``client.cinder``) with their
+        capabilities; ``client.admin`` always exists
+    :param block_gib: size of the OSD's sparse file
+    :param memory_mib: what the OSD aims to use
+    """
+
+    def __init__(
+        self,
+        root: pathlib.Path,
+        *,
+        ports: tuple[int, int] | None = None,
+        pools: Sequence[str] = ('rbd',),
+        users: Mapping[str, ceph_conf.Caps] | None = None,
+        block_gib: int = 30,
+        memory_mib: int = 1024,
+    ) -> None:
+        self.root = root.resolve()
+        self.pools = tuple(pools)
+        self.users: dict[str, ceph_conf.Caps] = {
+            'client.admin': ceph_conf.ADMIN_CAPS,
+            **(users or {}),
+        }
+        self._ports = ports
+        self._block = block_gib * 2**30
+        self._memory = memory_mib * 2**20
+
+    @property
+    def etc(self) -> pathlib.Path:
+        """The folder that stands for /etc/ceph."""
+        return self.root / 'etc'
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """The cluster's ceph.conf; all a client needs."""
+        return self.etc / 'ceph.conf'
+
+    @property
+    def keyring(self) -> pathlib.Path:
+        """The keyring of client.admin."""
+        return self.keyring_of('client.admin')
+
+    def keyring_of(self, user: str) -> pathlib.Path:
+        """Return the keyring file of a client such as client.cinder."""
+        return self.etc / f'ceph.{user}.keyring'
+
+    @property
+    def run(self) -> pathlib.Path:
+        """The folder of the sockets."""
+        return self.root / 'run'
+
+    @property
+    def log(self) -> pathlib.Path:
+        """The folder of the logs."""
+        return self.root / 'log'
+
+    @property
+    def data(self) -> pathlib.Path:
+        """The folder of the daemons' data."""
+        return self.root / 'data'
+
+    @property
+    def fsid(self) -> str:
+        """The cluster's id; known once prepared."""
+        return str(self._identity()['fsid'])
+
+    @property
+    def ports(self) -> tuple[int, int]:
+        """The monitor's ports, v2 and v1; known once prepared."""
+        v2, v1 = self._identity()['ports']
+        return v2, v1
+
+    def _identity(self) -> dict[str, Any]:
+        text = (self.root / 'identity.json').read_text()
+        identity: dict[str, Any] = json.loads(text)
+        return identity
+
+    def prepare(self) -> None:
+        """Write configuration and keys and format; again does nothing.
+
+        A first attempt that was cut short is thrown away: nothing in it
+        was ever used.
+        """
+        done = self.root / 'prepared'
+        if done.exists():
+            return
+        self._check_socket_paths()
+        for folder in (self.etc, self.run, self.log, self.data):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o700)
+        self._clear_data()
+        v2, v1 = self._ports or free_ports(2)
+        identity = {'fsid': str(uuid.uuid4()), 'ports': [v2, v1]}
+        (self.root / 'identity.json').write_text(json.dumps(identity))
+        self._write_conf()
+        mon_keyring = self._write_keys()
+        self._format(mon_keyring)
+        done.touch()
+
+    def _check_socket_paths(self) -> None:
+        longest = self.run / _LONGEST_SOCKET
+        length = len(os.fsencode(longest))
+        if length > SOCKET_PATH_MAX:
+            raise errors.SandboxError(
+                f'{self.root} is too long a path: the socket {longest} '
+                f'would have {length} bytes, and a Unix socket path has '
+                f'at most {SOCKET_PATH_MAX}. Choose a folder whose path '
+                f'is {length - SOCKET_PATH_MAX} bytes shorter.'
+            )
+
+    def _clear_data(self) -> None:
+        if any(self.data.iterdir()):
+            self._run('rm', '-rf', '--', str(self.data))
+            self.data.mkdir()
+
+    def _write_conf(self) -> None:
+        v2, v1 = self.ports
+        self.conf.write_text(
+            ceph_conf.CONF.format(
+                fsid=self.fsid,
+                v2=v2,
+                v1=v1,
+                run=self.run,
+                log=self.log,
+                data=self.data,
+                etc=self.etc,
+                block=self._block,
+                memory=self._memory,
+            )
+        )
+
+    def _write_keys(self) -> pathlib.Path:
+        """Make every key; return the keyring that the monitor starts from.
+
+        With the capabilities in there too, no `ceph auth` command is
+        needed later: each would cost half a second.
+        """
+        sections = []
+        for name, caps in {**ceph_conf.DAEMON_CAPS, **self.users}.items():
+            section = ceph_conf.keyring_section(
+                name, ceph_conf.new_key(), caps
+            )
+            sections.append(section)
+            if name in self.users:
+                write_private(self.keyring_of(name), section)
+            elif name != 'mon.':
+                kind, _, ident = name.partition('.')
+                folder = self.data / f'{kind}.{ident}'
+                write_private(folder / 'keyring', section)
+        mon_keyring = self.data / 'initial.keyring'
+        write_private(mon_keyring, ''.join(sections))
+        return mon_keyring
+
+    def _format(self, mon_keyring: pathlib.Path) -> None:
+        v2, v1 = self.ports
+        monmap = self.data / 'monmap'
+        addresses = f'[v2:127.0.0.1:{v2},v1:127.0.0.1:{v1}]'
+        self._run(
+            *('monmaptool', '--create', '--clobber', '--fsid', self.fsid),
+            *('--addv', 'a', addresses, str(monmap)),
+        )
+        conf = ('--conf', str(self.conf), '--monmap', str(monmap))
+        self._run(
+            *('ceph-mon', *conf, '--mkfs', '-i', 'a'),
+            *('--keyring', str(mon_keyring)),
+        )
+        self._run(
+            *('ceph-osd', *conf, '--mkfs', '-i', '0', '--no-mon-config'),
+            *('--osd-uuid', self.fsid),
+        )
+        mon_keyring.unlink()
+
+    def _run(self, *command: str, text: str = '') -> str:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise errors.SandboxError(
+                f'{" ".join(command)}: exit {done.returncode}: '
+                f'{done.stderr.strip()}'
+            )
+        return done.stdout

@@ -1,0 +1,221 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line of tools/sandbox."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import sys
+import time
+from typing import Any
+
+from sandbox_cloud import compute_hosts
+from sandbox_cloud import errors
+from sandbox_cloud import preflight
+from sandbox_cloud import state
+from sandbox_cloud import status
+
+_DESCRIPTION = """\
+A whole OpenStack cloud with a real Ceph cluster on this machine, for trying
+and testing. It lives in one folder (RBD_SANDBOX_STATE, by default
+~/.local/state/rbd-sandbox), listens on 127.0.0.1 only and leaves nothing
+behind but Debian packages.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='tools/sandbox', description=_DESCRIPTION
+    )
+    # For the shell script: before it installs anything, is this possible?
+    parser.add_argument('--check', action='store_true', help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(dest='command', required=True)
+
+    def add(name: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=summary, description=summary)
+
+    releases = state.releases()
+    for name, summary in (
+        ('up', 'start what does not run yet; installs what is missing'),
+        (
+            'demo',
+            'make a striped volume and use it on a server; show each part',
+        ),
+    ):
+        add(name, summary).add_argument(
+            '--release',
+            choices=releases,
+            help=f'OpenStack release (default: {releases[-1]})',
+        )
+    commands.choices['up'].add_argument(
+        '--computes',
+        type=int,
+        choices=range(1, compute_hosts.MOST + 1),
+        help='compute hosts; 2 to migrate servers (default: as there are, 1)',
+    )
+    add('down', 'stop everything and remove it').add_argument(
+        '--keep-venv',
+        action='store_true',
+        help='keep what was downloaded, so that the next up is fast',
+    )
+    add('status', 'show what runs').add_argument(
+        '--json', action='store_true', help='for programs'
+    )
+    env = add('env', 'print exports: eval "$(tools/sandbox env)"')
+    env.add_argument(
+        '--cloud',
+        choices=('demo', 'admin'),
+        default='demo',
+        help='the user that clients act as (default: demo, a tenant)',
+    )
+    env.add_argument('--json', action='store_true', help='for programs')
+    logs = add('logs', 'show the end of logs')
+    logs.add_argument('service', nargs='?', help='a program of status')
+    logs.add_argument(
+        '-f', '--follow', action='store_true', help='go on showing'
+    )
+    return parser
+
+
+def _up(place: state.State, args: argparse.Namespace) -> int:
+    # Only here: they need the bootstrap venv, which other commands don't.
+    from sandbox_cloud import cloud
+    from sandbox_cloud import progress
+    from sandbox_cloud.services import horizon
+
+    os.umask(0o077)
+    start = time.monotonic()
+    with place.alone():
+        # Again: what held when this was called may not hold any more.
+        release = preflight.check(place, args.release)
+        place.make()
+        if getattr(args, 'computes', None):
+            place.computes = args.computes
+        with progress.shown() as shown:
+            cloud.Cloud(place, release).up(shown)
+    print(
+        f'The cloud is up after {time.monotonic() - start:.0f} s. '
+        'For openstack and rbd: eval "$(tools/sandbox env)"\n'
+        f'Dashboard: {horizon.URL} as demo or admin, with the passwords of '
+        f'{place.run / "clouds.yaml"}'
+    )
+    return 0
+
+
+def _demo(place: state.State, args: argparse.Namespace) -> int:
+    from sandbox_cloud import demo
+
+    _up(place, args)
+    # The client keeps a cache, which has to go with the rest.
+    cache = {'XDG_CACHE_HOME': str(place.data / 'cache')}
+    return demo.run({**_environ(place, 'demo'), **cache})
+
+
+def _down(place: state.State, args: argparse.Namespace) -> int:
+    if not place.root.exists():
+        print('There is no sandbox.')
+        return 0
+    with place.alone():
+        status.down(place)
+        place.remove(keep_venv=args.keep_venv)
+    print('The sandbox is down.')
+    return 0
+
+
+def _status(place: state.State, args: argparse.Namespace) -> int:
+    found = status.read(place)
+    if args.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print(status.table(found))
+    return 0 if found['up'] else 3
+
+
+def _environ(place: state.State, cloud: str) -> dict[str, str]:
+    release = place.release
+    if release is None:
+        raise errors.SandboxError(
+            'There is no sandbox; start one with tools/sandbox up'
+        )
+    return {
+        # Also for who changes HOME meanwhile, as tests do.
+        'RBD_SANDBOX_STATE': str(place.root),
+        'OS_CLIENT_CONFIG_FILE': str(place.run / 'clouds.yaml'),
+        'OS_CLOUD': cloud,
+        'CEPH_CONF': str(place.run / 'ceph' / 'etc' / 'ceph.conf'),
+        'LIBVIRT_DEFAULT_URI': compute_hosts.ComputeHost(place, 1).uri,
+        'PATH': f'{place.venv(release)}/bin:{os.environ["PATH"]}',
+    }
+
+
+def _env(place: state.State, args: argparse.Namespace) -> int:
+    values = _environ(place, args.cloud)
+    if args.json:
+        print(json.dumps(values, indent=2))
+    else:
+        for name, value in values.items():
+            print(f'export {name}={shlex.quote(value)}')
+    return 0
+
+
+def _logs(place: state.State, args: argparse.Namespace) -> int:
+    found: list[pathlib.Path] = sorted(
+        [*place.log.glob('*.log'), *(place.run / 'ceph/log').glob('*')]
+    )
+    if args.service:
+        found = [path for path in found if path.stem == args.service]
+    if not found:
+        names = sorted({path.stem for path in place.log.glob('*.log')})
+        raise errors.SandboxError(
+            f'No log of {args.service or "anything"}. There are: '
+            f'{", ".join(names) or "none"}'
+        )
+    sys.stdout.flush()
+    count = '100' if args.service else '5'
+    follow = ['--follow'] if args.follow else []
+    # tail takes this process's place, so that Ctrl-C ends it.
+    os.execvp(  # noqa: S606 - no shell is wanted
+        'tail', ['tail', '-n', count, *follow, *map(str, found)]
+    )
+
+
+_COMMANDS: dict[str, Any] = {
+    'up': _up,
+    'demo': _demo,
+    'down': _down,
+    'status': _status,
+    'env': _env,
+    'logs': _logs,
+}
+
+
+def main() -> int:
+    """Run a command; return the exit code."""
+    args = _parser().parse_args()
+    place = state.State(state.default_root())
+    try:
+        if args.check:
+            if args.command in ('up', 'demo'):
+                preflight.check(place, args.release)
+            return 0
+        return int(_COMMANDS[args.command](place, args))
+    except errors.SandboxError as error:
+        print(f'tools/sandbox: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('Interrupted; run it again to go on.', file=sys.stderr)
+        return 130

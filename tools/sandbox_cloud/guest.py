@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How to talk to the guest: it listens to disks and answers on its console.
+
+The first sector of a disk may hold a line, padded with zeros::
+
+    guest, <number> write <MiB> <word>
+    guest, <number> read <MiB>
+
+A guest that sees a line which it did not see on this disk before does as it
+says and answers on the serial console::
+
+    guest: vdb <number> wrote <MiB> MiB md5=<checksum>
+
+What it writes are lines of the word, from the second MiB of the disk on; it
+flushes, drops its page cache, and reads from the disk what it takes the
+checksum of. The number is there to ask for the same thing again. Of each disk
+that appears it says what it sees::
+
+    guest: vdb size=<bytes> cache=<write-back or write-through> serial=<id>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from sandbox_cloud import errors
+
+UP = 'guest: up'
+_SECTOR = 512
+_MIB = 2**20
+
+
+def ask(
+    image: str, line: str, environ: Mapping[str, str] | None = None
+) -> None:
+    """Put a line on an RBD image, for the guest whose disk it is.
+
+    :param image: ``pool/name``
+    :param line: what to do, as the module's text says, from the number on
+    :param environ: with CEPH_CONF; by default that of this process
+    """
+    environ = {**os.environ, **(environ or {})}
+    text = f'guest, {line}\n'.encode()
+    if len(text) > _SECTOR:
+        raise ValueError(f'{line} is longer than a sector')
+    with tempfile.TemporaryDirectory() as folder:
+        sector = pathlib.Path(folder, 'sector')
+        sector.write_bytes(text.ljust(_SECTOR, b'\0'))
+        conf = environ['CEPH_CONF']
+        done = subprocess.run(
+            [
+                *('qemu-io', '-f', 'raw', '-t', 'none'),
+                *('-c', f'write -s {sector} 0 {_SECTOR}'),
+                f'rbd:{image}:id=admin:conf={conf}',
+            ],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode or 'failed' in done.stdout:
+        raise errors.SandboxError(
+            f'qemu-io on {image}: {done.stdout} {done.stderr}'
+        )
+
+
+def answer(console: str, number: str | int) -> str | None:
+    """Return what the guest says it did when asked with a number.
+
+    :returns: from the word after the number on; None if there is no answer
+    """
+    found = re.findall(rf'^guest: \S+ {number} (.*?)\r?$', console, re.M)
+    return str(found[-1]) if found else None
+
+
+def seen(console: str, serial: str) -> dict[str, str] | None:
+    """Return what the guest saw last of a disk: size, cache, serial."""
+    found = re.findall(
+        rf'^guest: (\S+) (size=.* serial={serial[:20]}.*?)\r?$', console, re.M
+    )
+    if not found:
+        return None
+    disk, fields = found[-1]
+    pairs = (field.partition('=') for field in fields.split())
+    return {'disk': disk, **{name: value for name, _, value in pairs}}
+
+
+def checksum(word: str, mib: int) -> str:
+    """Return the MD5 of what the guest writes."""
+    line = f'{word}\n'.encode()
+    size = mib * _MIB
+    content = (line * (size // len(line) + 1))[:size]
+    # No secret: it is what a shell has.
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()

@@ -1,0 +1,182 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The guest: a disk image that boots in seconds and says what it sees.
+
+A kernel of Debian's and one shell script on busybox, so that all of it can
+be read: initramfs/init. Made once and kept beside the virtual environments.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+
+from sandbox_cloud import errors
+
+INIT = pathlib.Path(__file__).parent / 'initramfs' / 'init'
+_BUSYBOX = pathlib.Path('/bin/busybox')
+_MBR = pathlib.Path('/usr/lib/SYSLINUX/mbr.bin')
+# Names the newest kernel by what it depends on.
+_KERNEL = 'linux-image-cloud-amd64'
+# In the order in which they need each other.
+_MODULES = (
+    *('virtio_ring', 'virtio', 'virtio_pci_modern_dev'),
+    *('virtio_pci_legacy_dev', 'virtio_pci', 'virtio_blk'),
+    *('button', 'evdev'),
+)
+_SYSLINUX = """\
+DEFAULT guest
+LABEL guest
+LINUX /vmlinuz
+INITRD /initrd.gz
+APPEND console=ttyS0 quiet loglevel=1 panic=5
+"""
+_MIB = 2**20
+_SIZE = 24 * _MIB
+# Where the only partition begins: sector and byte.
+_SECTOR = 512
+_FIRST = 2048
+
+
+class GuestImage:
+    """The disk image in a folder, made when it isn't there.
+
+    :param folder: where images are kept; holds one for each state of what
+        it is made from
+    :param log: where the tools' output goes
+    """
+
+    def __init__(self, folder: pathlib.Path, log: pathlib.Path) -> None:
+        self.folder = folder
+        self._log = log
+
+    @property
+    def path(self) -> pathlib.Path:
+        """The image, a raw disk."""
+        digest = hashlib.sha256(pathlib.Path(__file__).read_bytes())
+        digest.update(INIT.read_bytes())
+        return self.folder / f'tiny-{digest.hexdigest()[:12]}.raw'
+
+    def make(self) -> pathlib.Path:
+        """Return the image, made if it is missing."""
+        target = self.path
+        if target.exists():
+            return target
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for old in self.folder.glob('tiny-*.raw'):
+            old.unlink()
+        with tempfile.TemporaryDirectory(dir=self.folder) as name:
+            scratch = pathlib.Path(name)
+            kernel = self._unpack_kernel(scratch)
+            self._initramfs(scratch, kernel)
+            self._disk(scratch)
+            (scratch / 'disk').replace(target)
+        return target
+
+    def _unpack_kernel(self, scratch: pathlib.Path) -> pathlib.Path:
+        """Unpack Debian's kernel, not installed; return its folder."""
+        shown = self._run(
+            'apt-cache', 'depends', '--important', _KERNEL, cwd=scratch
+        )
+        (package,) = (
+            line.split()[1]
+            for line in shown.splitlines()
+            if line.strip().startswith('Depends: linux-image-')
+        )
+        self._run('apt-get', '--quiet', 'download', package, cwd=scratch)
+        (deb,) = scratch.glob('*.deb')
+        root = scratch / 'kernel'
+        self._run('dpkg-deb', '--extract', str(deb), str(root))
+        (vmlinuz,) = (root / 'boot').glob('vmlinuz-*')
+        shutil.copy(vmlinuz, scratch / 'vmlinuz')
+        return root
+
+    def _initramfs(self, scratch: pathlib.Path, kernel: pathlib.Path) -> None:
+        root = scratch / 'initramfs'
+        modules = root / 'modules'
+        for folder in (root / 'bin', modules):
+            folder.mkdir(parents=True)
+        shutil.copy(_BUSYBOX, root / 'bin' / 'busybox')
+        shutil.copy(INIT, root / 'init')
+        (root / 'init').chmod(0o755)
+        for name in _MODULES:
+            (path,) = kernel.rglob(f'{name}.ko')
+            shutil.copy(path, modules)
+        (modules / 'order').write_text(
+            ''.join(f'{name}\n' for name in _MODULES)
+        )
+        names = sorted(str(path.relative_to(root)) for path in root.rglob('*'))
+        done = subprocess.run(
+            ['cpio', '--quiet', '--create', '--format=newc', '--owner=0:0'],
+            input=''.join(f'{name}\n' for name in names).encode(),
+            cwd=root,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        (scratch / 'initrd.gz').write_bytes(gzip.compress(done.stdout, 6))
+
+    def _disk(self, scratch: pathlib.Path) -> None:
+        """Put boot loader, kernel and initramfs on a disk."""
+        disk = scratch / 'disk'
+        offset = _FIRST * _SECTOR
+        with disk.open('wb') as out:
+            out.write(_mbr(_SIZE // _SECTOR))
+            out.truncate(_SIZE)
+        (scratch / 'syslinux.cfg').write_text(_SYSLINUX)
+        blocks = str((_SIZE - offset) // 1024)
+        self._run(
+            *('mkfs.fat', '-F', '16', '-s', '4', '-h', str(_FIRST)),
+            *(f'--offset={_FIRST}', str(disk), blocks),
+        )
+        self._run(
+            *('mcopy', '-i', f'{disk}@@{offset}'),
+            *(str(scratch / 'vmlinuz'), str(scratch / 'initrd.gz')),
+            *(str(scratch / 'syslinux.cfg'), '::'),
+        )
+        self._run('syslinux', '--offset', str(offset), '--install', str(disk))
+
+    def _run(self, *command: str, cwd: pathlib.Path | None = None) -> str:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, 'LC_ALL': 'C.UTF-8', 'MTOOLS_SKIP_CHECK': '1'},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        with self._log.open('a') as out:
+            out.write(f'{" ".join(command)}\n{done.stdout}{done.stderr}')
+        if done.returncode:
+            raise errors.SandboxError(
+                f'{command[0]} failed with {done.returncode}: '
+                f'{done.stderr.strip()}; see {self._log}'
+            )
+        return done.stdout
+
+
+def _mbr(sectors: int) -> bytes:
+    """Return a boot sector with one active FAT16 partition."""
+    code = _MBR.read_bytes().ljust(446, b'\0')
+    nowhere = b'\xfe\xff\xff'
+    entry = struct.pack(
+        *('<B3sB3sII', 0x80, nowhere, 0x0E, nowhere),
+        *(_FIRST, sectors - _FIRST),
+    )
+    return code + entry.ljust(64, b'\0') + b'\x55\xaa'

@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Debian packages: bindep.txt says which, apt-get brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import fcntl
+import os
+import pathlib
+import subprocess
+
+from sandbox_cloud import errors
+from sandbox_cloud.state import CHECKOUT
+
+_BINDEP = CHECKOUT / 'bindep.txt'
+# What apt-get and dpkg have their own locks in; they wait for none of them.
+_DPKG = pathlib.Path('/var/lib/dpkg')
+_POLICY = pathlib.Path('/usr/sbin/policy-rc.d')
+_REFUSE = '#!/bin/sh\n# Made by tools/sandbox while it installs.\nexit 101\n'
+
+
+def wanted(profile: str, text: str) -> list[str]:
+    """Return the packages of a profile in bindep's format.
+
+    Only what bindep.txt uses of that format: a name, and in brackets the
+    profiles of which one has to be asked for.
+    """
+    names = []
+    for line in text.splitlines():
+        name, _, selectors = line.partition('#')[0].partition('[')
+        if name.strip() and profile in selectors.rstrip(' ]').split():
+            names.append(name.strip())
+    return names
+
+
+def missing(profile: str) -> list[str]:
+    """Return the packages of a profile that are not installed."""
+    names = wanted(profile, _BINDEP.read_text())
+    done = subprocess.run(
+        ['dpkg-query', '--show', '-f', '${Package} ${Status}\n', *names],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    there = {
+        line.split()[0]
+        for line in done.stdout.splitlines()
+        if line.endswith(' ok installed')
+    }
+    return [name for name in names if name not in there]
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let one installation of ours run at a time; others wait."""
+    folder = os.open(_DPKG, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _no_daemons() -> Iterator[None]:
+    """Keep packages from starting daemons when they are installed."""
+    try:
+        descriptor = os.open(_POLICY, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        # The machine's own rule; ours to keep.
+        if not os.access(_POLICY, os.X_OK):
+            raise errors.SandboxError(
+                f'{_POLICY} exists but cannot be run, so the packages would '
+                'start daemons when installed. Remove it or make it '
+                'executable.'
+            ) from None
+        yield
+        return
+    try:
+        with os.fdopen(descriptor, 'w') as out:
+            out.write(_REFUSE)
+        _POLICY.chmod(0o755)
+        yield
+    finally:
+        _POLICY.unlink()
+
+
+def bring(profile: str, log: pathlib.Path) -> None:
+    """Install what is missing of a profile."""
+    if names := missing(profile):
+        print(f'installing {" ".join(names)}', flush=True)
+        install(names, log)
+
+
+def install(names: list[str], log: pathlib.Path) -> None:
+    """Install packages, reading the package lists anew if need be."""
+    if os.geteuid() != 0:
+        raise errors.SandboxError(
+            'These packages are missing; install them as root: '
+            f'apt-get install --no-install-recommends {" ".join(names)}'
+        )
+    with _alone(), _no_daemons():
+        command = ['install', '--yes', '--no-install-recommends', *names]
+        if _apt(command, log) == 0:
+            return
+        if _apt(['update'], log) or _apt(command, log):
+            raise errors.SandboxError(
+                f'apt-get could not install {" ".join(names)}; see {log}'
+            )
+
+
+def _apt(arguments: list[str], log: pathlib.Path) -> int:
+    with log.open('a') as out:
+        return subprocess.run(
+            ['apt-get', '--quiet', *arguments],
+            env={**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=False,
+        ).returncode

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the sandbox can start here, found out before anything is made.
+
+Standard library only: it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sandbox_cloud import errors
+from sandbox_cloud import processes
+from sandbox_cloud import services
+from sandbox_cloud import state
+
+
+def check(place: state.State, asked: str | None) -> str:
+    """Raise an error if the cloud cannot start.
+
+    :param asked: the release that the user asked for, if any
+    :returns: the release to start
+    """
+    if os.geteuid() != 0:
+        raise errors.SandboxError(
+            'The sandbox needs root: it installs packages and gives Cinder '
+            'a mount namespace of its own.'
+        )
+    place.check()
+    _check_ports(place)
+    return _release(place, asked)
+
+
+def _release(place: state.State, asked: str | None) -> str:
+    there = place.release
+    if asked and there not in (None, asked):
+        raise errors.SandboxError(
+            f'The sandbox runs release {there}. Take it down first: '
+            'tools/sandbox down --keep-venv'
+        )
+    return asked or there or state.releases()[-1]
+
+
+def _check_ports(place: state.State) -> None:
+    ports = [port for each in services.ALL for port in each.ports]
+    for found in processes.listeners(ports):
+        if found.pid and processes.is_ours(found.pid, place.run):
+            continue
+        who = f'process {found.pid} ({found.command})'
+        if found.pid is None:
+            who = 'a process that cannot be seen from here'
+        raise errors.SandboxError(
+            f'Port {found.port} is taken by {who}, which the sandbox did '
+            'not start. Stop it and try again; nothing was changed.'
+        )

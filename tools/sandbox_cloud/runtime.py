@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the services of a cloud run with: folders, programs, templates."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+
+import jinja2
+
+from sandbox_cloud import errors
+from sandbox_cloud import processes
+from sandbox_cloud import supervise
+from sandbox_cloud.api import Api
+from sandbox_cloud.api import KEYSTONE
+from sandbox_cloud.api import REGION
+from sandbox_cloud.state import State
+from sandbox_cloud.state import write_private
+from sandbox_cloud.suite import SuiteVenv
+
+_TEMPLATES = pathlib.Path(__file__).parent / 'templates'
+# Programs that stand before the system's own of the same name.
+_SHIMS = pathlib.Path(__file__).parent / 'shims'
+_SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+
+class Runtime:
+    """Of one release in one state folder; it knows no service."""
+
+    def __init__(self, state: State, release: str) -> None:
+        self.state = state
+        self.release = release
+        self.venv = SuiteVenv(state, release)
+        self.supervisor = supervise.Supervisor(state, self.environ())
+        self.api = Api(state.secret('admin'))
+        loader = jinja2.FileSystemLoader(_TEMPLATES)
+        # No autoescaping: these are configuration files, not web pages.
+        self._templates = jinja2.Environment(  # noqa: S701
+            loader=loader,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+
+    def environ(self) -> dict[str, str]:
+        """Return the environment of everything that runs in the cloud.
+
+        Nothing is taken from the caller's: a PYTHONPATH, a proxy or an
+        OS_* of theirs must not reach the services.
+        """
+        folders = (self.state.bin, _SHIMS, self.venv.path / 'bin')
+        path = ':'.join(map(str, (*folders, _SYSTEM_PATH)))
+        return {
+            'HOME': str(self.state.data / 'home'),
+            'LANG': 'C.UTF-8',
+            'PATH': path,
+            processes.MARK: str(self.state.run),
+        }
+
+    def render(
+        self, template: str, target: pathlib.Path, **values: object
+    ) -> pathlib.Path:
+        """Write a configuration file from its template."""
+        text = self._templates.get_template(f'{template}.j2').render(
+            state=self.state,
+            venv=self.venv.path,
+            secret=self.state.secret,
+            keystone=KEYSTONE,
+            region=REGION,
+            **values,
+        )
+        write_private(target, text)
+        return target
+
+    def execute(self, name: str, *command: str, **environ: str) -> None:
+        """Run a command of the cloud to its end; keep what it says."""
+        log = self.state.log / f'{name}.log'
+        with log.open('a') as out:
+            done = subprocess.run(
+                command,
+                env={**self.environ(), **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                check=False,
+            )
+        if done.returncode:
+            tail = '\n  '.join(log.read_text().splitlines()[-10:])
+            raise errors.SandboxError(
+                f'{name} failed with {done.returncode}. The end of '
+                f'{log}:\n  {tail}'
+            )

@@ -1,0 +1,213 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a service of the cloud is: the contract of services/*.py.
+
+``up`` takes a service through three steps, each after the services that
+the named attribute lists:
+
+1. :meth:`Service.initialise`, after :attr:`Service.initialise_after` are
+   ready, makes what has to be there before a start (a schema, a key);
+   what it does once it wraps in ``state.once``,
+2. :meth:`Service.start`, after :attr:`Service.requires` are ready, starts
+   the programs; :meth:`Service.wait` returns when clients can use them,
+3. :meth:`Service.introduce`, after :attr:`Service.introduce_after` are
+   introduced, tells others about it (catalog, users, volume types).
+
+Before all of them :meth:`Service.render` writes every configuration file.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import http.client
+import pathlib
+import socket
+import time
+from typing import ClassVar
+from typing import TYPE_CHECKING
+
+from sandbox_cloud import errors
+from sandbox_cloud.program import Program
+
+if TYPE_CHECKING:
+    # What is only asked for its ports (preflight) runs without jinja2.
+    from sandbox_cloud.runtime import Runtime
+
+# A start on a machine that is busy with something else.
+_PATIENCE = 180.0
+# Of a process of an API. Before this release they run on eventlet, where the
+# answer to a message of one thread comes in at another and is never seen.
+_THREADS = 4
+_OFF_EVENTLET = '2026.2'
+
+
+@dataclasses.dataclass(frozen=True)
+class CatalogEntry:
+    """An OpenStack service in Keystone's catalog."""
+
+    name: str
+    type: str
+    url: str
+
+
+class Service(abc.ABC):
+    """One service; see the module's text for the order of its steps."""
+
+    name: ClassVar[str]
+    #: Ports on 127.0.0.1; the first is the one that people ask for.
+    ports: ClassVar[tuple[int, ...]] = ()
+    initialise_after: ClassVar[tuple[str, ...]] = ()
+    requires: ClassVar[tuple[str, ...]] = ()
+    introduce_after: ClassVar[tuple[str, ...]] = ()
+    #: A path that its API answers without a login, if it is one.
+    health: ClassVar[str | None] = None
+    #: Distributions from PyPI that the release's venv has to hold.
+    distributions: ClassVar[tuple[str, ...]] = ()
+    #: Names of its databases.
+    databases: ClassVar[tuple[str, ...]] = ()
+    #: What it adds to Keystone's catalog; it has a service user then.
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = ()
+
+    def __init__(
+        self, runtime: Runtime, services: Mapping[str, Service]
+    ) -> None:
+        """Say which cloud it is in.
+
+        :param services: all of the cloud, by their names; not yet complete
+            while they are made
+        """
+        self.runtime = runtime
+        self.services = services
+        self.state = runtime.state
+
+    @property
+    def etc(self) -> pathlib.Path:
+        """Its folder of configuration."""
+        return self.state.etc / self.name
+
+    @property
+    def data(self) -> pathlib.Path:
+        """Its folder of data."""
+        return self.state.data / self.name
+
+    @abc.abstractmethod
+    def programs(self) -> tuple[Program, ...]:
+        """Return its programs, in the order in which they start."""
+
+    def render(self) -> None:  # noqa: B027 - steps may be empty
+        """Write its configuration; runs at each ``up``."""
+
+    def initialise(self) -> None:  # noqa: B027
+        """Make what has to be there before its programs start."""
+
+    def start(self) -> None:
+        """Start its programs; those that run are left alone."""
+        for program in self.programs():
+            self.runtime.supervisor.start(program.name)
+
+    def wait(self) -> None:
+        """Return when it can be used."""
+        for port in self.ports:
+            self._wait_port(port)
+        if self.health:
+            # uWSGI listens before the application is loaded.
+            self._wait_http(self.health)
+
+    def introduce(self) -> None:  # noqa: B027
+        """Tell other services about it."""
+
+    # For services of their own.
+
+    def uwsgi(
+        self,
+        environ: Mapping[str, str],
+        inputs: tuple[pathlib.Path, ...],
+        loads_suite: bool = False,
+        name: str = '',
+    ) -> Program:
+        """Return the program of its API, or of what it is else."""
+        ini = self.etc / 'uwsgi.ini'
+        return Program(
+            name or f'{self.name}-api',
+            (self.runtime.venv.program('uwsgi'), '--ini', str(ini)),
+            environ,
+            inputs=(*inputs, ini, self.runtime.venv.stamp),
+            loads_suite=loads_suite,
+        )
+
+    def render_uwsgi(
+        self,
+        module: str,
+        *,
+        workers: int = 1,
+        chunked: bool = False,
+        pyargv: str = '',
+        static: pathlib.Path | None = None,
+    ) -> None:
+        """Write what uWSGI needs to serve its API.
+
+        :param static: a folder to serve as /static
+        """
+        threads = _THREADS if self.runtime.release >= _OFF_EVENTLET else 1
+        self.runtime.render(
+            'uwsgi.ini',
+            self.etc / 'uwsgi.ini',
+            port=self.ports[0],
+            module=module,
+            processes=max(workers, 2 if threads == 1 else 1),
+            threads=threads,
+            chunked=chunked,
+            pyargv=pyargv,
+            static=static,
+        )
+
+    def _wait_port(self, port: int) -> None:
+        """Wait until it listens; give up at once if it died."""
+
+        def listens() -> bool:
+            with contextlib.suppress(OSError):
+                socket.create_connection(('127.0.0.1', port), 1).close()
+                return True
+            return False
+
+        self._wait(f'listen on port {port}', listens)
+
+    def _wait_http(self, path: str) -> None:
+        """Wait until its API answers."""
+
+        def answers() -> bool:
+            connection = http.client.HTTPConnection(
+                '127.0.0.1', self.ports[0], timeout=5
+            )
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request('GET', path)
+                return connection.getresponse().status < 500
+            return False
+
+        self._wait(f'answer {path}', answers)
+
+    def _wait(self, what: str, there: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not there():
+            for program in self.programs():
+                self.runtime.supervisor.check(program.name)
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    f'{self.name} does not {what} after '
+                    f'{_PATIENCE:.0f} s; see {self.state.log}'
+                )
+            time.sleep(0.1)

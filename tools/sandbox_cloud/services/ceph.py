@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ceph: the cluster of :mod:`sandbox_cloud.ceph` under the supervisor."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import ClassVar
+
+from sandbox_cloud.ceph import CephCluster
+from sandbox_cloud.ceph_conf import Caps
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import Service
+
+_POOLS = (
+    'volumes',
+    'volumes2',
+    'volumes-data',
+    'images',
+    'images2',
+    'backups',
+    'vms',
+)
+
+
+def _caps(*pools: str) -> Caps:
+    profiles = ', '.join(f'profile rbd pool={pool}' for pool in pools)
+    return {'mon': 'profile rbd', 'osd': profiles, 'mgr': profiles}
+
+
+_USERS = {
+    'client.cinder': _caps(
+        'volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'vms'
+    ),
+    'client.cinder-backup': _caps('backups'),
+    # Not the pools of volumes: whoever can set the location of an image could
+    # read another project's volume.
+    'client.glance': _caps('images', 'images2'),
+}
+
+
+class Ceph(Service):
+    """Monitor, manager and one OSD."""
+
+    name: ClassVar[str] = 'ceph'
+    ports: ClassVar[tuple[int, ...]] = (3300, 6789)
+
+    @property
+    def cluster(self) -> CephCluster:
+        """The cluster, for whoever wants to talk to it."""
+        return CephCluster(
+            self.state.run / 'ceph',
+            ports=(self.ports[0], self.ports[1]),
+            pools=_POOLS,
+            users=_USERS,
+        )
+
+    @property
+    def etc(self) -> pathlib.Path:
+        """The folder that stands for /etc/ceph."""
+        return self.cluster.etc
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the daemons."""
+        return tuple(
+            Program(f'ceph-{name}', tuple(command))
+            for name, command in self.cluster.daemons().items()
+        )
+
+    def initialise(self) -> None:
+        """Make keys and format the stores."""
+        self.cluster.prepare()
+
+    def start(self) -> None:
+        """Start the daemons; the monitor hears of its OSD before it."""
+        self.runtime.supervisor.start('ceph-mon')
+        self.state.once('ceph-osd', self.cluster.register_osd)
+        for name in ('ceph-mgr', 'ceph-osd'):
+            self.runtime.supervisor.start(name)
+        self.state.once('ceph-pools', self.cluster.create_pools)
+
+    def wait(self) -> None:
+        """Wait for all placement groups."""
+        self.cluster.wait_ready()

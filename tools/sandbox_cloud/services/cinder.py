@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cinder: our driver on two Ceph pools, and a back end that isn't Ceph."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+from typing import Any
+from typing import ClassVar
+
+from sandbox_cloud import errors
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import CatalogEntry
+from sandbox_cloud.service import Service
+
+_URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
+_DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
+# Seconds. Usually it takes ten, of a machine that does nothing else.
+_PATIENCE = 180
+_BACKENDS = {
+    'sandbox@rbd',
+    'sandbox@rbd2',
+    'sandbox@stock',
+    'sandbox@fake',
+    'cinder-backup',
+}
+# Volume types by name: their extra specs.
+_TYPES = {
+    'rbd': {'volume_backend_name': 'rbd'},
+    'rbd2': {'volume_backend_name': 'rbd2'},
+    'fake': {'volume_backend_name': 'fake'},
+    'rbd-multiattach': {
+        'volume_backend_name': 'rbd',
+        'multiattach': '<is> True',
+    },
+    'rbd-encrypted': {'volume_backend_name': 'rbd'},
+}
+_LUKS = {
+    'provider': 'luks',
+    'cipher': 'aes-xts-plain64',
+    'key_size': 256,
+    'control_location': 'front-end',
+}
+
+
+class Cinder(Service):
+    """The volume service: API, scheduler, volumes and backups."""
+
+    name: ClassVar[str] = 'cinder'
+    ports: ClassVar[tuple[int, ...]] = (8776,)
+    health: ClassVar[str | None] = '/'
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+    requires: ClassVar[tuple[str, ...]] = ('ceph', 'rabbitmq', 'memcached')
+    introduce_after: ClassVar[tuple[str, ...]] = ('keystone',)
+    # fixtures: cinder.tests, which holds the fake driver, imports it.
+    distributions: ClassVar[tuple[str, ...]] = (
+        'cinder',
+        'os-brick',
+        'fixtures',
+    )
+    databases: ClassVar[tuple[str, ...]] = ('cinder',)
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = (
+        CatalogEntry('cinder', 'volumev3', _URL),
+        CatalogEntry('cinder', 'block-storage', _URL),
+    )
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """Its configuration file."""
+        return self.etc / 'cinder.conf'
+
+    def render(self) -> None:
+        """Write its configuration."""
+        (self.data / 'lock').mkdir(parents=True, exist_ok=True)
+        helper = self.runtime.venv.program('privsep-helper')
+        self.runtime.render(
+            'cinder.conf',
+            self.conf,
+            data=self.data,
+            driver=_DRIVER,
+            ceph_conf=self.services['ceph'].etc / 'ceph.conf',
+            secret_uuid=self.state.uuid('libvirt'),
+            helper=f'{helper} --config-file {self.conf}',
+        )
+        log = self.state.log / 'cinder-api.log'
+        pyargv = f'--config-file={self.conf} --log-file={log}'
+        self.render_uwsgi('cinder.wsgi.api', pyargv=pyargv)
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return API, scheduler, volume and backup service."""
+        api = self.uwsgi({}, (self.conf,), loads_suite=True)
+        daemons = []
+        for name in ('scheduler', 'volume', 'backup'):
+            program = self.runtime.venv.program(f'cinder-{name}')
+            command: tuple[str, ...] = (
+                *(program, '--config-file', str(self.conf)),
+            )
+            if name != 'scheduler':
+                shim = str(self.state.bin / 'with-etc-ceph')
+                command = (shim, *command)
+            daemons.append(
+                Program(
+                    f'cinder-{name}',
+                    command,
+                    inputs=(self.conf, self.runtime.venv.stamp),
+                    loads_suite=True,
+                )
+            )
+        return (*daemons, api)
+
+    def initialise(self) -> None:
+        """Make its schema."""
+        self.state.once('cinder-schema', self._sync)
+
+    def _sync(self) -> None:
+        manage = self.runtime.venv.program('cinder-manage')
+        conf = ('--config-file', str(self.conf))
+        self.runtime.execute('cinder-manage', manage, *conf, 'db', 'sync')
+
+    def introduce(self) -> None:
+        """Make the volume types; wait until each back end takes work."""
+        self.state.once('cinder-types', self._make_types)
+        self._wait_backends()
+
+    def _make_types(self) -> None:
+        api = self.runtime.api
+        there: list[dict[str, Any]] = api.cinder(
+            'GET', '/types?is_public=None'
+        )['volume_types']
+        names = {item['name'] for item in there}
+        for name, specs in _TYPES.items():
+            if name in names:
+                continue
+            body = {'volume_type': {'name': name, 'extra_specs': specs}}
+            made = api.cinder('POST', '/types', body)['volume_type']
+            if name == 'rbd-encrypted':
+                path = f'/types/{made["id"]}/encryption'
+                api.cinder('POST', path, {'encryption': _LUKS})
+
+    def _wait_backends(self) -> None:
+        """Wait until the scheduler knows all back ends, and the backup's.
+
+        A service that listens, or whose record says up, may still be
+        connecting to its back end.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while missing := _BACKENDS - self._known():
+            for program in self.programs():
+                self.runtime.supervisor.check(program.name)
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    f'Cinder has no {", ".join(sorted(missing))}; see '
+                    f'{self.state.log}/cinder-volume.log'
+                )
+            time.sleep(0.3)
+
+    def _known(self) -> set[str]:
+        answer = self.runtime.api.cinder('GET', '/scheduler-stats/get_pools')
+        # Named host@backend#pool.
+        found = {pool['name'].partition('#')[0] for pool in answer['pools']}
+        answer = self.runtime.api.cinder('GET', '/os-services')
+        return found | {
+            service['binary']
+            for service in answer['services']
+            if service['state'] == 'up'
+        }

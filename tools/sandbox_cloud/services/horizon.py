@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Horizon: the dashboard, with our plug-in enabled."""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import shutil
+from typing import ClassVar
+
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import Service
+
+URL = 'http://127.0.0.1:8000/'
+_SETTINGS = 'openstack_dashboard.settings'
+_PLUGIN = 'horizon_volume_opts'
+
+
+class Horizon(Service):
+    """The dashboard behind uWSGI, which serves its static files too."""
+
+    name: ClassVar[str] = 'horizon'
+    ports: ClassVar[tuple[int, ...]] = (8000,)
+    health: ClassVar[str | None] = '/auth/login/'
+    # Nothing else: it finds the services in the catalog when somebody logs
+    # in. What it makes at first costs most, and is made beside the schemas.
+    requires: ClassVar[tuple[str, ...]] = ('memcached',)
+    distributions: ClassVar[tuple[str, ...]] = ('horizon',)
+
+    @property
+    def settings(self) -> pathlib.Path:
+        """What is set differently from its defaults.
+
+        Horizon imports it as ``local.local_settings``, wherever on Python's
+        path that is.
+        """
+        return self.etc / 'local' / 'local_settings.py'
+
+    @property
+    def enabled(self) -> pathlib.Path:
+        """The folder of operators' own enabled files."""
+        return self.etc / 'enabled'
+
+    @property
+    def static(self) -> pathlib.Path:
+        """Static files; beside what they are made of, to survive a run."""
+        return self.runtime.venv.path / 'horizon-static'
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        return {
+            'DJANGO_SETTINGS_MODULE': _SETTINGS,
+            'PYTHONPATH': str(self.etc),
+        }
+
+    def render(self) -> None:
+        """Write its settings and enable the plug-in."""
+        self.runtime.render(
+            'local_settings.py',
+            self.settings,
+            enabled=self.enabled,
+            static=self.static,
+            memcached=self.services['memcached'].ports[0],
+        )
+        (self.settings.parent / '__init__.py').touch()
+        # Links, as an operator makes them, to what the wheel brought.
+        shutil.rmtree(self.enabled, ignore_errors=True)
+        self.enabled.mkdir()
+        for path in self._plugin().glob('enabled/_[0-9]*.py'):
+            (self.enabled / path.name).symlink_to(path)
+        self.render_uwsgi('openstack_dashboard.wsgi', static=self.static)
+
+    def _plugin(self) -> pathlib.Path:
+        return self.runtime.venv.site / _PLUGIN
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the dashboard."""
+        return (
+            self.uwsgi(
+                self._environ,
+                (self.settings,),
+                loads_suite=True,
+                name='horizon',
+            ),
+        )
+
+    def initialise(self) -> None:
+        """Collect and compress static files, unless they are as new."""
+        wanted = self._state_of_static()
+        stamp = self.static / 'made-of.sha256'
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        shutil.rmtree(self.static, ignore_errors=True)
+        self._admin('collectstatic', '--noinput')
+        self._admin('compress', '--force')
+        stamp.write_text(wanted)
+
+    def _admin(self, *arguments: str) -> None:
+        program = self.runtime.venv.program('django-admin')
+        self.runtime.execute(
+            'horizon-static', program, *arguments, **self._environ
+        )
+
+    def _state_of_static(self) -> str:
+        """Identify all that goes into static files."""
+        digest = hashlib.sha256(self.runtime.venv.stamp.read_bytes())
+        # The secret is another one in each run.
+        settings = self.settings.read_text()
+        secret = self.state.secret('horizon')
+        digest.update(settings.replace(secret, '').encode())
+        plugin = self._plugin()
+        for path in sorted(plugin.rglob('*')):
+            if path.is_file() and '__pycache__' not in path.parts:
+                digest.update(f'{path.relative_to(plugin)}\0'.encode())
+                digest.update(path.read_bytes())
+        return digest.hexdigest()

@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""libvirt: libvirtd with folders of its own, and QEMU below it."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import time
+from typing import ClassVar
+import uuid
+
+from sandbox_cloud import compute_hosts
+from sandbox_cloud import errors
+from sandbox_cloud.compute_hosts import ComputeHost
+from sandbox_cloud.guest_image import GuestImage
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import Service
+from sandbox_cloud.state import write_private
+
+_KEY = """\
+<secret ephemeral='no' private='no'>
+  <uuid>{uuid}</uuid>
+  <usage type='ceph'><name>client.cinder secret</name></usage>
+</secret>
+"""
+# Each guest's connection to Ceph has a socket by which librbd can be asked
+# what it does: <process>.<number>.asok.
+_GUESTS_CLIENT = """
+[client]
+admin socket = {sockets}/$pid.$cctid.asok
+"""
+
+
+class Libvirt(Service):
+    """The hypervisors of the compute hosts."""
+
+    name: ClassVar[str] = 'libvirt'
+    # Guests' disks log in to Ceph as Cinder.
+    requires: ClassVar[tuple[str, ...]] = ('ceph',)
+
+    @property
+    def hosts(self) -> list[ComputeHost]:
+        """The compute hosts."""
+        return compute_hosts.all_of(self.state)
+
+    def conf(self, host: ComputeHost) -> pathlib.Path:
+        """Return a host's configuration file of libvirtd."""
+        return self.etc / f'libvirtd{host.suffix}.conf'
+
+    def qemu_conf(self, host: ComputeHost) -> pathlib.Path:
+        """Return a host's configuration file of QEMU."""
+        return host.libvirt / 'etc' / 'qemu.conf'
+
+    @property
+    def secret_uuid(self) -> uuid.UUID:
+        """Names the key by which guests' disks log in to Ceph."""
+        return self.state.uuid('libvirt')
+
+    @property
+    def guest(self) -> GuestImage:
+        """What servers boot from; made once, for all clouds to come."""
+        return GuestImage(
+            self.state.root / 'guest', self.state.log / 'guest.log'
+        )
+
+    def render(self) -> None:
+        """Write the configuration of libvirtd and QEMU."""
+        (self.state.run / 'librbd').mkdir(mode=0o700, exist_ok=True)
+        for host in self.hosts:
+            host.sockets.mkdir(mode=0o700, exist_ok=True)
+            self.runtime.render('libvirtd.conf', self.conf(host), host=host)
+            self.runtime.render('qemu.conf', self.qemu_conf(host), host=host)
+        shim = self.state.bin / 'with-libvirt'
+        self.runtime.render('with-libvirt', shim)
+        shim.chmod(0o700)
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return each host's libvirtd."""
+        return tuple(self._program(host) for host in self.hosts)
+
+    def _program(self, host: ComputeHost) -> Program:
+        shim = self.state.bin / 'with-libvirt'
+        conf = self.conf(host)
+        command = (
+            *(str(shim), str(host.libvirt), host.name),
+            *('/usr/sbin/libvirtd', '--config', str(conf)),
+            *('--pid-file', str(host.sockets / 'libvirtd.pid')),
+        )
+        inputs = (conf, self.qemu_conf(host), shim)
+        return Program(f'libvirtd{host.suffix}', command, inputs=inputs)
+
+    def initialise(self) -> None:
+        """Make the guest."""
+        self.guest.make()
+
+    def start(self) -> None:
+        """Show guests a ceph.conf, and start."""
+        ceph = self.services['ceph'].etc / 'ceph.conf'
+        client = _GUESTS_CLIENT.format(sockets=self.state.run / 'librbd')
+        for host in self.hosts:
+            path = host.libvirt / 'ceph' / 'ceph.conf'
+            write_private(path, ceph.read_text() + client)
+        super().start()
+
+    def wait(self) -> None:
+        """Wait until each libvirtd answers; tell it the key."""
+        for host in self.hosts:
+            self._wait_for(host)
+            self.state.once(
+                f'libvirt{host.suffix}-secret',
+                functools.partial(self._define_secret, host),
+            )
+
+    def _wait_for(self, host: ComputeHost) -> None:
+        deadline = time.monotonic() + 60
+        while not (host.sockets / 'libvirt-sock').exists():
+            self.runtime.supervisor.check(f'libvirtd{host.suffix}')
+            if time.monotonic() > deadline:
+                raise errors.SandboxError(
+                    f'libvirtd has no socket after 60 s; see {self.state.log}'
+                )
+            time.sleep(0.1)
+
+    def _define_secret(self, host: ComputeHost) -> None:
+        definition = host.libvirt / 'secret.xml'
+        ident = str(self.secret_uuid)
+        write_private(definition, _KEY.format(uuid=ident))
+        keyring = self.services['ceph'].etc / 'ceph.client.cinder.keyring'
+        (key,) = (
+            line.split()[-1]
+            for line in keyring.read_text().splitlines()
+            if line.strip().startswith('key = ')
+        )
+        key_file = host.libvirt / 'secret.key'
+        write_private(key_file, key)
+        virsh = ('virsh', '-c', host.uri)
+        for command in (
+            ('secret-define', '--file', str(definition)),
+            ('secret-set-value', ident, '--file', str(key_file)),
+        ):
+            self.runtime.execute('virsh', *virsh, *command)
+        key_file.unlink()

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Neutron, its API alone: Nova asks it for each server's ports.
+
+No agent and no network: servers are made without one.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import ClassVar
+
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import CatalogEntry
+from sandbox_cloud.service import Service
+
+
+class Neutron(Service):
+    """The network service."""
+
+    name: ClassVar[str] = 'neutron'
+    ports: ClassVar[tuple[int, ...]] = (9696,)
+    health: ClassVar[str | None] = '/'
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+    requires: ClassVar[tuple[str, ...]] = ('rabbitmq', 'memcached')
+    distributions: ClassVar[tuple[str, ...]] = ('neutron',)
+    databases: ClassVar[tuple[str, ...]] = ('neutron',)
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = (
+        CatalogEntry('neutron', 'network', 'http://127.0.0.1:9696'),
+    )
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """Its configuration file."""
+        return self.etc / 'neutron.conf'
+
+    def render(self) -> None:
+        """Write its configuration."""
+        (self.data / 'lock').mkdir(parents=True, exist_ok=True)
+        self.runtime.render('neutron.conf', self.conf, data=self.data)
+        self.render_uwsgi('neutron.wsgi.api')
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the API."""
+        environ = {
+            'OS_NEUTRON_CONFIG_DIR': str(self.etc),
+            'OS_NEUTRON_CONFIG_FILES': self.conf.name,
+        }
+        return (self.uwsgi(environ, (self.conf,)),)
+
+    def initialise(self) -> None:
+        """Make its schema."""
+        self.state.once('neutron-schema', self._sync)
+
+    def _sync(self) -> None:
+        manage = self.runtime.venv.program('neutron-db-manage')
+        conf = ('--config-file', str(self.conf))
+        self.runtime.execute(
+            'neutron-manage', manage, *conf, 'upgrade', 'heads'
+        )

@@ -1,0 +1,224 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Nova: API, conductor, scheduler, and compute hosts on libvirt."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import shutil
+from typing import cast
+from typing import ClassVar
+
+from sandbox_cloud import compute_hosts
+from sandbox_cloud.api import GLANCE
+from sandbox_cloud.api import NOVA
+from sandbox_cloud.api import PLACEMENT
+from sandbox_cloud.compute_hosts import ComputeHost
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import CatalogEntry
+from sandbox_cloud.service import Service
+from sandbox_cloud.services.libvirt import Libvirt
+
+# Name: MiB of memory, GiB of disk.
+_FLAVORS = {'tiny': (192, 1), 'small': (256, 2)}
+_IMAGE = 'tiny'
+# Before this release a host that is new to Nova asks libvirt for its guests
+# before it listens to libvirt's events, and then has none until it is started
+# again: each detaching takes the 20 s after which Nova looks by itself.
+_EVENTS_AT_ONCE = '2026.1'
+
+
+class Nova(Service):
+    """The compute service."""
+
+    name: ClassVar[str] = 'nova'
+    ports: ClassVar[tuple[int, ...]] = (8774,)
+    health: ClassVar[str | None] = '/'
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+    requires: ClassVar[tuple[str, ...]] = (
+        *('rabbitmq', 'memcached', 'libvirt', 'placement', 'keystone'),
+    )
+    introduce_after: ClassVar[tuple[str, ...]] = ('keystone', 'glance')
+    distributions: ClassVar[tuple[str, ...]] = ('nova',)
+    databases: ClassVar[tuple[str, ...]] = ('nova', 'nova_api', 'nova_cell0')
+    catalog: ClassVar[tuple[CatalogEntry, ...]] = (
+        CatalogEntry('nova', 'compute', NOVA),
+    )
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """The configuration file of all but the compute hosts."""
+        return self.etc / 'nova.conf'
+
+    def compute_conf(self, host: ComputeHost) -> pathlib.Path:
+        """Return a compute host's, which tells of no database."""
+        return self.etc / f'nova-compute{host.suffix}.conf'
+
+    def render(self) -> None:
+        """Write the configuration of all programs."""
+        self.etc.mkdir(exist_ok=True)
+        # Nova takes the first of its configuration files in this folder for
+        # its API's pipeline.
+        paste = self.etc / 'api-paste.ini'
+        shutil.copy(self.runtime.venv.path / 'etc/nova/api-paste.ini', paste)
+        hosts = self._libvirt.hosts
+        self._render(self.conf, hosts[0], compute=False, paste=paste)
+        (self.data / 'instances').mkdir(parents=True, exist_ok=True)
+        for host in hosts:
+            (host.nova / 'lock').mkdir(parents=True, exist_ok=True)
+            self._render(self.compute_conf(host), host, compute=True)
+        log = self.state.log / 'nova-api.log'
+        self.render_uwsgi(
+            'nova.wsgi.osapi_compute', pyargv=f'--log-file={log}'
+        )
+
+    def _render(
+        self,
+        conf: pathlib.Path,
+        host: ComputeHost,
+        compute: bool,
+        paste: pathlib.Path | None = None,
+    ) -> None:
+        helper = self.runtime.venv.program('privsep-helper')
+        self.runtime.render(
+            'nova.conf',
+            conf,
+            compute=compute,
+            host=host,
+            instances=self.data / 'instances',
+            any_uri=compute_hosts.uri(self.state.run, '%s'),
+            paste=paste,
+            ceph_conf=self.services['ceph'].etc / 'ceph.conf',
+            secret_uuid=self._libvirt.secret_uuid,
+            helper=f'{helper} --config-file {conf}',
+        )
+
+    @property
+    def _libvirt(self) -> Libvirt:
+        return cast(Libvirt, self.services['libvirt'])
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return API, conductor, scheduler and compute hosts."""
+        environ = {'OS_NOVA_CONFIG_DIR': str(self.etc)}
+        daemons = [
+            Program(
+                f'nova-{name}',
+                (
+                    *(self.runtime.venv.program(f'nova-{name}'),),
+                    *('--config-file', str(self.conf)),
+                ),
+                inputs=(self.conf, self.runtime.venv.stamp),
+            )
+            for name in ('conductor', 'scheduler')
+        ]
+        computes = [self._compute(host) for host in self._libvirt.hosts]
+        api = self.uwsgi(environ, (self.conf,))
+        return (*daemons, *computes, api)
+
+    def _compute(self, host: ComputeHost) -> Program:
+        conf = self.compute_conf(host)
+        command = (
+            str(self.state.bin / 'with-etc-ceph'),
+            self.runtime.venv.program('nova-compute'),
+            *('--config-file', str(conf)),
+        )
+        return Program(
+            f'nova-compute{host.suffix}',
+            command,
+            inputs=(conf, self.runtime.venv.stamp),
+            loads_suite=True,
+        )
+
+    def initialise(self) -> None:
+        """Make its schemas and cells."""
+        self.state.once('nova-schema', self._sync)
+
+    def _sync(self) -> None:
+        script = pathlib.Path(__file__).parents[1] / 'nova_schema.py'
+        python = self.runtime.venv.program('python')
+        self.runtime.execute(
+            'nova-manage', python, str(script), str(self.conf)
+        )
+
+    def introduce(self) -> None:
+        """Make flavors and upload the guest; wait for the compute hosts."""
+        self.state.once('nova-flavors', self._make_flavors)
+        self.state.once('nova-image', self._upload)
+        wanted = {host.name for host in self._libvirt.hosts}
+        self._wait('know its compute hosts', lambda: wanted <= self._known())
+        if self.runtime.release < _EVENTS_AT_ONCE:
+            for host in self._libvirt.hosts:
+                self.state.once(
+                    f'{self._compute(host).name}-events',
+                    functools.partial(self._restart, host),
+                )
+
+    def _restart(self, host: ComputeHost) -> None:
+        """Start a compute host anew; return when it can be given servers.
+
+        As it starts it takes servers that are being built there for stuck.
+        """
+        name, before = self._compute(host).name, self._reported(host)
+        self.runtime.supervisor.stop(name)
+        self.runtime.supervisor.start(name)
+        self._wait(
+            f'hear from {host.name}', lambda: self._reported(host) > before
+        )
+
+    def _reported(self, host: ComputeHost) -> str:
+        """Return when a compute host last reported, as Nova says it."""
+        path = f'/os-services?binary=nova-compute&host={host.name}'
+        (service,) = self.runtime.api.call('GET', NOVA + path)['services']
+        return service['updated_at'] or ''
+
+    def _make_flavors(self) -> None:
+        api = self.runtime.api
+        answer = api.call('GET', f'{NOVA}/flavors')
+        there = {flavor['name'] for flavor in answer['flavors']}
+        for name, (memory, disk) in _FLAVORS.items():
+            if name not in there:
+                flavor = {'name': name, 'ram': memory, 'disk': disk}
+                body = {'flavor': {**flavor, 'vcpus': 1}}
+                api.call('POST', f'{NOVA}/flavors', body)
+
+    def _upload(self) -> None:
+        """Make the guest a public Glance image."""
+        api = self.runtime.api
+        answer = api.call('GET', f'{GLANCE}/images?name={_IMAGE}')
+        for image in answer['images']:
+            # What an attempt that was cut short left.
+            api.call('DELETE', f'{GLANCE}/images/{image["id"]}')
+        body = {
+            'name': _IMAGE,
+            'visibility': 'public',
+            'disk_format': 'raw',
+            'container_format': 'bare',
+        }
+        ident = api.call('POST', f'{GLANCE}/images', body)['id']
+        api.upload(f'{GLANCE}/images/{ident}/file', self._libvirt.guest.make())
+
+    def _known(self) -> set[str]:
+        """Return the hosts that the scheduler would send servers to."""
+        # Only hosts that are mapped to a cell are listed.
+        answer = self.runtime.api.call('GET', f'{NOVA}/os-hypervisors')
+        up: set[str] = {
+            host['hypervisor_hostname']
+            for host in answer['hypervisors']
+            if host['state'] == 'up'
+        }
+        # Placement knows what a host has a moment after Nova knows the host.
+        answer = self.runtime.api.call(
+            'GET', f'{PLACEMENT}/resource_providers?resources=VCPU:1'
+        )
+        return up & {each['name'] for each in answer['resource_providers']}

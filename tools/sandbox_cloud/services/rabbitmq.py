@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RabbitMQ: what Cinder's services talk to each other through."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sandbox_cloud.program import Program
+from sandbox_cloud.service import Service
+
+# Erlang's schedulers spin when idle unless told not to; two cores are few.
+_ERLANG = (
+    '-kernel inet_dist_use_interface {127,0,0,1} '
+    '+S 1:1 +sbwt none +sbwtdcpu none +sbwtdio none'
+)
+
+
+class RabbitMQ(Service):
+    """The broker, and the port mapper that it needs, both private."""
+
+    name: ClassVar[str] = 'rabbitmq'
+    # AMQP; between nodes; the port mapper, not on its usual port 4369 where
+    # one that somebody else started may listen.
+    ports: ClassVar[tuple[int, ...]] = (5672, 25672, 14369)
+
+    def render(self) -> None:
+        """Write its configuration."""
+        self.runtime.render('rabbitmq.conf', self.etc / 'rabbitmq.conf')
+        (self.etc / 'plugins').write_text('[].\n')
+        self.data.mkdir(exist_ok=True)
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return port mapper and broker."""
+        mapper = {
+            'ERL_EPMD_ADDRESS': '127.0.0.1',
+            'ERL_EPMD_PORT': str(self.ports[2]),
+        }
+        environ = {
+            **mapper,
+            'HOME': str(self.data),
+            'RABBITMQ_NODENAME': 'rabbit@localhost',
+            'RABBITMQ_NODE_IP_ADDRESS': '127.0.0.1',
+            'RABBITMQ_DIST_PORT': str(self.ports[1]),
+            'RABBITMQ_CONFIG_FILE': str(self.etc / 'rabbitmq.conf'),
+            'RABBITMQ_MNESIA_BASE': str(self.data / 'mnesia'),
+            'RABBITMQ_LOG_BASE': str(self.state.log),
+            'RABBITMQ_ENABLED_PLUGINS_FILE': str(self.etc / 'plugins'),
+            'RABBITMQ_CONF_ENV_FILE': '/dev/null',
+            'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _ERLANG,
+        }
+        # Not /usr/sbin/rabbitmq-server, which changes to another user.
+        server = ('/usr/lib/rabbitmq/bin/rabbitmq-server',)
+        return (
+            Program('epmd', ('/usr/bin/epmd',), mapper),
+            Program(
+                'rabbitmq',
+                server,
+                environ,
+                inputs=(self.etc / 'rabbitmq.conf',),
+            ),
+        )

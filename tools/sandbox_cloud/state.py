@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where everything of a sandbox lives, and what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import fcntl
+import os
+import pathlib
+import secrets
+import shutil
+import uuid
+
+from sandbox_cloud import errors
+
+# The checkout that this file is part of.
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+# The deepest socket of the sandbox, that of a guest's disk: no process has a
+# larger number, and nothing is at a higher address.
+_DEEPEST_SOCKET = 'run/librbd/4194304.140737488355327.asok'
+# sun_path holds 108 bytes with the closing NUL.
+SOCKET_PATH_MAX = 107
+
+
+def default_root() -> pathlib.Path:
+    """Return the state folder that environment and XDG rules ask for."""
+    if chosen := os.environ.get('RBD_SANDBOX_STATE'):
+        return pathlib.Path(chosen).resolve()
+    base = os.environ.get('XDG_STATE_HOME') or '~/.local/state'
+    return pathlib.Path(base).expanduser().resolve() / 'rbd-sandbox'
+
+
+def releases() -> list[str]:
+    """Return the OpenStack releases we have pins for, oldest first."""
+    return sorted(
+        path.stem for path in (CHECKOUT / 'constraints').glob('2*.txt')
+    )
+
+
+def write_private(path: pathlib.Path, text: str, mode: int = 0o600) -> None:
+    """Write a file that only its owner can read, in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f'.{path.name}.new')
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with os.fdopen(os.open(draft, flags, mode), 'w') as out:
+        out.write(text)
+    draft.replace(path)
+
+
+class State:
+    """The state folder: tools and venvs beside one run of the cloud."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.run = root / 'run'
+        self.boot = root / 'boot'
+        self.etc = self.run / 'etc'
+        self.log = self.run / 'log'
+        self.data = self.run / 'data'
+        self.bin = self.run / 'bin'
+        self.uv_cache = root / 'uv-cache'
+
+    @property
+    def exists(self) -> bool:
+        """Whether a cloud was ever started here."""
+        return self.run.is_dir()
+
+    def venv(self, release: str) -> pathlib.Path:
+        """Return the folder of a release's virtual environment."""
+        return self.root / f'venv-{release}'
+
+    def check(self) -> None:
+        """Raise an error if this place cannot be used."""
+        longest = len(os.fsencode(self.root / _DEEPEST_SOCKET))
+        if longest > SOCKET_PATH_MAX:
+            raise errors.SandboxError(
+                f'The state folder {self.root} has too long a path: a Unix '
+                f'socket path has at most {SOCKET_PATH_MAX} bytes, and '
+                f'{_DEEPEST_SOCKET} below it would make {longest}. Set '
+                'RBD_SANDBOX_STATE to a shorter one.'
+            )
+
+    def make(self) -> None:
+        """Make the folders."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o700)
+        for folder in (self.run, self.etc, self.log, self.data, self.bin):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one command change the sandbox at a time; others wait."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / 'lock').open('w') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def once(self, name: str, action: Callable[[], None]) -> None:
+        """Run an action unless it succeeded before in this run."""
+        marker = self.run / 'done' / name
+        if not marker.exists():
+            action()
+            marker.parent.mkdir(exist_ok=True)
+            marker.touch()
+
+    @property
+    def release(self) -> str | None:
+        """The release of the run, None if there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.run / 'release').read_text().strip()
+        return None
+
+    @release.setter
+    def release(self, value: str) -> None:
+        (self.run / 'release').write_text(f'{value}\n')
+
+    @property
+    def computes(self) -> int:
+        """How many compute hosts the run has."""
+        with contextlib.suppress(FileNotFoundError):
+            return int((self.run / 'computes').read_text())
+        return 1
+
+    @computes.setter
+    def computes(self, value: int) -> None:
+        (self.run / 'computes').write_text(f'{value}\n')
+
+    def secret(self, name: str) -> str:
+        """Return the sandbox's own secret of this name, made when new."""
+        path = self.run / 'secrets' / name
+        with contextlib.suppress(FileNotFoundError):
+            return path.read_text()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # 32 bytes as hex: fits a password and a 256-bit key alike.
+        write_private(path, secrets.token_hex(32))
+        return path.read_text()
+
+    def uuid(self, name: str) -> uuid.UUID:
+        """Return the sandbox's own UUID of this name, made when new."""
+        return uuid.UUID(self.secret(name)[:32])
+
+    def remove(self, keep_venv: bool) -> None:
+        """Remove the run, and unless told otherwise all of the folder."""
+        gone = self.run if keep_venv else self.root
+        if gone.exists():
+            shutil.rmtree(gone)

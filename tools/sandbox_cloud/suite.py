@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The environment of a sandbox's services, with our own distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import configparser
+import hashlib
+import pathlib
+import shutil
+import tempfile
+
+from sandbox_cloud import venvs
+from sandbox_cloud.state import CHECKOUT
+from sandbox_cloud.state import State
+
+_BINDINGS = (
+    *venvs.CEPH,
+    *('libvirt.py', 'libvirt_qemu.py', 'libvirtmod*.cpython-*.so'),
+)
+# What builds our wheel, and the command line clients.
+_TOOLS = (
+    *('pbr', 'setuptools', 'wheel'),
+    *('openstacksdk', 'python-openstackclient', 'python-cinderclient'),
+    *('pymysql', 'python-memcached', 'pymemcache', 'pyuwsgi'),
+)
+# What a wheel is made from, besides the packages that setup.cfg names.
+_BUILD_FILES = (
+    *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
+    *('requirements.txt', 'README.rst', 'LICENSE'),
+)
+
+
+class SuiteVenv(venvs.Venv):
+    """The release's services, clients and our distribution."""
+
+    def __init__(self, state: State, release: str) -> None:
+        super().__init__(
+            state.venv(release),
+            release,
+            state.boot / 'bin' / 'uv',
+            state.log / 'install.log',
+            {
+                'UV_CACHE_DIR': str(state.uv_cache),
+                'UV_LINK_MODE': 'hardlink',
+                'UV_NO_PROGRESS': '1',
+                # It leaves lock files behind.
+                'TMPDIR': str(state.data),
+            },
+        )
+
+    def bring_services(self, distributions: Iterable[str]) -> None:
+        """Have services' distributions in it, and what goes with them."""
+        if self.bring({*distributions, *_TOOLS}):
+            self.link_bindings(*_BINDINGS)
+
+    def bring_suite(self) -> str:
+        """Have our distribution in it, as a wheel made from the checkout.
+
+        :returns: what identifies its state
+        """
+        digest = hashlib.sha256()
+        sources = sorted(_sources())
+        for path in sources:
+            digest.update(f'{path.relative_to(CHECKOUT)}\0'.encode())
+            digest.update(path.read_bytes())
+        suite = digest.hexdigest()
+        if not self.stale('suite', suite):
+            return suite
+        with tempfile.TemporaryDirectory(dir=self.path) as name:
+            # A copy, since a build leaves files beside its sources.
+            tree = pathlib.Path(name) / 'tree'
+            for path in sources:
+                target = tree / path.relative_to(CHECKOUT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+            self.run(
+                *('build', '--wheel', '--no-build-isolation'),
+                *('--python', self.program('python')),
+                *('--out-dir', str(tree / 'dist'), str(tree)),
+                # The copy has no git history to take it from.
+                PBR_VERSION=f'0.0.0+sandbox.{suite[:12]}',
+            )
+            (wheel,) = (tree / 'dist').glob('*.whl')
+            self.install('--no-deps', '--reinstall', str(wheel))
+        self.stamped('suite', suite)
+        return suite
+
+
+def _sources() -> Iterator[pathlib.Path]:
+    """Every file that ends in the wheel or decides what does."""
+    for name in _BUILD_FILES:
+        if (CHECKOUT / name).is_file():
+            yield CHECKOUT / name
+    setup = configparser.ConfigParser()
+    setup.read(CHECKOUT / 'setup.cfg')
+    for package in setup.get('files', 'packages').split():
+        for path in (CHECKOUT / package).rglob('*'):
+            if path.is_file() and '__pycache__' not in path.parts:
+                yield path

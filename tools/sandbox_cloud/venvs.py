@@ -1,0 +1,229 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A virtual environment at the versions of a release's constraints.
+
+Standard library only: it runs on the system's Python before anything is
+installed. The sandbox's services and the tests have such environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import fcntl
+import hashlib
+import os
+import pathlib
+import subprocess
+
+from sandbox_cloud import errors
+from sandbox_cloud import packages
+from sandbox_cloud.state import CHECKOUT
+
+#: The system's: Debian's bindings of Ceph and libvirt fit no other.
+PYTHON = '/usr/bin/python3'
+CONSTRAINTS = CHECKOUT / 'constraints'
+#: Ceph's bindings, which Debian's packages hold and PyPI doesn't.
+CEPH = ('rados.cpython-*.so', 'rbd.cpython-*.so')
+#: Files that list what tests need.
+TESTS = ('requirements.txt', 'test-requirements.txt', 'doc/requirements.txt')
+_DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
+_SHOWN = 30
+
+
+class Venv:
+    """One of them.
+
+    :param path: the folder of it
+    :param release: of OpenStack, whose constraints hold
+    :param uv: the program that installs
+    :param log: gets what uv says
+    :param environ: for uv, besides what there is
+    """
+
+    def __init__(
+        self,
+        path: pathlib.Path,
+        release: str,
+        uv: pathlib.Path,
+        log: pathlib.Path,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = path
+        self.release = release
+        self.constraints = CONSTRAINTS / f'{release}.txt'
+        self.uv = uv
+        self._log = log
+        self._environ = {**os.environ, **(environ or {})}
+
+    @property
+    def stamp(self) -> pathlib.Path:
+        """A file that changes whenever PyPI's distributions do."""
+        return self.path / 'installed.sha256'
+
+    @property
+    def site(self) -> pathlib.Path:
+        """The folder that packages are installed into."""
+        (site,) = (self.path / 'lib').glob('python3*/site-packages')
+        return site
+
+    def program(self, name: str) -> str:
+        """Return the path of a program in it."""
+        return str(self.path / 'bin' / name)
+
+    def environ(self) -> dict[str, str]:
+        """Return an environment in which its programs come first."""
+        return {
+            **os.environ,
+            'VIRTUAL_ENV': str(self.path),
+            'PATH': f'{self.path / "bin"}{os.pathsep}{os.environ["PATH"]}',
+            'PYTHON': self.program('python'),
+            'PYTHONPATH': str(CHECKOUT / 'tools'),
+        }
+
+    def make(self) -> None:
+        """Make it, with nothing in it."""
+        self.run('venv', '--python', PYTHON, '--clear', str(self.path))
+
+    def bring(
+        self,
+        distributions: Iterable[str],
+        requirements: Sequence[pathlib.Path] = (),
+    ) -> bool:
+        """Have distributions from PyPI in it; say if there was need to.
+
+        :param requirements: files that list more of them
+        """
+        names = sorted(distributions)
+        digest = hashlib.sha256('\n'.join(names).encode())
+        held = (self.constraints, CONSTRAINTS / 'build.txt')
+        for path in (*held, *requirements):
+            digest.update(path.read_bytes())
+        if not self.stale('installed', digest.hexdigest()):
+            return False
+        if not (self.path / 'bin' / 'python').exists():
+            self.make()
+        files = [f'--requirements={path}' for path in requirements]
+        self.install(
+            *('--constraints', str(self.constraints)),
+            *('--build-constraints', str(held[1]), *files, *names),
+        )
+        self.stamped('installed', digest.hexdigest())
+        return True
+
+    def install(self, *words: str) -> None:
+        """Have uv install something.
+
+        Compiled at once: where PYTHONDONTWRITEBYTECODE is set, each start
+        of a program would compile everything anew.
+        """
+        python = ('--python', self.program('python'))
+        self.run('pip', 'install', '--compile-bytecode', *python, *words)
+
+    def link_bindings(self, *names: str) -> None:
+        """Make modules of Debian's packages importable in it.
+
+        PyPI has no builds of them.
+
+        :param names: of files, as patterns
+        :raises SandboxError: one is missing
+        """
+        for name in names:
+            found = list(_DIST_PACKAGES.glob(name))
+            if not found:
+                raise errors.SandboxError(f'no {name} in {_DIST_PACKAGES}')
+            for source in found:
+                link = self.site / source.name
+                if not link.is_symlink():
+                    link.symlink_to(source)
+
+    def run(self, *words: str, **environ: str) -> None:
+        """Run uv.
+
+        :raises SandboxError: it failed, with the end of what it said
+        """
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            [str(self.uv), *words],
+            env={**self._environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            check=False,
+        )
+        with self._log.open('a') as log:
+            log.write(done.stdout)
+        if done.returncode:
+            end = '\n  '.join(done.stdout.splitlines()[-_SHOWN:])
+            raise errors.SandboxError(
+                f'uv {" ".join(words[:2])} failed; the end of '
+                f'{self._log}:\n  {end}'
+            )
+
+    def stale(self, name: str, wanted: str) -> bool:
+        """Whether a stamp is missing or says something else."""
+        stamp = self.path / f'{name}.sha256'
+        return not stamp.exists() or stamp.read_text() != wanted
+
+    def stamped(self, name: str, value: str) -> None:
+        """Write a stamp."""
+        (self.path / f'{name}.sha256').write_text(value)
+
+
+def cache() -> pathlib.Path:
+    """Return the folder that what tests need is kept in between runs."""
+    base = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+    folder = pathlib.Path(base) / 'rbd-volume-options'
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def of_tests(
+    release: str, kind: str = 'test', path: pathlib.Path | None = None
+) -> Venv:
+    """Return an environment of the tests.
+
+    :param kind: what it is called, before the release
+    :param path: its folder, where that isn't the one kept for the next run
+    """
+    return Venv(
+        path or cache() / f'{kind}-{release}',
+        release,
+        cache() / 'runner' / 'bin' / 'uv',
+        cache() / 'install.log',
+    )
+
+
+def for_tests(
+    release: str,
+    profile: str = 'test',
+    kind: str = 'test',
+    requirements: Sequence[str] = TESTS,
+) -> Venv:
+    """Return an environment of the tests with what they need.
+
+    Ceph's bindings among it, from Debian's packages. One run at a time
+    installs; another waits.
+
+    :param profile: which of bindep.txt's packages have to be installed
+    """
+    venv = of_tests(release, kind)
+    with (cache() / 'install.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        packages.bring(profile, cache() / 'apt.log')
+        venv.bring((), [CHECKOUT / name for name in requirements])
+        venv.link_bindings(*CEPH)
+    return venv
