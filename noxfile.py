@@ -116,6 +116,17 @@ def _hooks(session: nox.Session, types: bool) -> None:
     _end(session)
 
 
+def _javascript(session: nox.Session) -> None:
+    """Run the tests and the linter of the dashboard's scripts."""
+    if not shutil.which('npm'):
+        packages.bring('javascript', LOG)
+    for name in ('ci', 'test', 'lint'):
+        command = ['npm', '--prefix', 'tests/javascript']
+        command += [name] if name != 'lint' else ['run', name]
+        results.check(command, _saved(session, name))
+    _end(session)
+
+
 def _sandbox(release: str) -> dict[str, str]:
     """Have the sandbox up; return what its clients need.
 
@@ -178,6 +189,7 @@ _part('structure', OTHERS and TESTS, _stestr, 'structure')
 _part('install', TESTS, _stestr, 'install')
 _part('unit', TESTS, _stestr, 'unit')
 _part('functional', TESTS, _stestr, 'functional', BUT)
+_part('javascript', OTHERS, _javascript)
 _part('devstack', OTHERS and TESTS, _stestr, 'devstack')
 _part('cloud', CLOUD, _stestr, 'cloud')
 _part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
