@@ -27,6 +27,7 @@ NOT_RUN: Mapping[str, str] = {
     'pip install': 'tests/structure installs the wheel',
     'pip uninstall': 'would take the suite away from all other tests',
     'python3 benchmarks/': 'tests/functional runs them',
+    'ceph auth caps': 'would take capabilities that other tests need',
 }
 
 _PROMPT = re.compile(r'^\s+[$#] (?P<command>\S.*)$')

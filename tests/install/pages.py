@@ -68,8 +68,16 @@ def blocks(page: str, language: str) -> Iterator[Block]:
     for number, line in enumerate(lines):
         file = (_FILE.findall(line) or [file])[-1]
         if line.strip() == f'.. code-block:: {language}':
-            block = itertools.takewhile(
-                lambda each: not each or each.startswith(' '),
-                lines[number + 1 :],
-            )
+            block = _indented(lines[number + 1 :], _indent(line))
             yield Block(file, textwrap.dedent('\n'.join(block)).strip())
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _indented(lines: list[str], more_than: int) -> Iterator[str]:
+    """Return the lines of a block, which may be in an item of a list."""
+    return itertools.takewhile(
+        lambda each: not each or _indent(each) > more_than, lines
+    )
