@@ -18,7 +18,6 @@
 # or with what called this, whatever ends it.
 
 set -euo pipefail
-
 suite=$1 root=$2 checkout=$3
 if [[ ! ${RBD_TEST_NAMESPACE:-} ]]; then
     RBD_TEST_NAMESPACE=1 exec setpriv --pdeathsig KILL \
@@ -76,4 +75,5 @@ environ+=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LANG=C.UTF-8
     XDG_CACHE_HOME=/var/cache RBD_TEST_RESULTS=/srv/results)
 # What an interrupted installation left has to be ended first.
 chroot "$root" env -i "${environ[@]}" dpkg --configure -a
+chroot "$root" dpkg-query --show python3 ceph-osd qemu-utils 2>&1 || true
 exec chroot "$root" env -i "${environ[@]}" /srv/tree/tools/test "$@"
