@@ -1,0 +1,199 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+
+from cinder import exception
+from cinder import objects
+from cinder.db import api as db
+import ddt
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import precedence
+from tests import feature_bits
+from tests.unit.cinder_rbd_ext import base
+
+_LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
+
+
+@ddt.ddt
+class ExtendTest(base.DriverTestCase):
+    def _size(self, volume: Any) -> int:
+        return int(self.cluster.stored(volume.name).size)
+
+    def test_extended(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        self.driver.extend_volume(volume, '3')
+        self.assertEqual(3 * base.GIB, self._size(volume))
+
+    def _refused(self, volume: Any, size: int, text: str) -> None:
+        error = self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self.driver.extend_volume,
+            volume,
+            size,
+        )
+        self.assertIn(text, str(error))
+        self.assertEqual(volume.size * base.GIB, self._size(volume))
+        # The volume is as good as it was: no reason on it for its tenant.
+        self.assertRaises(
+            exception.GlanceMetadataNotFound,
+            db.volume_glance_metadata_get,
+            self.admin,
+            volume.id,
+        )
+
+    def test_broken_stripe(self) -> None:
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
+        )
+        self._refused(volume, 4, '4 GiB is no multiple of 64 KiB x 3')
+        self.driver.extend_volume(volume, 6)
+        self.assertEqual(6 * base.GIB, self._size(volume))
+
+    def test_map_that_would_be_too_large(self) -> None:
+        volume = self.made_volume(
+            {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
+        )
+        self._refused(volume, 2048, 'up to 256,000,000 objects')
+        self.driver.extend_volume(volume, 900)
+
+
+@ddt.ddt
+class RetypeTest(base.DriverTestCase):
+    def _retype(self, volume: Any, **specs: str) -> Any:
+        new_type = self.make_type(**specs)
+        moved, update = self.driver.retype(
+            self.context, volume, new_type, {}, None
+        )
+        self.update(volume, update)
+        return moved
+
+    def _mask(self, volume: Any) -> int:
+        return int(self.cluster.stored(volume.name).mask)
+
+    def test_map_on_and_valid(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        self.new_snapshot(volume)
+        self.assertTrue(self._retype(volume, rbd_object_map='true'))
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(feature_bits.LAYERING | _LOCK | _MAP, stored.mask)
+        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
+        self.assertIn('object-map', self.recorded(volume)[keys.FEATURES])
+
+    def test_map_off(self) -> None:
+        volume = self.made_volume()
+        self.assertTrue(self._retype(volume, rbd_object_map='false'))
+        self.assertEqual(0, self._mask(volume) & _MAP)
+        self.assertNotIn('object-map', self.recorded(volume)[keys.FEATURES])
+
+    def test_layout_needs_a_migration(self) -> None:
+        volume = self.made_volume()
+        before = self._mask(volume)
+        moved = self._retype(
+            volume, rbd_object_size='1M', rbd_object_map='false'
+        )
+        self.assertFalse(moved)
+        self.assertEqual(before, self._mask(volume))
+        self.assertIn('needs a migration', self.log.output)
+        self.assertIn('rbd:object_size', self.log.output)
+
+    def test_refused(self) -> None:
+        """A type that no volume of this size can have."""
+        volume = self.made_volume({keys.OBJECT_MAP: 'true'})
+        self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self._retype,
+            volume,
+            rbd_stripe_unit='64K',
+            rbd_stripe_count='3',
+        )
+        self.assertNotEqual(0, self._mask(volume) & _MAP)
+
+    def test_key_that_multiattach_excludes(self) -> None:
+        volume = self.made_volume({keys.OBJECT_MAP: 'true', 'a': 'b'})
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
+        self.assertEqual({'a': 'b'}, self._metadata(volume))
+        self.assertIn('Removed from the metadata', self.log.output)
+
+    def _metadata(self, volume: Any) -> dict[str, str]:
+        return dict(db.volume_metadata_get(self.admin, volume.id))
+
+    def test_keys_that_are_not_for_tenants(self) -> None:
+        """A cache mode goes; a layout needs a migration to go with it."""
+        locked = {'rbd_tenant_options': ''}
+        volume = self.made_volume({keys.CACHE_MODE: 'none'})
+        self.assertTrue(self._retype(volume, **locked))
+        self.assertEqual({}, self._metadata(volume))
+        volume = self.made_volume(base.ASKED)
+        self.assertFalse(self._retype(volume, **locked))
+        self.assertEqual(base.ASKED, self._metadata(volume))
+
+    def test_data_pool_of_the_former_type(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_data_pool='data')
+        )
+        self.assertFalse(self._retype(volume))
+        self.assertIn('data pool of the former', self.log.output)
+
+    def test_multiattach_and_back(self) -> None:
+        volume = self.made_volume()
+        before = self._mask(volume)
+        shared = self.make_type(multiattach='<is> True')
+        moved, update = self.driver.retype(
+            self.context, volume, shared, {}, None
+        )
+        self.assertTrue(moved)
+        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
+        self.update(volume, {**update, 'volume_type_id': shared.id})
+        volume = objects.Volume.get_by_id(self.admin, volume.id)
+        self.new_snapshot(volume)
+        self.assertTrue(self._retype(volume))
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(before, stored.mask)
+        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
+
+    @ddt.data(None, '{}')
+    def test_nothing_saved(self, location: str | None) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        volume.provider_location = location
+        self.assertEqual(
+            {'provider_location': None},
+            self.driver._disable_multiattach(volume),
+        )
+        self.assertEqual(feature_bits.LAYERING, self._mask(volume))
+
+
+class DefaultFeaturesTest(base.DriverTestCase):
+    def test_recorded_as_requested_by_nobody(self) -> None:
+        """Of a volume whose former type requested few features."""
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        locked = self.make_type(rbd_tenant_options='')
+        done, _ = self.driver.retype(self.context, volume, locked, {}, None)
+        self.assertTrue(done)
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(_MAP, int(stored.mask) & _MAP)
+        self.assertEqual([0], [stored.flags])
+        given = record.origins(record.items_of(volume.id)) or {}
+        self.assertEqual(
+            errors.Origin.CLUSTER, given[precedence.Part.FEATURES]
+        )
