@@ -150,7 +150,7 @@ def described(found: Any) -> dict[str, Any]:
     """Return what the form's script is to know of offers, by type."""
     return {
         offer.name: {
-            'require_whole_stripes': offer.require_whole_stripes,
+            wire.REQUIRE_WHOLE_STRIPES: offer.require_whole_stripes,
             'options': {
                 key: {**each, wire.SETTABLE: key in offer.settable}
                 for key, each in offer.options.items()
