@@ -24,6 +24,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import tenant_options
 from rbd_volume_options import wire
 
 
@@ -83,13 +84,13 @@ class BackendSettings:
             for key, option in keys.OPTIONS.items()
             if (value := configuration.safe_get(option)) is not None
         }
-        tenant_options = given.pop(keys.TENANT_OPTIONS, '')
+        for_tenants = given.pop(keys.TENANT_OPTIONS, '')
         data_pool = given.pop(keys.DATA_POOL, None)
         try:
             parsed = options.parse(
                 given, keys.Scope.VOLUME, errors.Origin.BACKEND
             )
-            bounds = _read_limits(configuration, tenant_options)
+            bounds = _read_limits(configuration, for_tenants)
             _check(parsed, bounds)
         except errors.OptionError as error:
             raise error.renamed(keys.OPTIONS) from None
@@ -106,7 +107,7 @@ class BackendSettings:
         )
 
 
-def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
+def _read_limits(configuration: Any, for_tenants: str) -> limits.Limits:
     return limits.Limits(
         max_stripe_count=configuration.safe_get(wire.RBD_MAX_STRIPE_COUNT),
         require_whole_stripes=configuration.safe_get(
@@ -119,7 +120,7 @@ def _read_limits(configuration: Any, tenant_options: str) -> limits.Limits:
         cache_modes=cache_modes.parse_cache_modes(
             configuration.safe_get(wire.RBD_ALLOWED_CACHE_MODES)
         ),
-        tenant_options=options.parse_tenant_options(tenant_options),
+        tenant_options=tenant_options.parse(for_tenants),
     )
 
 
@@ -128,7 +129,7 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
     if parsed.striping:
         limits.check_stripe_count(parsed.striping, bounds, origin)
         if parsed.object_size:
-            limits.check_unit(
+            layout.check_unit(
                 layout.ImageLayout(parsed.object_size, parsed.striping),
                 origin,
             )

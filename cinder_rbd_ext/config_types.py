@@ -23,6 +23,7 @@ from rbd_volume_options import checked_text
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import options
+from rbd_volume_options import tenant_options
 
 
 class Parsed(checked_text.CheckedText, types.ConfigType):
@@ -36,5 +37,5 @@ OBJECT_MAP = Parsed(features.parse_object_map, 'boolean value')
 FEATURES = Parsed(features.parse_features, 'list of image features')
 CACHE_MODE = Parsed(cache_modes.parse_cache_mode, 'cache mode')
 CACHE_MODES = Parsed(cache_modes.parse_cache_modes, 'list of cache modes')
-KEYS = Parsed(options.parse_tenant_options, 'list of keys')
+KEYS = Parsed(tenant_options.parse, 'list of keys')
 POOL = Parsed(options.parse_pool, 'name of a pool')

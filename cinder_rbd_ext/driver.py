@@ -27,8 +27,8 @@ from cinder.volume.drivers import rbd
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import refusal
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
@@ -233,7 +233,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume, unless its layout or object map forbids it."""
-        with refusal.of_volume(volume, self.backend_name):
+        with option_errors.of_volume(volume, self.backend_name):
             self._in_place.check_extended(volume, new_size)
         super().extend_volume(volume, new_size)
 
@@ -246,7 +246,7 @@ class RBDExtDriver(rbd.RBDDriver):
         migration, which Cinder does where the caller allows it. Keys that
         the new type does not accept are removed from the volume.
         """
-        with refusal.of_volume(volume, self.backend_name):
+        with option_errors.of_volume(volume, self.backend_name):
             retype = self._in_place.retype(volume, new_type)
             accepted = retype.acceptance
             possible = self._in_place.possible(volume, retype)
@@ -268,7 +268,7 @@ class RBDExtDriver(rbd.RBDDriver):
         Not in a retype to a back end where tenants can't request the layout:
         Cinder makes a new image there then, and copies the data.
         """
-        with refusal.of_volume(volume, self.backend_name):
+        with option_errors.of_volume(volume, self.backend_name):
             accepted = self._migrations.accepted(volume, host)
         if accepted is None:
             return False, None

@@ -19,14 +19,12 @@ database API with a context of its own.
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from cinder import context
 from cinder import exception
 from cinder.db import api as db
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -233,7 +231,7 @@ def refused(volume_id: str, text: str) -> None:
 
     A failure to do so is logged: it must not hide the refusal.
     """
-    text = _shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
+    text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
     parts = range(0, len(text), _MAX_VALUE)
     entry = {
         name: text[start : start + _MAX_VALUE]
@@ -258,56 +256,9 @@ def refusal(admin_metadata: Mapping[str, str]) -> str | None:
     return ''.join(parts) or None
 
 
-def _shortened(text: str, length: int) -> str:
-    """Return a text of at most a length, marked where it was cut."""
+def shortened(text: str, length: int = _MAX_VALUE) -> str:
+    """Return a text that the database can hold, marked where it was cut.
+
+    :param length: characters; those of one value by default
+    """
     return text if len(text) <= length else f'{text[: length - 3]}...'
-
-
-@dataclasses.dataclass(frozen=True)
-class AttachRefusal:
-    """Why and when a volume's last attachment was refused.
-
-    :ivar at: in ISO 8601, UTC
-    """
-
-    reason: str
-    at: str
-
-
-def attach_refused(volume_id: str, text: str) -> None:
-    """Record why a volume is not attached, where its tenant can read it.
-
-    A failure to do so is logged: it must not hide the refusal.
-    """
-    entry = {
-        wire.RECORD_ATTACH_REFUSED: _shortened(text, _MAX_VALUE),
-        wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
-    }
-    try:
-        db.volume_admin_metadata_update(
-            context.get_admin_context(), volume_id, entry, False
-        )
-    except Exception:
-        LOG.exception('Could not record why %s is not attached', volume_id)
-
-
-def attach_agreed(volume_id: str) -> None:
-    """Forget a refusal, now that the volume is attached.
-
-    A failure to do so is logged: the attachment is as good without.
-    """
-    admin = context.get_admin_context()
-    try:
-        for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
-            db.volume_admin_metadata_delete(admin, volume_id, key)
-    except Exception:
-        LOG.exception('Could not forget why %s was not attached', volume_id)
-
-
-def attach_refusal(
-    admin_metadata: Mapping[str, str],
-) -> AttachRefusal | None:
-    """Return the refusal that is recorded; None for none."""
-    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
-    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
-    return AttachRefusal(reason, at) if reason and at else None

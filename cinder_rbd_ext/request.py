@@ -26,6 +26,7 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sharing
+from rbd_volume_options import tenant_options
 
 _REPLICATED = 'replication_enabled'
 _MULTIATTACH = 'multiattach'
@@ -130,7 +131,7 @@ class Texts:
         """
         given = frozenset(options.ours(self.metadata))
         try:
-            limits.check_tenant_keys(
+            tenant_options.check(
                 given & frozenset(keys.VOLUME_KEYS), self._allowed(settings)
             )
         except errors.OptionError as error:

@@ -88,7 +88,7 @@ class StoreSettings:
         try:
             parsed = options.parse(given, keys.Scope.VOLUME, origin)
             if parsed.striping:
-                limits.check_unit(
+                layout.check_unit(
                     layout.ImageLayout(
                         parsed.object_size or chunk_size, parsed.striping
                     ),

@@ -25,6 +25,7 @@ from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import tenant_options
 from rbd_volume_options import wire
 
 Answer = Mapping[str, Any]
@@ -126,7 +127,7 @@ class UserOffer:
             raise errors.OptionError(
                 key, metadata[key], self.reason, keys.NO_KEY, origin
             )
-        limits_module.check_tenant_keys(given, self.settable)
+        tenant_options.check(given, self.settable)
         self._check_allowed(asked)
         if size is not None:
             levels = [precedence.Level(origin, asked)]

@@ -25,6 +25,7 @@ import dataclasses
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -190,7 +191,7 @@ def _fits(source: Source, inherited: precedence.Resolved) -> bool:
     ):
         return True
     try:
-        limits.check_unit(found)
+        layout.check_unit(found)
     except errors.OptionError:
         return False
     return True

@@ -184,3 +184,23 @@ def parse_stripe_count(value: str | int) -> int:
             f'a whole number from 1 to {MAX_STRIPE_COUNT}',
         )
     return count
+
+
+def check_unit(
+    image_layout: ImageLayout, origin: errors.Origin | None = None
+) -> None:
+    """Check that the stripe unit is a factor of the object size.
+
+    :raises OptionError: where it isn't
+    """
+    unit = image_layout.stripe_unit
+    if unit > image_layout.object_size or image_layout.object_size % unit:
+        object_size = sizes.format_size(image_layout.object_size)
+        raise errors.OptionError(
+            keys.STRIPE_UNIT,
+            unit,
+            f'not a factor of the object size, {object_size}',
+            f'a power of two from 512 bytes to {object_size}',
+            origin,
+            errors.Code.UNIT_NOT_A_FACTOR,
+        )

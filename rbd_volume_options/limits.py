@@ -56,22 +56,6 @@ class Limits:
     max_objects: int = DEFAULT_MAX_OBJECTS
 
 
-def check_tenant_keys(given: frozenset[str], allowed: frozenset[str]) -> None:
-    """Check that a tenant may set the keys that it has set.
-
-    :raises OptionError: naming the first key that it may not
-    """
-    for name in sorted(given - allowed):
-        raise errors.OptionError(
-            name,
-            'given',
-            'not for tenants to set on this volume type',
-            ', '.join(k for k in keys.VOLUME_KEYS if k in allowed)
-            or keys.NO_KEY,
-            errors.Origin.VOLUME_METADATA,
-        )
-
-
 def check_stripe_count(
     striping: layout.Striping, limits: Limits, origin: errors.Origin
 ) -> None:
@@ -155,26 +139,6 @@ def check_cache_mode(
             'not allowed by this backend',
             modes.joined(limits.cache_modes),
             origin,
-        )
-
-
-def check_unit(
-    image_layout: layout.ImageLayout, origin: errors.Origin | None = None
-) -> None:
-    """Check that the stripe unit is a factor of the object size.
-
-    :raises OptionError: where it isn't
-    """
-    unit = image_layout.stripe_unit
-    if unit > image_layout.object_size or image_layout.object_size % unit:
-        object_size = sizes.format_size(image_layout.object_size)
-        raise errors.OptionError(
-            keys.STRIPE_UNIT,
-            unit,
-            f'not a factor of the object size, {object_size}',
-            f'a power of two from 512 bytes to {object_size}',
-            origin,
-            errors.Code.UNIT_NOT_A_FACTOR,
         )
 
 

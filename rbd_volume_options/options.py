@@ -22,7 +22,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import lists
+from rbd_volume_options import tenant_options
 
 T = TypeVar('T')
 
@@ -83,7 +83,7 @@ def parse(
             ),
             data_pool=_get(given, keys.DATA_POOL, parse_pool),
             tenant_options=_get(
-                given, keys.TENANT_OPTIONS, parse_tenant_options
+                given, keys.TENANT_OPTIONS, tenant_options.parse
             ),
         )
         check_contradictions(options)
@@ -175,23 +175,6 @@ def parse_pool(value: str) -> str:
             keys.DATA_POOL, value, "not a pool's name", _POOL_ALLOWED
         )
     return value
-
-
-def parse_tenant_options(value: str) -> frozenset[str]:
-    """Return the keys that a list names; an empty one allows none.
-
-    :raises OptionError: for a word that is no key of volume metadata
-    """
-    names = frozenset(lists.split(value)) if value else frozenset[str]()
-    for name in sorted(names):
-        if name not in keys.VOLUME_KEYS:
-            raise errors.OptionError(
-                keys.TENANT_OPTIONS,
-                value,
-                f'{errors.shown(name)} is no key that tenants can set',
-                'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
-            )
-    return names
 
 
 def check_contradictions(options: VolumeOptions) -> None:

@@ -113,7 +113,7 @@ def check_layout(
     :raises OptionError: for what no volume could have
     """
     striping = resolved.striping
-    limits_module.check_unit(resolved.layout_over(base), _origin_of(striping))
+    layouts.check_unit(resolved.layout_over(base), _origin_of(striping))
     if striping and striping.value and striping.origin in precedence.GIVEN:
         limits_module.check_stripe_count(
             striping.value, limits, striping.origin

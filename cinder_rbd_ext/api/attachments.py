@@ -30,13 +30,13 @@ from oslo_log import log as logging
 import webob.exc
 
 from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import agreement
 from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import keys
@@ -229,7 +229,7 @@ class _Door:
                 'error': found.error,
             },
         )
-        record.attach_refused(volume.id, str(found.error))
+        refused_attachment.record_reason(volume.id, str(found.error))
         with refusals.bad_request():
             raise found.error
 

@@ -22,6 +22,7 @@ import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import refused_attachment
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
@@ -57,7 +58,7 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
                 ),
             }
         )
-    refusal = record.attach_refusal(recorded)
+    refusal = refused_attachment.of_volume(recorded)
     return {
         **shown,
         wire.ATTRIBUTE_CACHE_MODES: _cache_modes(volume),

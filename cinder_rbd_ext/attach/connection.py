@@ -21,11 +21,11 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 
@@ -100,12 +100,12 @@ class Connections:
         asked = found.asked
         if asked:
             try:
-                host_modes.check_override(asked, self.cache_override(volume))
+                conf_rbd_cache.check(asked, self.cache_override(volume))
             except errors.OptionError as error:
                 # Shared volumes were always attached: nobody asks for a mode.
                 judge(error, refuse=found.strict and not asked.shared)
-        if record.attach_refusal(current.admin_metadata):
-            record.attach_agreed(volume.id)
+        if refused_attachment.of_volume(current.admin_metadata):
+            refused_attachment.forget(volume.id)
         return asked.mode if asked else None
 
     def _judge(
@@ -132,7 +132,7 @@ class Connections:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s', about
         )
-        record.attach_refused(volume_id, str(error))
+        refused_attachment.record_reason(volume_id, str(error))
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
     def cache_override(self, volume: Any) -> bool | None:
@@ -144,7 +144,7 @@ class Connections:
             with rbd.RBDVolumeProxy(
                 self._driver, volume.name, read_only=True
             ) as image:
-                return existing.cache_override(image)
+                return conf_rbd_cache.of_image(image)
         except (
             self._driver.rbd.Error,
             exception.VolumeBackendAPIException,

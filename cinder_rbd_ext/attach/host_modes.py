@@ -90,22 +90,3 @@ def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
     raise errors.OptionError(
         keys.CACHE_MODE, asked.mode.value, reason, allowed, asked.origin
     )
-
-
-def check_override(asked: attachment_mode.Asked, cached: bool | None) -> None:
-    """Check that an image has no setting of its own that beats the mode.
-
-    :param cached: that setting of librbd's ``rbd_cache``; None for none
-    :raises OptionError: where it has
-    """
-    if cached is None or cached is asked.mode.uses_rbd_cache:
-        return
-    agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
-    raise errors.OptionError(
-        keys.CACHE_MODE,
-        asked.mode.value,
-        f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
-        f'pool, beats it',
-        f'{cache_modes.joined(agreeing)}; or have the setting removed',
-        asked.origin,
-    )

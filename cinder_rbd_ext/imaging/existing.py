@@ -20,7 +20,6 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -30,12 +29,6 @@ LOG = logging.getLogger(__name__)
 # librbd's namespace of snapshots that people take; those of groups and those
 # that were removed while they had clones can't be opened by name.
 _BY_NAME = 0
-
-# librbd's source of a value that neither the image nor its pool has set.
-_BY_CLIENT = 0
-
-#: Image metadata that beats QEMU's cache mode, and that clones inherit.
-CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
 def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
@@ -55,34 +48,6 @@ def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
         features.from_mask(mask),
         data_pool,
     )
-
-
-def drop_cache_override(image: Any) -> bool:
-    """Remove what an image inherited that would beat its cache mode.
-
-    :returns: whether there was something to remove
-    """
-    inherited = CACHE_OVERRIDE in dict(image.metadata_list())
-    if inherited:
-        image.metadata_remove(CACHE_OVERRIDE)
-        LOG.info(
-            'Removed %s, which was inherited, from %s',
-            CACHE_OVERRIDE,
-            image.get_name(),
-        )
-    return inherited
-
-
-def cache_override(image: Any) -> bool | None:
-    """Return what an image or its pool says of ``rbd_cache``, if anything.
-
-    Such a setting beats the one that QEMU makes by its cache mode: librbd
-    reads it when the image is opened (``librbd::ImageCtx::apply_metadata``).
-    """
-    for option in image.config_list():
-        if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
-            return cache_modes.librbd_caches(option['value'])
-    return None
 
 
 def enable(image: Any, wanted: features.Features) -> features.Features:

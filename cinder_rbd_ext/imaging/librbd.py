@@ -27,6 +27,7 @@ import weakref
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import features
@@ -304,7 +305,7 @@ class Image(_Delegate):
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    existing.drop_cache_override(copied)
+                    conf_rbd_cache.drop(copied)
                     creation.state = self._librbd.state_of(copied)
             except self._librbd.ImageExists:
                 raise

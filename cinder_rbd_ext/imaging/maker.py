@@ -22,17 +22,19 @@ from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
 
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import permissions
 from cinder_rbd_ext import record
-from cinder_rbd_ext import refusal
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import failures
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import rbd_import
+from cinder_rbd_ext.imaging import reimage
 from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.lifecycle import migration_layout
 from cinder_rbd_ext.lifecycle import migration_target
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
@@ -69,7 +71,7 @@ class Maker:
         :raises VolumeOptionRefused: for options that can't be had
         """
         with (
-            refusal.of_volume(
+            option_errors.of_volume(
                 volume, self._driver.backend_name, to_tenant=True
             ),
             self._held(volume, self._new_creation(volume, source)) as creation,
@@ -96,7 +98,9 @@ class Maker:
         A copy that stands is left alone when the source can't be deleted
         afterwards: it may be the only whole one.
         """
-        planner = functools.partial(sources.plan_migrated, volume, host)
+        planner = functools.partial(
+            migration_layout.plan_migrated, volume, host
+        )
         creation = creations.Creation(volume.name, planner)
         with self.creations.hold(creation), failures.naming(creation):
             yield creation
@@ -117,20 +121,20 @@ class Maker:
         creation.set_up = True
 
     def filling(
-        self, volume: Any, reimage: bool
+        self, volume: Any, has_data: bool
     ) -> contextlib.AbstractContextManager[Any]:
         """Hold the creation of the image that takes a Glance image's data.
 
-        :param reimage: whether the volume has had data before. Where stock
+        :param has_data: whether the volume has had data before. Where stock
             makes its RBD image anew then, that becomes as the old one was.
         """
-        if reimage and releases.REIMAGE_KEEPS_IMAGE:
+        if has_data and releases.REIMAGE_KEEPS_IMAGE:
             return contextlib.nullcontext()
-        if not reimage or not self._images.exists(volume.name):
+        if not has_data or not self._images.exists(volume.name):
             # No image: a re-image before this one was cut short.
             return self.creating(volume)
         planner = functools.partial(
-            sources.plan_remade, volume, self._images.state_of(volume.name)
+            reimage.plan_remade, volume, self._images.state_of(volume.name)
         )
         return self._held(volume, self._undone(volume, planner))
 
@@ -181,7 +185,10 @@ class Maker:
         if arrival and arrival.state:
             pool = resolved.data_pool.value if resolved.data_pool else None
             planner = functools.partial(
-                sources.plan_arrived, arrival.state, arrival.origins, pool
+                migration_layout.plan_arrived,
+                arrival.state,
+                arrival.origins,
+                pool,
             )
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
@@ -195,7 +202,7 @@ class Maker:
     def _finish(self, volume: Any, creation: creations.Creation) -> None:
         """Free a new image of what it inherited; record what it is."""
         with self._images.opened(volume.name) as image:
-            existing.drop_cache_override(image)
+            conf_rbd_cache.drop(image)
             state = self._driver.rbd.state_of(image)
         record.made(
             volume.id, state, record.backend_of(volume), creation.origins

@@ -25,12 +25,9 @@ from cinder_rbd_ext import request
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
-from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
-from rbd_volume_options import wire
 
 CONF = cfg.CONF
 
@@ -201,58 +198,3 @@ class Made:
         return dataclasses.replace(
             how, origins=inheritance.origins(how, source)
         )
-
-
-def plan_remade(
-    volume: Any,
-    state: plan.ImageState,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan the image that takes the place of a volume's own: as it was.
-
-    What the volume asks for was settled when it was made.
-
-    :param state: the image that there was
-    """
-    return plan.ImagePlan(
-        state.layout, own_features(volume, state), state.data_pool
-    )
-
-
-def plan_arrived(
-    state: plan.ImageState,
-    given: Mapping[precedence.Part, errors.Origin],
-    data_pool: str | None,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan the image to which Cinder copies another one: as that one is.
-
-    :param state: what is recorded of the other one
-    :param given: where each part of that one was given
-    :param data_pool: what the type or the back end says
-    """
-    return plan.ImagePlan(state.layout, state.image_features, data_pool, given)
-
-
-def plan_migrated(
-    volume: Any,
-    host: dict[str, Any],
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan the copy of an image in another backend's pool: as it is.
-
-    Only the data pool is the other backend's, unless the type names one:
-    the image's own may not be for that backend to use.
-    """
-    specs = request.specs_of(volume.volume_type)
-    pool = specs.get(keys.DATA_POOL)
-    if pool is None:
-        pool = host.get('capabilities', {}).get(wire.RBD_VOLUME_DATA_POOL)
-    return plan.ImagePlan(
-        base.layout,
-        base.image_features,
-        options.parse_pool(pool) if pool else None,
-    )

@@ -29,6 +29,7 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import backup_keys
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import limits
+from rbd_volume_options import tenant_options
 
 LOG = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Restores:
         texts = request.Texts(metadata, specs)
         texts.check_tenant(self._driver.settings)
         asked = texts.request(self._driver.settings)
-        limits.check_tenant_keys(
+        tenant_options.check(
             added, permissions.settable(volume, asked, moved=False)
         )
         resolved = asked.resolve(backend_too=False)

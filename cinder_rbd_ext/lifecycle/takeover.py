@@ -20,8 +20,8 @@ from cinder import exception
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
-from cinder_rbd_ext import refusal
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import changes
@@ -59,7 +59,7 @@ class Takeovers:
             if found:
                 raise found
         except errors.OptionError as error:
-            refusal.recorded(volume.id, error)
+            option_errors.recorded(volume.id, error)
             raise exception.ManageExistingVolumeTypeMismatch(
                 reason=str(error)
             ) from error

@@ -18,7 +18,7 @@ from typing import Any
 from cinder import objects
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import refused_attachment
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -59,7 +59,7 @@ class AttachmentTestCase(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.mode, volume, None, connector
         )
-        found = record.attach_refusal(self.recorded(volume))
+        found = refused_attachment.of_volume(self.recorded(volume))
         told = found.reason if found else ''
         for word in words:
             self.assertIn(word, str(error))
@@ -123,7 +123,7 @@ class HandshakeTest(AttachmentTestCase):
             volume, 'writeback', 'offers no cache modes', connector=_PLAIN
         )
         self.assertEqual('writeback', self.mode(volume))
-        self.assertIsNone(record.attach_refusal(self.recorded(volume)))
+        self.assertIsNone(refused_attachment.of_volume(self.recorded(volume)))
 
     def test_lenient(self) -> None:
         driver = self.make_driver(rbd_cache_mode_enforcement='lenient')

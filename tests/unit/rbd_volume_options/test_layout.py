@@ -289,3 +289,40 @@ class ChunkSizeTestCase(base.TestCase):
             )
             self.assertIn('rbd_store_chunk_size', str(error))
             self.assertIn('1, 2, 4, 8, 16 or 32', str(error))
+
+
+@ddt.ddt
+class UnitTestCase(refusals.RefusalTestCase):
+    @ddt.named_data(
+        ['smallest', 4 * MIB, 512],
+        ['ordinary', 4 * MIB, 64 * KIB],
+        ['the_whole_object', 4 * MIB, 4 * MIB],
+        ['smallest_object', 4 * KIB, 4 * KIB],
+        ['largest_object', 32 * MIB, 32 * MIB],
+    )
+    def test_factor(self, object_size: int, unit: int) -> None:
+        layout.check_unit(
+            layout.ImageLayout(object_size, layout.Striping(unit, 8))
+        )
+
+    def test_no_striping(self) -> None:
+        layout.check_unit(layout.ImageLayout(4 * MIB))
+
+    @ddt.named_data(
+        ['twice_the_object', 4 * MIB, 8 * MIB, '4 MiB'],
+        ['much_larger', 4 * KIB, 32 * MIB, '4 KiB'],
+        ['no_divisor', 4 * MIB, 3 * MIB, '4 MiB'],
+        ['one_less', 64 * KIB, 64 * KIB - 1, '64 KiB'],
+    )
+    def test_no_factor(self, object_size: int, unit: int, text: str) -> None:
+        self.assertRefused(
+            lambda: layout.check_unit(
+                layout.ImageLayout(object_size, layout.Striping(unit, 8)),
+                errors.Origin.VOLUME_TYPE,
+            ),
+            'rbd:stripe_unit',
+            unit,
+            f'not a factor of the object size, {text}',
+            f'a power of two from 512 bytes to {text}',
+            errors.Origin.VOLUME_TYPE,
+        )

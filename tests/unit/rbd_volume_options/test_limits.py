@@ -14,7 +14,6 @@ import ddt
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from tests.unit.rbd_volume_options import refusals
@@ -37,47 +36,6 @@ class DefaultsTestCase(refusals.RefusalTestCase):
             cache_modes.joined(default.cache_modes),
         )
         self.assertEqual(frozenset(), default.tenant_options)
-
-
-@ddt.ddt
-class TenantKeysTestCase(refusals.RefusalTestCase):
-    @ddt.named_data(
-        ['nothing_given', [], ['rbd:object_map']],
-        ['nothing_given_or_allowed', [], []],
-        ['what_is_allowed', ['rbd:object_map'], ['rbd:object_map']],
-        ['some_of_it', ['rbd:object_map'], list(keys.VOLUME_KEYS)],
-    )
-    def test_may(self, given: list[str], allowed: list[str]) -> None:
-        limits.check_tenant_keys(frozenset(given), frozenset(allowed))
-
-    @ddt.named_data(
-        [
-            'another',
-            ['rbd:object_map', 'rbd:stripe_unit'],
-            ['rbd:stripe_count', 'rbd:object_map'],
-            'rbd:stripe_unit',
-            'rbd:stripe_count, rbd:object_map',
-        ],
-        ['none', ['rbd:features'], [], 'rbd:features', 'no rbd: key at all'],
-        [
-            'the_first_of_two',
-            ['rbd:object_size', 'rbd:cache_mode'],
-            ['rbd:object_map'],
-            'rbd:cache_mode',
-            'rbd:object_map',
-        ],
-    )
-    def test_may_not(
-        self, given: list[str], may: list[str], key: str, allowed: str
-    ) -> None:
-        self.assertRefused(
-            lambda: limits.check_tenant_keys(frozenset(given), frozenset(may)),
-            key,
-            'given',
-            'not for tenants to set on this volume type',
-            allowed,
-            Origin.VOLUME_METADATA,
-        )
 
 
 @ddt.ddt
@@ -152,43 +110,6 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             'not allowed by this backend',
             allowed,
             Origin.VOLUME_METADATA,
-        )
-
-
-@ddt.ddt
-class UnitTestCase(refusals.RefusalTestCase):
-    @ddt.named_data(
-        ['smallest', 4 * MIB, 512],
-        ['ordinary', 4 * MIB, 64 * KIB],
-        ['the_whole_object', 4 * MIB, 4 * MIB],
-        ['smallest_object', 4 * KIB, 4 * KIB],
-        ['largest_object', 32 * MIB, 32 * MIB],
-    )
-    def test_factor(self, object_size: int, unit: int) -> None:
-        limits.check_unit(
-            layout.ImageLayout(object_size, layout.Striping(unit, 8))
-        )
-
-    def test_no_striping(self) -> None:
-        limits.check_unit(layout.ImageLayout(4 * MIB))
-
-    @ddt.named_data(
-        ['twice_the_object', 4 * MIB, 8 * MIB, '4 MiB'],
-        ['much_larger', 4 * KIB, 32 * MIB, '4 KiB'],
-        ['no_divisor', 4 * MIB, 3 * MIB, '4 MiB'],
-        ['one_less', 64 * KIB, 64 * KIB - 1, '64 KiB'],
-    )
-    def test_no_factor(self, object_size: int, unit: int, text: str) -> None:
-        self.assertRefused(
-            lambda: limits.check_unit(
-                layout.ImageLayout(object_size, layout.Striping(unit, 8)),
-                Origin.VOLUME_TYPE,
-            ),
-            'rbd:stripe_unit',
-            unit,
-            f'not a factor of the object size, {text}',
-            f'a power of two from 512 bytes to {text}',
-            Origin.VOLUME_TYPE,
         )
 
 

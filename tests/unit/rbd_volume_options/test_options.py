@@ -251,34 +251,6 @@ class PoolTestCase(refusals.RefusalTestCase):
         )
 
 
-@ddt.ddt
-class TenantOptionsTestCase(refusals.RefusalTestCase):
-    @ddt.named_data(
-        ['none', '', []],
-        ['one', 'rbd:cache_mode', ['rbd:cache_mode']],
-        ['all', ','.join(keys.VOLUME_KEYS), keys.VOLUME_KEYS],
-        ['spaces', ', '.join(keys.VOLUME_KEYS), keys.VOLUME_KEYS],
-    )
-    def test_keys(self, value: str, expected: list[str]) -> None:
-        self.assertEqual(set(expected), options.parse_tenant_options(value))
-
-    @ddt.named_data(
-        ['a_key_of_types', 'rbd:data_pool', 'rbd:data_pool'],
-        ['itself', 'rbd:tenant_options', 'rbd:tenant_options'],
-        ['comma_at_the_end', 'rbd:features,', ''],
-        ['no_prefix', 'features', 'features'],
-        ['unknown', 'rbd:turbo', 'rbd:turbo'],
-    )
-    def test_refused(self, value: str, word: str) -> None:
-        self.assertRefused(
-            lambda: options.parse_tenant_options(value),
-            'rbd:tenant_options',
-            value,
-            f'{word!r} is no key that tenants can set',
-            'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
-        )
-
-
 class RandomTextTestCase(refusals.RefusalTestCase):
     def test_anything_is_parsed_or_refused_in_one_line(self) -> None:
         draw = random.Random(5)

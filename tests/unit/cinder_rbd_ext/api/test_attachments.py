@@ -29,8 +29,8 @@ import ddt
 import fixtures
 import oslo_messaging
 
-from cinder_rbd_ext import record
 from cinder_rbd_ext.api import policies
+from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -126,7 +126,9 @@ class AttachmentsTestCase(base.ApiTestCase):
 
     def refusal(self, volume: Any) -> str:
         """Return what is recorded with a volume."""
-        found = record.attach_refusal(requester.current(volume).admin_metadata)
+        found = refused_attachment.of_volume(
+            requester.current(volume).admin_metadata
+        )
         return found.reason if found else ''
 
     def check_refused(

@@ -20,6 +20,7 @@ from oslo_utils import timeutils
 import sqlalchemy
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import refused_attachment
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -105,13 +106,13 @@ class AttributesTest(base.ApiTestCase):
 
     def test_refused_attachment(self) -> None:
         volume = self.volume()
-        record.attach_refused(volume.id, 'x' * 300)
+        refused_attachment.record_reason(volume.id, 'x' * 300)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         refused = self.attributes(shown)['attach_refused']
         self.assertEqual('x' * 252 + '...', refused['reason'])
         at = timeutils.parse_isotime(refused['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
-        record.attach_agreed(volume.id)
+        refused_attachment.forget(volume.id)
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 

@@ -21,7 +21,7 @@ import ddt
 from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
 from tests.unit.cinder_rbd_ext import base
 
@@ -60,9 +60,9 @@ class AttachingTestCase(base.DriverTestCase):
         )['data']
         return found
 
-    def refusal(self, volume: Any) -> record.AttachRefusal | None:
+    def refusal(self, volume: Any) -> refused_attachment.Refusal | None:
         """Return what its tenant can read."""
-        return record.attach_refusal(self.recorded(volume))
+        return refused_attachment.of_volume(self.recorded(volume))
 
     def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
         """Check that an attachment is refused, and its tenant told why."""

@@ -98,44 +98,6 @@ class StateTest(ImagesTestCase):
 
 
 @ddt.ddt
-class CacheOverrideTest(ImagesTestCase):
-    @ddt.data(
-        ('true', True),
-        ('FALSE', False),
-        ('1', True),
-        ('0', False),
-        ('10', True),
-        ('-1', True),
-    )
-    @ddt.unpack
-    def test_found(self, value: str, cached: bool) -> None:
-        image = self.image()
-        self.assertIsNone(existing.cache_override(image))
-        image.metadata_set('conf_rbd_cache', value)
-        self.assertIs(cached, existing.cache_override(image))
-
-    def test_found_on_the_pool(self) -> None:
-        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
-        image = self.image()
-        self.assertIs(False, existing.cache_override(image))
-        image.metadata_set('conf_rbd_cache', 'true')
-        self.assertIs(True, existing.cache_override(image))
-
-    def test_removed(self) -> None:
-        image = self.image()
-        image.metadata_set('conf_rbd_cache', 'false')
-        image.metadata_set('conf_rbd_cache_size', '1')
-        self.assertTrue(existing.drop_cache_override(image))
-        self.assertEqual(
-            [('conf_rbd_cache_size', '1')], list(image.metadata_list())
-        )
-        self.assertIn('Removed conf_rbd_cache', self.log.output)
-
-    def test_none(self) -> None:
-        self.assertFalse(existing.drop_cache_override(self.image()))
-
-
-@ddt.ddt
 class FeaturesTest(ImagesTestCase):
     @ddt.data(
         (_LAYERING, {'exclusive-lock', 'object-map', 'fast-diff'}, _WITH_MAP),

@@ -15,8 +15,8 @@ from unittest import mock
 import fixtures
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
-from cinder_rbd_ext import refusal
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from tests.unit import base
@@ -34,7 +34,7 @@ class RefusalTest(base.TestCase):
 
     def _refuse(self, key: str, to_tenant: bool) -> Exception:
         def refuse() -> None:
-            with refusal.of_volume(self.volume, 'ceph', to_tenant):
+            with option_errors.of_volume(self.volume, 'ceph', to_tenant):
                 raise errors.OptionError(
                     key, 'fast', 'no such pool', 'another', None
                 )
@@ -61,7 +61,7 @@ class RefusalTest(base.TestCase):
 
     def test_another_error(self) -> None:
         def fail() -> None:
-            with refusal.of_volume(self.volume, 'ceph', to_tenant=True):
+            with option_errors.of_volume(self.volume, 'ceph', to_tenant=True):
                 raise ValueError('unrelated')
 
         self.assertRaises(ValueError, fail)

@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Why an attachment of a volume was refused, recorded for its tenant."""
+
+from collections.abc import Mapping
+import dataclasses
+
+from cinder import context
+from cinder.db import api as db
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from cinder_rbd_ext import record
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why and when a volume's last attachment was refused.
+
+    :ivar at: in ISO 8601, UTC
+    """
+
+    reason: str
+    at: str
+
+
+def record_reason(volume_id: str, text: str) -> None:
+    """Record why a volume is not attached, where its tenant can read it.
+
+    A failure to do so is logged: it must not hide the refusal.
+    """
+    entry = {
+        wire.RECORD_ATTACH_REFUSED: record.shortened(text),
+        wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
+    }
+    try:
+        db.volume_admin_metadata_update(
+            context.get_admin_context(), volume_id, entry, False
+        )
+    except Exception:
+        LOG.exception('Could not record why %s is not attached', volume_id)
+
+
+def forget(volume_id: str) -> None:
+    """Forget a refusal, now that the volume is attached.
+
+    A failure to do so is logged: the attachment is as good without.
+    """
+    admin = context.get_admin_context()
+    try:
+        for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
+            db.volume_admin_metadata_delete(admin, volume_id, key)
+    except Exception:
+        LOG.exception('Could not forget why %s was not attached', volume_id)
+
+
+def of_volume(
+    admin_metadata: Mapping[str, str],
+) -> Refusal | None:
+    """Return the refusal that is recorded; None for none."""
+    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
+    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
+    return Refusal(reason, at) if reason and at else None

@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A migration keeps the layout and the features of a volume."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinder_rbd_ext import request
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import wire
+
+
+def plan_arrived(
+    state: plan.ImageState,
+    given: Mapping[precedence.Part, errors.Origin],
+    data_pool: str | None,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan the image to which Cinder copies another one: as that one is.
+
+    :param state: what is recorded of the other one
+    :param given: where each part of that one was given
+    :param data_pool: what the type or the back end says
+    """
+    return plan.ImagePlan(state.layout, state.image_features, data_pool, given)
+
+
+def plan_migrated(
+    volume: Any,
+    host: dict[str, Any],
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan the copy of an image in another backend's pool: as it is.
+
+    Only the data pool is the other backend's, unless the type names one:
+    the image's own may not be for that backend to use.
+    """
+    specs = request.specs_of(volume.volume_type)
+    pool = specs.get(keys.DATA_POOL)
+    if pool is None:
+        pool = host.get('capabilities', {}).get(wire.RBD_VOLUME_DATA_POOL)
+    return plan.ImagePlan(
+        base.layout,
+        base.image_features,
+        options.parse_pool(pool) if pool else None,
+    )

@@ -1,0 +1,135 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.attach import attachment_mode
+from cinder_rbd_ext.attach import conf_rbd_cache
+from cinder_rbd_ext.attach import host_modes
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
+from tests.unit import base
+
+CacheMode = cache_modes.CacheMode
+_ASKED = attachment_mode.Asked(
+    CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA
+)
+
+
+class ImagesTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster('volumes', 'data')
+        client = self.cluster.rados.Rados()
+        client.connect()
+        self.pool_name = client.pool_reverse_lookup
+        self.ioctx = client.open_ioctx('volumes')
+        self.module = fake_librbd.Librbd(self.cluster)
+
+    def image(self, **asked: Any) -> Any:
+        """Return a new image, open."""
+        self.module.RBD().create(self.ioctx, 'i', 1 << 30, **asked)
+        return self.module.Image(self.ioctx, 'i')
+
+    @contextlib.contextmanager
+    def at(self, snapshot: str) -> Iterator[Any]:
+        """Open the image at a snapshot."""
+        with self.module.Image(self.ioctx, 'i', snapshot=snapshot) as image:
+            yield image
+
+
+@ddt.ddt
+class CacheOverrideTest(ImagesTestCase):
+    @ddt.data(
+        ('true', True),
+        ('FALSE', False),
+        ('1', True),
+        ('0', False),
+        ('10', True),
+        ('-1', True),
+    )
+    @ddt.unpack
+    def test_found(self, value: str, cached: bool) -> None:
+        image = self.image()
+        self.assertIsNone(conf_rbd_cache.of_image(image))
+        image.metadata_set('conf_rbd_cache', value)
+        self.assertIs(cached, conf_rbd_cache.of_image(image))
+
+    def test_found_on_the_pool(self) -> None:
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        image = self.image()
+        self.assertIs(False, conf_rbd_cache.of_image(image))
+        image.metadata_set('conf_rbd_cache', 'true')
+        self.assertIs(True, conf_rbd_cache.of_image(image))
+
+    def test_removed(self) -> None:
+        image = self.image()
+        image.metadata_set('conf_rbd_cache', 'false')
+        image.metadata_set('conf_rbd_cache_size', '1')
+        self.assertTrue(conf_rbd_cache.drop(image))
+        self.assertEqual(
+            [('conf_rbd_cache_size', '1')], list(image.metadata_list())
+        )
+        self.assertIn('Removed conf_rbd_cache', self.log.output)
+
+    def test_none(self) -> None:
+        self.assertFalse(conf_rbd_cache.drop(self.image()))
+
+
+@ddt.ddt
+class OverrideTest(base.TestCase):
+    @ddt.data(*CacheMode)
+    def test_override(self, mode: CacheMode) -> None:
+        wanted = attachment_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
+        conf_rbd_cache.check(wanted, None)
+        conf_rbd_cache.check(wanted, mode.uses_rbd_cache)
+        error = self.assertRaises(
+            errors.OptionError,
+            conf_rbd_cache.check,
+            wanted,
+            not mode.uses_rbd_cache,
+        )
+        self.assertIn('conf_rbd_cache = ', str(error))
+        self.assertNotIn(mode.value, error.allowed.split(';')[0].split(', '))
+
+    def test_room_for_the_longest(self) -> None:
+        """Where tenants read it there are 255 characters."""
+        longest = attachment_mode.Asked(
+            CacheMode.WRITETHROUGH, errors.Origin.BACKEND
+        )
+        everything = frozenset(CacheMode) - {longest.mode}
+        for check, found in (
+            (host_modes.check, None),
+            (host_modes.check, everything),
+            (conf_rbd_cache.check, False),
+        ):
+            error = self.assertRaises(
+                errors.OptionError, check, longest, found
+            )
+            self.assertLess(len(str(error)), 256)
+
+    def test_text(self) -> None:
+        error = self.assertRaises(
+            errors.OptionError, conf_rbd_cache.check, _ASKED, False
+        )
+        self.assertEqual(
+            "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "
+            'false, set on the RBD image or its pool, beats it; allowed: '
+            'none, directsync; or have the setting removed',
+            str(error),
+        )
