@@ -33,12 +33,13 @@ def script(
 ) -> str:
     """Return a page's commands as a shell script, with paths of a test.
 
-    Without those that restart a service, which systemd would have to run.
+    Without those that restart a service, which systemd would have to run,
+    and those of Ceph's administrator: no cluster is there.
     """
     lines = [
         command.text
         for command in documented.commands(_PAGES / page)
-        if not command.text.startswith('systemctl ')
+        if not command.text.startswith(('systemctl ', 'ceph '))
     ]
     return (
         '\n'.join(lines)
