@@ -130,10 +130,9 @@ class Texts:
             is no key for volumes at all, which :meth:`request` says better
         """
         given = frozenset(options.ours(self.metadata))
+        allowed = self._allowed(settings)
         try:
-            tenant_options.check(
-                given & frozenset(keys.VOLUME_KEYS), self._allowed(settings)
-            )
+            tenant_options.check(given & frozenset(keys.VOLUME_KEYS), allowed)
         except errors.OptionError as error:
             raise errors.OptionError(
                 error.key,

@@ -12,9 +12,9 @@
 
 """librbd's Python module as the driver sees it.
 
-The narrow waist: the stock driver creates images through librbd by one of three
-calls, ``RBD.create``, ``RBD.clone`` and ``Image.copy``. Here they get the
-layout, the features and the data pool. Everything else passes through.
+The narrow waist: the stock driver creates images through librbd by one of
+three calls, ``RBD.create``, ``RBD.clone`` and ``Image.copy``. Here they get
+the layout, the features and the data pool. Everything else passes through.
 """
 
 from collections.abc import Callable
