@@ -86,7 +86,8 @@ def _stestr(
     venv = venvs.for_tests(release, profile)
     environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
     if part == 'cloud':
-        environ.update(_sandbox(release))
+        # The programs of the tests' own environment come first.
+        environ = {**_sandbox(release), **environ}
     if part == 'install':
         # Tests have a HOME of their own, without what uv keeps.
         environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
