@@ -58,8 +58,28 @@ class EveryFlowTest(base.DriverTestCase):
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(_MAP | {'striping'}, self.features_of(volume))
         self.assertEqual(0, self.flags_of(volume))
+        self._check_recorded(volume)
 
-    @ddt.data(*creation_flows.ALL)
+    def _check_recorded(self, volume: Any) -> None:
+        recorded = {
+            key: value
+            for key, value in self.recorded(volume).items()
+            if key in keys.KEYS
+        }
+        features = self.features_of(volume)
+        self.assertEqual(
+            {
+                keys.OBJECT_SIZE: '1048576',
+                keys.STRIPE_UNIT: '65536',
+                keys.STRIPE_COUNT: '8',
+                keys.FEATURES: ','.join(sorted(features)),
+            },
+            recorded,
+        )
+        volume.refresh()
+        self.assertEqual(base.ASKED, volume.metadata)
+
+    @ddt.data(*_MOST)
     def test_what_the_type_asks_for(
         self, flow: type[creation_flows.Flow]
     ) -> None:
@@ -139,27 +159,6 @@ class EveryFlowTest(base.DriverTestCase):
         else:
             self.assertEqual(16 * units.Mi, made['stripe_unit'])
             self.assertEqual(1, made['stripe_count'])
-
-    @ddt.data(*creation_flows.ALL)
-    def test_is_recorded(self, flow: type[creation_flows.Flow]) -> None:
-        volume = self._made(flow, metadata=base.ASKED)
-        recorded = {
-            key: value
-            for key, value in self.recorded(volume).items()
-            if key in keys.KEYS
-        }
-        features = self.features_of(volume)
-        self.assertEqual(
-            {
-                keys.OBJECT_SIZE: '1048576',
-                keys.STRIPE_UNIT: '65536',
-                keys.STRIPE_COUNT: '8',
-                keys.FEATURES: ','.join(sorted(features)),
-            },
-            recorded,
-        )
-        volume.refresh()
-        self.assertEqual(base.ASKED, volume.metadata)
 
     @ddt.data(*creation_flows.ALL)
     def test_bad_input_leaves_nothing(
