@@ -29,7 +29,7 @@ def settable(
     """Return the keys that the creator of a volume may set on it.
 
     The volume's type, its back end and the policy of this service decide. A
-    context without roles does not come from the API, so that no policy can be
+    context without roles does not come from the API, and no policy can be
     checked for it.
 
     :param volume: Cinder's volume object

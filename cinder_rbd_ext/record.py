@@ -13,8 +13,8 @@
 """The record of a volume's RBD image in Cinder's database.
 
 The record is in the admin metadata, which tenants cannot write. Cinder's
-object layer does not save admin metadata in the context of a tenant, so that
-this module uses the database API with an admin context.
+object layer does not save admin metadata in the context of a tenant. This
+module therefore uses the database API with an admin context.
 """
 
 from collections.abc import Iterable

@@ -13,8 +13,8 @@
 """Attributes of volumes that show the created RBD image.
 
 The driver records the image in the admin metadata of the volume. Cinder's show
-and detail have already read it and the attachments, so that no database query
-is required here.
+and detail have already read it and the attachments, so no database query is
+required here.
 """
 
 from collections.abc import Mapping

@@ -45,8 +45,8 @@ _FIXED_ALLOWED = 'no change, but of ' + ', '.join(
 def ours(items: Any) -> dict[str, str] | None:
     """Return the ``rbd:`` items of a part of a request.
 
-    The case of the prefix is ignored, because databases compare keys without
-    case.
+    The case of the prefix is ignored, because databases can ignore the case of
+    keys.
 
     :param items: not checked yet
     :returns: None for input that Cinder's own schema refuses
@@ -91,8 +91,8 @@ def check_removable(
     that was set without this check may be removed if there is no other
     spelling of it.
 
-    :param name: a key of ours
-    :param there: the existing keys of ours
+    :param name: an ``rbd:`` key
+    :param there: the existing ``rbd:`` keys
     :raises OptionError: for another spelling of a key
     """
     twins = [each for each in there if keys.normal(each) == keys.normal(name)]
@@ -111,8 +111,8 @@ def check_created(
 
     :param size: GiB
     :param settable: the keys that the policy lets the caller set
-    :raises OptionError: for options that are not possible on each back end on
-        which the volume may be placed
+    :raises OptionError: for options that any of the possible back ends of the
+        volume would refuse
     """
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
     for asked, settings in offer.requests(given):
@@ -138,8 +138,8 @@ def check_type(
     """Check that a volume without keys of its own can be created.
 
     :param size: GiB
-    :raises OptionError: if the options of the type or the back end prevent it
-        on each back end of the type
+    :raises OptionError: if all back ends of the type would refuse it, because
+        of the options of the type or the back end
     """
     found = []
     for each in offer.settings:

@@ -81,7 +81,7 @@ class Growth:
             raise refusals.unavailable(
                 'The back end of the volume has not reported yet.'
             )
-        # A back end with another driver decides itself.
+        # A back end with another driver applies its own rules.
         return here.settings.limits if here.settings else _UNBOUNDED
 
 

@@ -31,7 +31,7 @@ _FORMER_REASON = wire.FORMER_REFUSED
 def check(asked: dict[str, Any]) -> None:
     """Check a request for ``os-set_image_metadata``.
 
-    :raises HTTPBadRequest: for a key that looks like a key of ours
+    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
     """
     items = asked.get('metadata')
     if not isinstance(items, dict):

@@ -35,8 +35,7 @@ class ManageController(wsgi.Controller):
     """Checks keys before Cinder creates the volume.
 
     Only the volume service can check whether the image matches the keys.
-    Operators manage volumes, so that the list of keys for tenants does not
-    apply.
+    Operators manage volumes, so the list of keys for tenants does not apply.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:

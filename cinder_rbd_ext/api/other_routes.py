@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Routes of Cinder's API that require no check of ours."""
+"""Routes of Cinder's API that the API extension does not check."""
 
 _OLDER = 'Services and extensions, as in older releases of Cinder'
 

@@ -33,7 +33,7 @@ from cinder_rbd_ext.api import refusals
 LOG = logging.getLogger(__name__)
 
 #: Seconds for which a response of the scheduler is valid. Back ends report
-#: once a minute, so that this adds little to the age of a report.
+#: once a minute, so this adds little to the age of a report.
 MAX_AGE = 10.0
 #: Seconds for which it is valid if it does not contain the requested pool.
 MIN_AGE = 1.0

@@ -145,7 +145,7 @@ def _check_there(
             [
                 accepted_keys.of_type(metadata, specs, pool.settings, size)
                 for pool in matching
-                # A newer release of our driver decides itself.
+                # A newer release of our driver applies its own rules.
                 if pool.settings or not capabilities.is_ours(pool.capabilities)
             ]
         )

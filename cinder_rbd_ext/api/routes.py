@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The checks of ours that apply to each route of Cinder's API.
+"""Routes of Cinder's API, with the checks of the API extension.
 
 Each request that may change something is in one of two lists. This module
 lists requests that can affect a volume, its metadata, its type or its

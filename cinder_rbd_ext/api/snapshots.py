@@ -33,7 +33,7 @@ def _check(items: Any, there: dict[str, str] | None = None) -> None:
 
     :param items: not checked yet
     :param there: the existing items
-    :raises HTTPBadRequest: for a key of ours that is new or changed
+    :raises HTTPBadRequest: for an ``rbd:`` key that is new or changed
     """
     for name, value in sorted((checks.ours(items) or {}).items()):
         if (there or {}).get(name) != value:

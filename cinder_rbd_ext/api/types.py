@@ -170,12 +170,12 @@ def _there(context: Any, type_id: str) -> dict[str, str]:
 
 
 def _names_ours(items: Any) -> bool:
-    """Return whether unchecked extra specs contain a key of ours.
+    """Return whether unchecked extra specs contain an ``rbd:`` key.
 
     The result is False for input that Cinder's own schema refuses. The schema
     accepts null, which would create the key without a value.
 
-    :raises HTTPBadRequest: if the value of a key of ours is null
+    :raises HTTPBadRequest: if the value of an ``rbd:`` key is null
     """
     if not isinstance(items, dict):
         return False

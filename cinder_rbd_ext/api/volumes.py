@@ -212,8 +212,7 @@ class VolumesController(wsgi.Controller):
         self._show(req, resp_obj.obj['volumes'])
 
     def _show(self, req: Any, shown: list[dict[str, Any]]) -> None:
-        # The caller may see all these volumes, so that one check is
-        # sufficient.
+        # The caller may see all these volumes, so one check is sufficient.
         context = req.environ['cinder.context']
         if policies.allows(context, policies.GET):
             shows_pools = policies.allows(context, policies.GET_POOLS)

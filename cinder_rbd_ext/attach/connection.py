@@ -81,7 +81,7 @@ class Connections:
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
-        :raises AttachmentRefused: for a mode that is not allowed or offered
+        :raises AttachmentRefused: if the mode is not allowed or not offered
         """
         current = requester.current(volume)
         consumer = requester.of_connection(current, connector)

@@ -15,8 +15,8 @@ When a server moves to another host, Nova creates a new attachment. In a live
 migration, Nova deletes the old one afterwards. In a cold migration, resize,
 shelve, rebuild or evacuation, Nova reserves the new one, deletes the old one
 and connects the new one last. In each case the old attachment still exists
-when the new one is reserved, so that the server has the volume without a gap.
-If a user detaches and attaches a volume, there is a gap.
+when the new one is reserved: the server has the volume without a gap. If a
+user detaches and attaches a volume, there is a gap.
 """
 
 from collections.abc import Iterator

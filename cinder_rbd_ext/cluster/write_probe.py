@@ -46,7 +46,7 @@ _FULL_TRY = 64
 # to a prefix.
 _OBJECT = 'rbd_data.cinder-probe.'
 
-# These errors do not depend on the user's capabilities. They pass.
+# These errors do not depend on the user's capabilities and are ignored.
 _UNDECIDED = (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
 
 

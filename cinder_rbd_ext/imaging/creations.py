@@ -57,8 +57,8 @@ class Creation:
         a failure of replication or of its own clean-up.
     :ivar state: the state of the image, if it cannot be read from the pool of
         the back end afterwards
-    :ivar needs_default_striping: whether an object size and no striping is
-        requested, so that librbd's default striping is required
+    :ivar needs_default_striping: whether librbd's default striping is
+        required, because an object size and no striping is requested
     :ivar origins: where each part of the image was set; None if it repeats an
         existing image
     :ivar undo: the actions that undo the creation, run in reverse
@@ -120,7 +120,7 @@ class Creation:
 
     @property
     def is_to_be_undone(self) -> bool:
-        """Whether it failed, so that the stock clean-up is skipped."""
+        """Whether the creation failed and the stock clean-up is skipped."""
         return self.failure is not None and not self._undoing
 
     def fail(self) -> None:
@@ -136,7 +136,7 @@ class Creations:
     """The current creations on a back end, by the image's name.
 
     The name of a volume is unique, and Cinder runs one operation on it at a
-    time, so that the name identifies the creation in every thread.
+    time, so the name identifies the creation in every thread.
     """
 
     def __init__(self) -> None:

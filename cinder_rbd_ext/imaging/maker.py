@@ -42,7 +42,7 @@ from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
-# A volume from another volume inherits all parts that are not set, so that the
+# A volume from another volume inherits all parts that are not set, so the
 # defaults of the stock driver do not matter.
 _FROM_SOURCE = plan.ImageState(
     layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()

@@ -102,7 +102,7 @@ def origins_of(
 
 
 def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
-    """Return whether a volume's layout was requested by a key of ours.
+    """Return whether a volume's layout was requested by an ``rbd:`` key.
 
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
@@ -115,7 +115,7 @@ def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
 
 
 def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
-    """Return whether a volume's features were requested by a key of ours.
+    """Return whether a volume's features were requested by an ``rbd:`` key.
 
     :param volume: Cinder's volume object
     :param recorded: its admin metadata

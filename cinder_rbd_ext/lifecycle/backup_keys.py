@@ -111,7 +111,7 @@ def settled(
 ) -> dict[str, str]:
     """Return the metadata of a volume after a restore.
 
-    :param own: the keys of ours before the restore
+    :param own: the ``rbd:`` keys before the restore
     :param found: the current metadata
     """
     kept = {k: v for k, v in found.items() if not keys.is_ours(k)}

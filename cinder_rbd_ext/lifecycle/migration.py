@@ -78,7 +78,7 @@ class Migrations:
         report = (host or {}).get('capabilities') or {}
         settings = capabilities.settings_of(report)
         if settings is None and capabilities.is_ours(report):
-            # A newer release of our driver decides itself.
+            # A newer release of our driver applies its own rules.
             return accepted_keys.Acceptance(metadata, {})
         retyped = volume.status == _RETYPING
         if retyped and settings:

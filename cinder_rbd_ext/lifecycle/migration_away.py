@@ -12,7 +12,7 @@
 
 """Volumes that were migrated to a back end without our driver.
 
-No code of ours runs there. To complete the migration, Cinder deletes the
+None of our code runs there. To complete the migration, Cinder deletes the
 former image of the volume through the driver that created it, which is this
 one.
 """

@@ -44,10 +44,10 @@ class Retype:
     :ivar specs: extra specs of the new type
     :ivar settings: of the back end of the volume
     :ivar size: of the volume, in GiB
-    :ivar layout_requested: whether the image's layout was requested by a key
-        of ours
-    :ivar features_requested: whether the image's features were requested by a
-        key of ours
+    :ivar layout_requested: whether the image's layout was requested by an
+        ``rbd:`` key
+    :ivar features_requested: whether the image's features were requested by an
+        ``rbd:`` key
     """
 
     metadata: Mapping[str, str]

@@ -12,9 +12,9 @@
 
 """Our attributes in the schemas with which Tempest checks responses.
 
-Tempest treats an unknown attribute as an error, so that its own tests of
-volumes would fail with the API extension. This module adds our attributes with
-their types. Other unknown attributes are still errors.
+Tempest treats an unknown attribute as an error. Its own tests of volumes would
+fail with the API extension. This module adds our attributes with their types.
+Other unknown attributes are still errors.
 """
 
 from collections.abc import Iterator
