@@ -171,7 +171,7 @@ class RBDExtDriver(rbd.RBDDriver):
         image_id: str,
         disable_sparse: bool = False,
     ) -> None:
-        """Fill an encrypted volume from a Glance image."""
+        """As :meth:`copy_image_to_volume`, for an encrypted volume."""
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
                 context,

@@ -103,7 +103,7 @@ class _Retyped:
 def _check_here(
     retyped: _Retyped, here: pools.Pool, may_migrate: bool, shows_pools: bool
 ) -> str | None:
-    """Check a retype to a type that allows the same back end."""
+    """Check a retype for which the scheduler chooses the same back end."""
     if here.settings is None:
         # The back end has another driver, which removes no keys.
         return None
@@ -139,7 +139,7 @@ def _check_there(
     size: int,
     matching: Iterable[pools.Pool],
 ) -> str | None:
-    """Check a retype for which Cinder creates an image on another back end."""
+    """Check a retype for which Cinder creates a new image."""
     with refusals.bad_request():
         return _notice(
             [

@@ -50,7 +50,7 @@ _FROM_SOURCE = plan.ImageState(
 
 
 class Maker:
-    """Creates each image as its volume requests, by the stock driver.
+    """Has the stock driver create each image as its volume requests.
 
     :param driver: the driver, which provides connections and settings
     :param images: the images in its pool
