@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cinder's part of the suite: the RBD driver with per-volume options."""
+"""The part of the suite for Cinder: an RBD driver with per-volume options."""

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A backend's section of cinder.conf, parsed once."""
+"""The section of a back end in cinder.conf, parsed once."""
 
 import dataclasses
 from typing import Any
@@ -30,16 +30,18 @@ from rbd_volume_options import wire
 
 @dataclasses.dataclass(frozen=True)
 class BackendSettings:
-    """What an operator set for a backend.
+    """The settings of a back end.
 
-    :ivar options: defaults for volumes on the backend
-    :ivar limits: what may be asked for
-    :ivar chunk_size: object size in bytes of what the stock driver creates
-    :ivar strict_cache_mode: whether an attachment is refused whose mode the
-        compute host doesn't offer
+    :ivar options: defaults for volumes on the back end
+    :ivar limits: limits of what may be requested
+    :ivar chunk_size: object size in bytes of the images that the stock driver
+        creates
+    :ivar strict_cache_mode: whether an attachment is refused if the compute
+        host does not offer the requested mode
     :ivar ceph_features: the features that Ceph's configuration gives a new
-        image, where a backend has reported them; None where it hasn't
-    :ivar ceph_striping: the same of the striping; None also for none
+        image; None if the back end has not reported them
+    :ivar ceph_striping: the striping that Ceph's configuration gives a new
+        image; None also if it gives none
     """
 
     options: options.VolumeOptions
@@ -51,12 +53,12 @@ class BackendSettings:
 
     @property
     def level(self) -> precedence.Level:
-        """The options as one of the levels that precedence is about."""
+        """The options as a level of precedence."""
         return precedence.Level(errors.Origin.BACKEND, self.options)
 
     @property
     def ceph_level(self) -> precedence.Level:
-        """What Ceph's configuration gives, as far as it is known."""
+        """The known defaults of Ceph's configuration, as a level."""
         return precedence.Level(
             errors.Origin.CLUSTER,
             options.VolumeOptions(
@@ -65,7 +67,7 @@ class BackendSettings:
         )
 
     def stock_state(self) -> plan.ImageState:
-        """Return the image that stock makes of a new volume, if known."""
+        """Return the image that the stock driver creates, if known."""
         return plan.ImageState(
             layout.ImageLayout(self.chunk_size, self.ceph_striping),
             self.ceph_features or frozenset(),
@@ -73,11 +75,11 @@ class BackendSettings:
 
     @classmethod
     def read(cls, configuration: Any) -> 'BackendSettings':
-        """Read the settings from Cinder's configuration of a backend.
+        """Read the settings from Cinder's configuration of a back end.
 
-        :raises OptionError: for values that contradict each other, or a
-            ``rbd_store_chunk_size`` that is no power of two; its key is the
-            option's name
+        :raises OptionError: for values that contradict each other, or if
+            ``rbd_store_chunk_size`` is not a power of two; the key of the
+            error is the option's name
         """
         given = {
             key: str(value)

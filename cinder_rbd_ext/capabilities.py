@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a back end reports to the scheduler, and what others read of it.
+"""The report of a back end to the scheduler, and how others read it.
 
-The API reads the report to know what a back end offers: it runs where
-cinder.conf need not have the back end's section.
+The API reads the report to find out what a back end offers, because the
+cinder.conf of the API need not have the section of the back end.
 """
 
 from collections.abc import Mapping
@@ -40,16 +40,18 @@ def reported(
     ceph_features: features.Features | None = None,
     ceph_striping: layout.Striping | None = None,
 ) -> dict[str, Any]:
-    """Return what the backend reports to the scheduler about itself.
+    """Return the report of the back end to the scheduler.
 
-    :param ceph_features: what Ceph's configuration gives a new image; None
-        where the cluster couldn't be asked
-    :param ceph_striping: the same
+    :param ceph_features: the features that Ceph's configuration gives a new
+        image; None if the query failed
+    :param ceph_striping: the striping that Ceph's configuration gives a new
+        image; None if it gives none or the query failed
 
-    ``rbd_volume_options`` is what an operator matches in extra specs
-    (``capabilities:rbd_volume_options='<is> True'``); the rest tells clients
-    what a type on this backend offers. Plain values only: the scheduler's
-    filters read them and RPC carries them.
+    Operators match ``rbd_volume_options`` in extra specs
+    (``capabilities:rbd_volume_options='<is> True'``). The other values let
+    clients find out what a type on this back end offers. All values have
+    simple types, because filters of the scheduler compare them and RPC
+    serializes them.
     """
     given, bounds = settings.options, settings.limits
     striping = given.striping
@@ -90,17 +92,17 @@ def reported(
 
 
 def is_ours(report: Mapping[str, Any]) -> bool:
-    """Return whether a back end has our driver, by what it reports."""
+    """Return whether a report is from a back end with our driver."""
     return report.get(wire.RBD_VOLUME_OPTIONS) is True
 
 
 def settings_of(
     report: Mapping[str, Any],
 ) -> backend_settings.BackendSettings | None:
-    """Return the settings that a backend reports; None for one not of ours.
+    """Return the reported settings; None for a back end without our driver.
 
-    The object size comes back as the backend's own choice even where it is
-    the stock driver's.
+    The object size is returned as an option of the back end, even if it is the
+    default of the stock driver.
     """
     if not is_ours(report):
         return None
@@ -132,7 +134,7 @@ def settings_of(
             tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
         )
     except errors.OptionError as error:
-        # From a release of ours that knows more, in the middle of an upgrade.
+        # A newer release of the driver reported it, during an upgrade.
         LOG.warning('A back end reports what is not understood: %s', error)
         return None
     return backend_settings.BackendSettings(
@@ -141,7 +143,8 @@ def settings_of(
         ),
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
-        # A driver of an earlier release reports nothing, and decides itself.
+        # A driver of an earlier release does not report this value and applies
+        # its own setting.
         strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
         == wire.STRICT,
         ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
@@ -156,7 +159,7 @@ def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
 
 
 def _known(names: str | None) -> features.Features | None:
-    """Return the features of a report that this release knows."""
+    """Return the reported features that this release knows."""
     if names is None:
         return None
     return frozenset(names.split(',')) & features.CHOOSABLE

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""oslo.config types for our options, on the parsers of the neutral package.
+"""oslo.config types for our options, based on the neutral package's parsers.
 
-A wrong value then stops the backend when it starts, with the option's name,
-and is written in one place in the code.
+An invalid value prevents the start of the back end with a message that names
+the option. Each rule is written once.
 """
 
 from oslo_config import types
@@ -27,7 +27,7 @@ from rbd_volume_options import tenant_options
 
 
 class Parsed(checked_text.CheckedText, types.ConfigType):
-    """A type of oslo.config whose values are checked by a parser."""
+    """An oslo.config type whose values are checked by a parser."""
 
 
 OBJECT_SIZE = Parsed(layout.parse_object_size, 'size in bytes')

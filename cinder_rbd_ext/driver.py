@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cinder's RBD driver, with layout and features of each volume's own.
+"""Cinder's RBD driver with a layout and features for each volume.
 
-The only subclass of the stock driver. Each method calls the stock driver's and
-leaves the rest to a part: ``imaging`` creates images, ``attach`` agrees on
-cache modes, ``lifecycle`` is about existing volumes, ``cluster`` asks Ceph.
-The page :doc:`/contributor/overridden` says why each method is overridden.
+This is the only subclass of the stock driver. Each method calls the stock
+driver and delegates the rest: ``imaging`` creates images, ``attach`` selects
+cache modes, ``lifecycle`` changes existing volumes, ``cluster`` queries Ceph.
+The page :doc:`/contributor/overridden` explains why each method is overridden.
 """
 
 import functools
@@ -51,9 +51,9 @@ Update = dict[str, Any]
 
 @interface.volumedriver
 class RBDExtDriver(rbd.RBDDriver):
-    """RBD driver whose volumes choose layout, features and cache mode."""
+    """RBD driver with a layout, features and a cache mode for each volume."""
 
-    # Set by the stock driver, untyped, and replaced here.
+    # The stock driver sets this attribute, untyped. It is replaced here.
     rbd: Any
     _execute: Any
 
@@ -68,7 +68,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._migrations = migration.Migrations(self, self.images)
         self._restores = restore.Restores(self, self.images)
         self._takeovers = takeover.Takeovers(self, self.images)
-        # The narrow waist: all that makes an image goes through these two.
+        # Each creation of an image goes through these two.
         self.rbd = librbd.Librbd(
             self.rbd, self._maker.creations, self.images.pool_name
         )
@@ -77,14 +77,14 @@ class RBDExtDriver(rbd.RBDDriver):
 
     @classmethod
     def get_driver_options(cls) -> list[Any]:
-        """Return the options of the stock driver and ours."""
+        """Return the options of the stock driver and of this driver."""
         return [*super().get_driver_options(), *opts.BACKEND_OPTS]
 
     @functools.cached_property
     def settings(self) -> backend_settings.BackendSettings:
         """The back end's section of cinder.conf.
 
-        :raises InvalidBackendOptions: for options that are not valid
+        :raises InvalidBackendOptions: if an option is invalid
         """
         try:
             return backend_settings.BackendSettings.read(self.configuration)
@@ -99,7 +99,7 @@ class RBDExtDriver(rbd.RBDDriver):
         return str(self._backend_name)
 
     def check_for_setup_error(self) -> None:
-        """Refuse to start with options that are not valid."""
+        """Refuse to start if an option is invalid."""
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
         if data_pool:
@@ -111,14 +111,14 @@ class RBDExtDriver(rbd.RBDDriver):
                     reason=str(error.renamed(keys.OPTIONS)),
                 ) from error
 
-    # Making images
+    # Creation of images
 
     def create_volume(self, volume: Any) -> Update:
-        """Create a volume, plain or encrypted, or a migration's target."""
+        """Create a volume, encrypted or not, or the target of a migration."""
         with self._maker.creating(volume) as creation:
             update: Update = super().create_volume(volume) or {}
             if not creation.set_up:
-                # Stock skips this for encrypted volumes.
+                # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
         update.update(self._migrations.arrived(volume))
         return update
@@ -129,16 +129,16 @@ class RBDExtDriver(rbd.RBDDriver):
             return super().create_volume_from_snapshot(volume, snapshot)
 
     def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
-        """Clone a volume, or copy it where clones are switched off."""
+        """Clone a volume, or copy it if clones are disabled."""
         with self._maker.cloning(volume, src_vref) as creation:
             update = super().create_cloned_volume(volume, src_vref)
             if not creation.set_up:
-                # Stock skips this for full copies.
+                # The stock driver skips this for full copies.
                 update = self._setup_volume(volume)
         return update
 
     def clone_image(self, context: Any, volume: Any, *args: Any) -> Any:
-        """Clone the RBD image behind a Glance image, if there is one."""
+        """Clone the RBD image of a Glance image, if it has one."""
         with self._maker.creating(volume):
             return super().clone_image(context, volume, *args)
 
@@ -152,7 +152,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> None:
         """Fill a volume from a Glance image.
 
-        :param disable_sparse: Cinder's way of saying that this is a re-image
+        :param disable_sparse: True if this is a re-image
         """
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_volume(
@@ -171,7 +171,7 @@ class RBDExtDriver(rbd.RBDDriver):
         image_id: str,
         disable_sparse: bool = False,
     ) -> None:
-        """As :meth:`copy_image_to_volume`, encrypting on the way."""
+        """As :meth:`copy_image_to_volume`, for an encrypted volume."""
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
                 context,
@@ -182,7 +182,7 @@ class RBDExtDriver(rbd.RBDDriver):
             )
 
     def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
-        """Set up QoS, replication and multi-attach; remember a failure."""
+        """Set up QoS, replication and multi-attach, and record a failure."""
         with self._maker.setting_up(volume):
             update: Update = super()._setup_volume(volume, volume_type)
         return update
@@ -193,10 +193,10 @@ class RBDExtDriver(rbd.RBDDriver):
     # Attachments
 
     def initialize_connection(self, volume: Any, connector: Any) -> Any:
-        """Return how to attach a volume, its cache mode included.
+        """Return the connection information with the cache mode.
 
-        :raises AttachmentRefused: for a mode that is not allowed or offered;
-            :meth:`remove_export` makes HTTP 400 of it
+        :raises AttachmentRefused: if the mode is not allowed or not offered;
+            :meth:`remove_export` turns it into HTTP 400
         """
         self._restores.connected(volume, connector)
         mode = self._connections.mode(volume, connector)
@@ -206,9 +206,9 @@ class RBDExtDriver(rbd.RBDDriver):
         return info
 
     def remove_export(self, context: Any, volume: Any) -> Any:
-        """Undo ``create_export``, of which RBD has none.
+        """Turn a refusal into HTTP 400; RBD has no export to remove.
 
-        :raises InvalidVolume: for a refused attachment that is being handled
+        :raises InvalidVolume: if a refused attachment is being handled
         """
         self._connections.pass_on_refusal()
         return super().remove_export(context, volume)
@@ -216,7 +216,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def terminate_connection(
         self, volume: Any, connector: Any, **kwargs: Any
     ) -> Any:
-        """Disconnect; after a restore, give the volume its keys back."""
+        """Disconnect, and restore the keys of the volume after a restore."""
         result = super().terminate_connection(volume, connector, **kwargs)
         self._restores.repair_keys(volume)
         return result
@@ -224,15 +224,15 @@ class RBDExtDriver(rbd.RBDDriver):
     def _attach_volume(
         self, context: Any, volume: Any, properties: Any, remote: bool = False
     ) -> Any:
-        """Attach a volume to this service, known as Cinder's own doing."""
+        """Attach a volume to this service, marked as Cinder's own request."""
         if not remote:
             properties = requester.OwnConnector(properties)
         return super()._attach_volume(context, volume, properties, remote)
 
-    # A volume's later life
+    # Changes of existing volumes
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
-        """Extend a volume, unless its layout or object map forbids it."""
+        """Extend a volume if its layout and object map allow the size."""
         with option_errors.of_volume(volume, self.backend_name):
             self._in_place.check_extended(volume, new_size)
         super().extend_volume(volume, new_size)
@@ -240,11 +240,11 @@ class RBDExtDriver(rbd.RBDDriver):
     def retype(
         self, context: Any, volume: Any, new_type: Any, diff: Any, host: Any
     ) -> Any:
-        """Give a volume's image what its new type asks for, in place.
+        """Change the image of a volume in place, as the new type requests.
 
-        What is not possible in place (a layout, a data pool) is left to a
-        migration, which Cinder does where the caller allows it. Keys that
-        the new type does not accept are removed from the volume.
+        Other changes (layout, data pool) require a migration, which Cinder
+        performs if the caller allows it. Keys that the new type does not
+        accept are removed from the volume.
         """
         with option_errors.of_volume(volume, self.backend_name):
             retype = self._in_place.retype(volume, new_type)
@@ -258,15 +258,15 @@ class RBDExtDriver(rbd.RBDDriver):
         return done, {**(update or {}), **removed}
 
     def _disable_multiattach(self, volume: Any) -> Update:
-        """Give back the features that multi-attach took, with valid maps."""
+        """Restore the features that multi-attach disabled, with valid maps."""
         self._in_place.give_back_features(volume)
         return {'provider_location': None}
 
     def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
-        """Copy a volume to another back end's pool, where it may be as it is.
+        """Copy a volume to another back end's pool, if it may stay as it is.
 
-        Not in a retype to a back end where tenants can't request the layout:
-        Cinder makes a new image there then, and copies the data.
+        A retype to a back end where tenants may not request the layout is left
+        to Cinder, which creates a new image there and copies the data.
         """
         with option_errors.of_volume(volume, self.backend_name):
             accepted = self._migrations.accepted(volume, host)
@@ -287,44 +287,44 @@ class RBDExtDriver(rbd.RBDDriver):
         new_volume: Any,
         original_volume_status: str,
     ) -> Any:
-        """Take over a migration's image, and what was recorded of it."""
+        """Take over the image of a migration and its record."""
         with self._migrations.taking_over(volume, new_volume):
             return super().update_migrated_volume(
                 ctxt, volume, new_volume, original_volume_status
             )
 
     def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
-        """Take over an RBD image, unless it isn't what is asked for."""
+        """Take over an RBD image if it matches the request."""
         name = existing_ref['source-name']
         self._takeovers.check(volume, name)
         with self._takeovers.taking_over(volume, name):
             return super().manage_existing(volume, existing_ref)
 
     def delete_volume(self, volume: Any) -> None:
-        """Delete a volume, or the former image of one that was migrated."""
+        """Delete a volume, or the former image of a migrated volume."""
         migration_away.finished(volume)
         super().delete_volume(volume)
 
     def _delete_volume(self, volume: Any, client: Any) -> None:
-        """Delete a volume, and what was kept for it alone."""
+        """Delete a volume and the clone sources that only it required."""
         with self._deletions.deleting(volume, client):
             super()._delete_volume(volume, client)
 
     def _delete_clone_parent_refs(
         self, client: Any, parent_name: str, parent_snap: str
     ) -> None:
-        """Remove references to a clone, but for those that are in use."""
+        """Remove the references to a clone that are not in use."""
         self._deletions.release_parent(client, parent_name, parent_snap)
 
     def _trash_purge(self) -> None:
-        """Purge the trash, and remove sources that it alone kept."""
+        """Purge the trash and remove sources that only the trash required."""
         with self._deletions.purging():
             super()._trash_purge()
 
     # The cluster
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
-        """Close a connection, and first the images that stock left open."""
+        """Close images that the stock driver left open, and disconnect."""
         self.rbd.close_images(ioctx)
         super()._disconnect_from_rados(client, ioctx)
 
@@ -338,7 +338,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._stats.update(report)
 
     def _get_pool_stats(self) -> Any:
-        """Return free and total capacity of the pool that fills up."""
+        """Return free and total capacity of the pool that holds the data."""
         pool = self.settings.options.data_pool
         stock = functools.partial(super()._get_pool_stats)
         if pool:

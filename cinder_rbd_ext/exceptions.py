@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exceptions that Cinder's volume service sees."""
+"""Exceptions that the driver raises to Cinder's volume service."""
 
 from cinder import exception
 from cinder.i18n import _
@@ -19,34 +19,34 @@ from rbd_volume_options import wire
 
 
 class VolumeOptionRefused(exception.MetadataUpdateFailure):
-    """An ``rbd:`` option can't be had.
+    """An ``rbd:`` option is invalid or not allowed.
 
-    A ``MetadataUpdateFailure`` since Cinder sends a volume whose creation
-    failed with one of those to no other backend
-    (``OnFailureRescheduleTask.no_reschedule_types``). Another backend could
-    be none of ours, and would ignore the option without a word.
+    A subclass of ``MetadataUpdateFailure``, because Cinder does not reschedule
+    a volume whose creation failed with that class
+    (``OnFailureRescheduleTask.no_reschedule_types``). Another back end could
+    have another driver, which would silently ignore the option.
     """
 
-    # Not translated: Horizon recognizes it.
+    # Not translated, because Horizon recognizes the prefix.
     message = f'{wire.REFUSED}%(reason)s'
 
 
 class ImageNotMade(exception.VolumeBackendAPIException):
-    """An RBD image could not be made, as librbd or librados said."""
+    """An RBD image could not be created; the text has librbd's error."""
 
     message = _('RBD image %(name)s could not be made: %(reason)s')
 
 
 class InvalidBackendOptions(exception.InvalidConfigurationValue):
-    """A backend's section of cinder.conf can't be used."""
+    """The section of a back end in cinder.conf is invalid."""
 
     message = _('Backend %(backend)s: %(reason)s')
 
 
 class AttachmentRefused(exception.InvalidVolume):
-    """An attachment can't have the cache mode that is asked for.
+    """An attachment cannot have the requested cache mode.
 
-    :ivar reason: why, as tenants may read it
+    :ivar reason: the reason, in a text for tenants
     """
 
     def __init__(self, reason: str) -> None:

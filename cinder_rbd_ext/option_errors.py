@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What becomes of an option that the driver refuses."""
+"""Handling of options that the driver refuses."""
 
 from collections.abc import Iterator
 import contextlib
@@ -30,12 +30,12 @@ LOG = logging.getLogger(__name__)
 def of_volume(
     volume: Any, backend: str, to_tenant: bool = False
 ) -> Iterator[None]:
-    """Turn an option's error into one of Cinder's, and log it.
+    """Log an ``OptionError`` and raise one of Cinder's exceptions instead.
 
     :param backend: the back end's name, for the log
-    :param to_tenant: whether the volume is about to end in ``error``, so that
-        its tenant looks for the reason
-    :raises VolumeOptionRefused: for an option that is refused
+    :param to_tenant: whether the volume is about to change to status
+        ``error``, so that the reason is recorded for its tenant
+    :raises VolumeOptionRefused: if an option is refused
     """
     try:
         yield
@@ -50,6 +50,6 @@ def of_volume(
 
 
 def recorded(volume_id: str, error: errors.OptionError) -> None:
-    """Record the reason where the tenant finds it, without names of pools."""
+    """Record the reason for the tenant, without the names of pools."""
     told = error.hidden() if error.key == keys.DATA_POOL else error
     record.refused(volume_id, str(told))

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The driver's options, given in a backend's section of cinder.conf.
+"""The driver's options, set in the section of a back end in cinder.conf.
 
-Or in ``[backend_defaults]``, for all backends.
+``[backend_defaults]`` sets them for all back ends.
 """
 
 from typing import Any
@@ -24,9 +24,9 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import limits
 from rbd_volume_options import wire
 
-#: Cinder's section for what all backends share
-#: (``cinder.volume.configuration.SHARED_CONF_GROUP``, not imported so that
-#: the options can be listed where Cinder isn't installed).
+#: Cinder's section for the options of all back ends
+#: (``cinder.volume.configuration.SHARED_CONF_GROUP``, not imported so that the
+#: options can be listed without Cinder).
 SHARED_GROUP = 'backend_defaults'
 
 _UNSET = 'Unset: as the stock driver does.'
@@ -187,9 +187,9 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: Any, group: str = SHARED_GROUP) -> None:
-    """Register the options in a section, as tests and tools want them.
+    """Register the options in a section, for tests and tools.
 
-    The driver leaves this to Cinder's own configuration object, which also
-    looks in the shared section.
+    The driver does not call this. It uses Cinder's configuration object, which
+    also reads the shared section.
     """
     conf.register_opts(BACKEND_OPTS, group=group)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which keys the creator of a volume may set on it, as the driver knows it.
+"""The keys that the creator of a volume may set on it, for the driver.
 
-The API checks the keys of a request. Values that a volume inherits are in no
-request: they are checked here, where the volume is made.
+The API checks the keys of a request. Inherited values are not part of a
+request. They are checked here, when the volume is created.
 """
 
 from typing import Any
@@ -28,16 +28,16 @@ def settable(
 ) -> frozenset[str]:
     """Return the keys that the creator of a volume may set on it.
 
-    By the volume's type, its back end, and the policy of this service. A
-    context without roles did not come through the API, and no policy can be
+    The volume's type, its back end and the policy of this service decide. A
+    context without roles does not come from the API, and no policy can be
     checked for it.
 
     :param volume: Cinder's volume object
-    :param moved: whether an operator moves the volume as it is
+    :param moved: whether an operator migrates the volume unchanged
     """
     if moved:
         return frozenset(keys.VOLUME_KEYS)
-    # The object's own, as the manager handed it on.
+    # The context of the object, which the manager passed.
     context = volume._context
     if context is None or not context.roles:
         return asked.tenant_options

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume's row in Cinder's database tells of its RBD image.
+"""The record of a volume's RBD image in Cinder's database.
 
-What was made stands in the admin metadata, which tenants can't write and
-which Cinder's object layer doesn't save in a tenant's context, hence the
-database API with a context of its own.
+The record is in the admin metadata, which tenants cannot write. Cinder's
+object layer does not save admin metadata in the context of a tenant. This
+module therefore uses the database API with an admin context.
 """
 
 from collections.abc import Iterable
@@ -38,12 +38,12 @@ LOG = logging.getLogger(__name__)
 
 _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
 
-# The column of admin metadata holds no more.
+# Length of the database column of admin metadata.
 _MAX_VALUE = 255
 
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
-    """Return what was made: sizes as digits, features as sorted names."""
+    """Return an image's state: sizes as digits, features as sorted names."""
     made = {
         keys.OBJECT_SIZE: str(state.layout.object_size),
         keys.STRIPE_UNIT: str(state.layout.stripe_unit),
@@ -58,9 +58,9 @@ def as_metadata(state: plan.ImageState) -> dict[str, str]:
 def origins(
     admin_metadata: Mapping[str, str],
 ) -> dict[precedence.Part, errors.Origin] | None:
-    """Return where each part of an image was given; None if not recorded.
+    """Return where each part of an image was set; None if not recorded.
 
-    What this release does not know counts as requested by the volume's own
+    An origin that this release does not know is treated as the volume's own
     metadata, to which most limits apply.
     """
     text = admin_metadata.get(wire.RECORD_ORIGINS)
@@ -84,7 +84,7 @@ def _origins_as_text(
 
 
 def items_of(volume_id: str) -> dict[str, str]:
-    """Return a volume's admin metadata; none for a volume that is gone."""
+    """Return a volume's admin metadata; empty for a deleted volume."""
     admin = context.get_admin_context()
     try:
         return dict(db.volume_admin_metadata_get(admin, volume_id))
@@ -95,7 +95,8 @@ def items_of(volume_id: str) -> dict[str, str]:
 def backend_of(volume: Any) -> str:
     """Return the back end that holds a volume: ``host@backend``.
 
-    Of a clustered one ``cluster@backend``; empty where there is none yet.
+    For a clustered back end, ``cluster@backend``. Empty if the volume has no
+    back end yet.
 
     :param volume: Cinder's volume object
     """
@@ -103,17 +104,17 @@ def backend_of(volume: Any) -> str:
 
 
 def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return the back end that made a record; None in an old record."""
+    """Return the back end that wrote a record; None for an old record."""
     return admin_metadata.get(wire.RECORD_RECORDED_BY)
 
 
 def of_volume(
     volume: Any, admin_metadata: Mapping[str, str]
 ) -> plan.ImageState | None:
-    """Return what was made where the volume is now; None for no record.
+    """Return the recorded image on the current back end; None for no record.
 
-    Only the name of the back end's section is compared: ``cinder-manage
-    volume update_host`` and a new cluster change what is before the ``@``.
+    Only the section name of the back end is compared, because ``cinder-manage
+    volume update_host`` and a new cluster change the part before the ``@``.
 
     :param volume: Cinder's volume object
     """
@@ -128,10 +129,10 @@ def _section(backend: str) -> str:
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
-    """Return what was made; None where nothing is recorded.
+    """Return the recorded state of an image; None for no record.
 
-    A volume that the stock driver made has no record, and one that somebody
-    has edited counts as none.
+    A volume of the stock driver has no record. A record that was edited and is
+    invalid counts as none.
     """
     try:
         image_layout = layout.ImageLayout.of(
@@ -155,10 +156,11 @@ def made(
     backend: str | None = None,
     given: Mapping[precedence.Part, errors.Origin] | None = None,
 ) -> None:
-    """Record what was made for a volume.
+    """Record the image that was created for a volume.
 
-    :param backend: where, as :func:`backend_of`; None for where it was
-    :param given: where each part was given; None to leave what is recorded
+    :param backend: the back end, as from :func:`backend_of`; None to keep the
+        recorded one
+    :param given: where each part was set; None to keep the recorded origins
     """
     admin = context.get_admin_context()
     entry = as_metadata(state)
@@ -174,7 +176,7 @@ def made(
 
 
 def _forget(admin: Any, volume_id: str, names: Iterable[str]) -> None:
-    """Remove entries of the admin metadata that are there."""
+    """Remove entries from the admin metadata, if they exist."""
     recorded = db.volume_admin_metadata_get(admin, volume_id)
     for name in sorted(set(names) & set(recorded)):
         db.volume_admin_metadata_delete(admin, volume_id, name)
@@ -186,14 +188,14 @@ def moved(
     backend: str | None = None,
     given: Mapping[precedence.Part, errors.Origin] | None = None,
 ) -> None:
-    """Record what a volume's image is now that it was moved.
+    """Record the image of a volume after a migration.
 
-    A failure is logged: the source is gone by then, and Cinder must not take
-    the volume to be where it was.
+    A failure is logged and not raised: the source is already deleted, and
+    Cinder must not continue to use the old location.
 
-    :param state: None where the image is the same, with a record or without
-    :param backend: as of :func:`made`
-    :param given: the same
+    :param state: None if the image is unchanged, with or without a record
+    :param backend: as for :func:`made`
+    :param given: as for :func:`made`
     """
     try:
         if state:
@@ -213,9 +215,9 @@ def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
 
 
 def forgotten(volume_id: str) -> None:
-    """Remove all that is recorded of a volume that has left.
+    """Remove the record of a volume that has left this driver.
 
-    A failure is logged: the volume is gone from here by then.
+    A failure is logged and not raised: the volume has already left.
     """
     admin = context.get_admin_context()
     try:
@@ -227,9 +229,10 @@ def forgotten(volume_id: str) -> None:
 
 
 def refused(volume_id: str, text: str) -> None:
-    """Record why a volume could not be made, where its tenant can read it.
+    """Record why a volume could not be created, for its tenant.
 
-    A failure to do so is logged: it must not hide the refusal.
+    A failure to record it is logged and not raised: it must not hide the
+    refusal.
     """
     text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
     parts = range(0, len(text), _MAX_VALUE)
@@ -246,7 +249,7 @@ def refused(volume_id: str, text: str) -> None:
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return why a volume could not be made; None where it could."""
+    """Return why a volume could not be created; None for no failure."""
     parts = []
     for name in wire.RECORD_REFUSED:
         part = admin_metadata.get(name)
@@ -257,8 +260,8 @@ def refusal(admin_metadata: Mapping[str, str]) -> str | None:
 
 
 def shortened(text: str, length: int = _MAX_VALUE) -> str:
-    """Return a text that the database can hold, marked where it was cut.
+    """Return a text that fits into the database, marked if it was truncated.
 
-    :param length: characters; those of one value by default
+    :param length: maximum in characters; by default, of one value
     """
     return text if len(text) <= length else f'{text[: length - 3]}...'

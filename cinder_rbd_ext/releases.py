@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What differs between the releases of Cinder that the driver is for.
+"""Differences between the supported releases of Cinder.
 
-From 26 (2025.1) to 29 (2026.2). A difference that a name tells is asked for
-by the name; one in what a method does, by the release.
+Versions 26 (2025.1) to 29 (2026.2) are supported. A difference in names is
+detected by the name, a difference in behaviour by the version.
 """
 
 import re
@@ -24,9 +24,10 @@ from cinder import version
 
 
 def _major(text: str) -> int:
-    """Return a version's first number; 0 for what isn't a version.
+    """Return the first number of a version; 0 if the text is not a version.
 
-    A copy of Cinder that was never built has none; it is taken for new.
+    A source tree of Cinder that was never built has no version. It is treated
+    as the latest release.
     """
     number = re.match(r'\d+', text)
     return int(number[0]) if number else 0
@@ -34,19 +35,19 @@ def _major(text: str) -> int:
 
 RELEASE = _major(version.version_string())
 
-#: Whether a re-image writes into the RBD image that there is. Up to 28 the
-#: stock driver deletes it and imports another.
+#: Whether a re-image writes into the existing RBD image. Up to Cinder 28, the
+#: stock driver deletes it and imports a new one.
 REIMAGE_KEEPS_IMAGE = RELEASE == 0 or RELEASE >= 29
 
 
 def off_the_hub(blocking: Any) -> Any:
-    """Return an object whose methods don't stop eventlet's other threads.
+    """Return an object whose methods do not block eventlet's other threads.
 
-    Cinder 29 runs without eventlet as well and decides by itself.
+    Cinder 29 can also run without eventlet. Its ``tpool_wrap`` handles both.
     """
     wrap = getattr(utils, 'tpool_wrap', None)
     if wrap is None:
-        # Not at the top: Cinder will do without eventlet one day.
+        # Not imported at the top, because Cinder is removing eventlet.
         from eventlet import tpool
 
         wrap = tpool.Proxy

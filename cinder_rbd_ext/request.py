@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is asked for a volume, from Cinder's objects."""
+"""The requested options of a volume, from Cinder's objects."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -37,10 +37,10 @@ _TRUE = '<is> True'
 class Request:
     """The volume's metadata and its type's extra specs, parsed.
 
-    :ivar levels: what both say, with the backend's defaults
-    :ivar multiattach: whether the type is a multi-attach one
-    :ivar replicated: whether the type is a replicated one
-    :ivar tenant_options: the keys that tenants may set on such a volume
+    :ivar levels: the values of both, with the defaults of the back end
+    :ivar multiattach: whether the type is a multi-attach type
+    :ivar replicated: whether the type is a replicated type
+    :ivar tenant_options: the keys that tenants may set on the volume
     """
 
     levels: tuple[precedence.Level, ...]
@@ -51,11 +51,11 @@ class Request:
     def resolve(
         self, *more: precedence.Level, backend_too: bool = True
     ) -> precedence.Resolved:
-        """Return the values that win, with further levels taken in.
+        """Return the values with the highest precedence.
 
-        :param backend_too: False to leave the backend's defaults out, as for
-            what is asked of a volume that exists already
-        :raises OptionError: where the values contradict the type
+        :param backend_too: False to ignore the defaults of the back end, as
+            for a change of an existing volume
+        :raises OptionError: if the values contradict the type
         """
         levels = [
             level
@@ -69,10 +69,9 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Texts:
-    """What a volume's metadata and its type's extra specs say, as text.
+    """The metadata of a volume and the extra specs of its type, as text.
 
-    Parsed once, when it is first needed, for all back ends that it is held
-    against.
+    Both are parsed on first use, once for all back ends.
     """
 
     metadata: Mapping[str, str]
@@ -92,18 +91,18 @@ class Texts:
 
     @property
     def tenant_options(self) -> frozenset[str] | None:
-        """The keys that the type lets tenants set; None where it is silent.
+        """The keys that the type lets tenants set; None if it does not say.
 
-        :raises OptionError: for extra specs that are not valid
+        :raises OptionError: for invalid extra specs
         """
         return self._type_options.tenant_options
 
     def request(self, settings: backend_settings.BackendSettings) -> Request:
-        """Return what is asked of a back end.
+        """Return the requested options for a back end.
 
-        :raises OptionError: for what can't be asked
+        :raises OptionError: for options that are invalid or not allowed
         """
-        # Extra specs first: of two errors the administrator's is told.
+        # Extra specs first: of two errors, the administrator's is reported.
         kind = self._type_options
         levels = (
             precedence.Level(
@@ -124,10 +123,11 @@ class Texts:
         )
 
     def check_tenant(self, settings: backend_settings.BackendSettings) -> None:
-        """Check that a tenant may set the keys that it has set.
+        """Check that the tenant may set the keys in the metadata.
 
-        :raises OptionError: naming the first one that it may not, unless it
-            is no key for volumes at all, which :meth:`request` says better
+        :raises OptionError: with the first key that the tenant may not set.
+            Unknown keys are left to :meth:`request`, whose message is more
+            precise.
         """
         given = frozenset(options.ours(self.metadata))
         allowed = self._allowed(settings)
@@ -154,11 +154,11 @@ def of_volume(
     volume_type: Any,
     settings: backend_settings.BackendSettings,
 ) -> Request:
-    """Return what is asked for a volume.
+    """Return the requested options of a volume.
 
     :param volume: Cinder's volume object
-    :param volume_type: its type, or the one it is about to get; may be None
-    :raises OptionError: for what can't be asked, or not by a tenant
+    :param volume_type: its current or its new type; may be None
+    :raises OptionError: for options that are invalid or not allowed
     """
     texts = Texts(metadata_of(volume), specs_of(volume_type))
     texts.check_tenant(settings)
@@ -170,25 +170,25 @@ def read(
     specs: Mapping[str, str],
     settings: backend_settings.BackendSettings,
 ) -> Request:
-    """Return what metadata and extra specs ask for.
+    """Return the options that metadata and extra specs request.
 
-    :raises OptionError: for what can't be asked
+    :raises OptionError: for options that are invalid or not allowed
     """
     return Texts(metadata, specs).request(settings)
 
 
 def is_multiattach(specs: Mapping[str, str]) -> bool:
-    """Return whether extra specs are those of a multi-attach type."""
+    """Return whether extra specs belong to a multi-attach type."""
     return specs.get(_MULTIATTACH) == _TRUE
 
 
 def metadata_of(volume: Any) -> dict[str, str]:
-    """Return a volume's metadata; none for an object without it."""
+    """Return a volume's metadata; empty for an object without metadata."""
     return dict(volume.metadata or {})
 
 
 def specs_of(volume_type: Any) -> dict[str, str]:
-    """Return a type's extra specs; none for no type."""
+    """Return a type's extra specs; empty for no type."""
     if volume_type is None:
         return {}
     return dict(volume_type.extra_specs or {})
@@ -197,11 +197,12 @@ def specs_of(volume_type: Any) -> dict[str, str]:
 def glance_source(
     state: plan.ImageState, chunk_size: int
 ) -> inheritance.Source:
-    """Return a Glance image's RBD image as the source of a volume.
+    """Return the RBD image of a Glance image as the source of a volume.
 
-    Its layout only. Its features are those of the day on which somebody
-    uploaded it; stock takes the Ceph configuration's here, and so do we.
-    Without striping stock makes objects of at least the chunk size.
+    Only the layout is inherited. The features of the RBD image depend on the
+    configuration at the time of the upload, and the stock driver does not
+    inherit them either: it uses those of Ceph's configuration. Without
+    striping, the stock driver creates objects of at least the chunk size.
     """
     image_layout = state.layout
     object_size = image_layout.object_size

@@ -10,7 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The extension of Cinder's API: what is possible, and what isn't.
+"""The API extension: what volumes may request, and the checks of requests.
 
-Loaded by ``osapi_volume_extension``; see :mod:`cinder_rbd_ext.api.extension`.
+The option ``osapi_volume_extension`` loads it; see
+:mod:`cinder_rbd_ext.api.extension`.
 """

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume type offers, as it is answered to clients.
+"""The responses to clients that ask what a volume type offers.
 
-The shape is written down in ``schemas/options.json``.
+The schema is ``schemas/options.json``.
 """
 
 from collections.abc import Callable
@@ -65,9 +65,9 @@ def of_type(
     settable: Collection[str],
     shows_pools: bool = True,
 ) -> Answer:
-    """Return what is answered for a volume type.
+    """Return the response for a volume type.
 
-    :param settable: the keys for which the caller has the policy
+    :param settable: the keys that the policy lets the caller set
     :param shows_pools: whether the caller may see the names of pools
     """
     answer: Answer = {
@@ -83,7 +83,7 @@ def of_type(
         defaults = offer.defaults()
         allowed = offer.tenant_options & frozenset(settable)
     except errors.OptionError as error:
-        # Extra specs from a time without this extension.
+        # Extra specs that were set without this extension.
         answer['reason'] = str(error)
         return answer
     answer[wire.SUPPORTED] = True
@@ -107,7 +107,7 @@ def of_type(
 
 
 def _of_backends(key: str, offer: offers.TypeOffer) -> Answer:
-    """Return the bounds that back ends and the type set: the narrowest."""
+    """Return the narrowest bounds of the back ends and the type."""
     bounds = [each.limits for each in offer.settings]
     if key == keys.OBJECT_SIZE:
         return {
@@ -144,10 +144,10 @@ def _of_backends(key: str, offer: offers.TypeOffer) -> Answer:
 def _default(
     key: str, defaults: list[precedence.Resolved], multiattach: bool
 ) -> tuple[Any, Origin | None]:
-    """Return what comes of it where the caller says nothing, and whence.
+    """Return the default of a key and its source.
 
-    None where back ends differ, or where it is Ceph's configuration that
-    decides and the back end hasn't reported it.
+    None if the back ends differ, or if Ceph's configuration decides and the
+    back end has not reported it.
     """
     found = [_VALUES[key](each) for each in defaults]
     if multiattach:
@@ -161,7 +161,7 @@ Found = tuple[Any, Origin | None]
 
 
 def _shared(key: str, found: Found) -> Found:
-    """Return a default as it is on a multi-attach type."""
+    """Return a default as changed by a multi-attach type."""
     value, origin = found
     if key == keys.CACHE_MODE:
         return cache_modes.CacheMode.NONE.value, Origin.VOLUME_TYPE
@@ -211,7 +211,7 @@ _VALUES: dict[str, Callable[[precedence.Resolved], Found]] = {
 
 
 def of_types(answers: Iterable[Answer]) -> Answer:
-    """Return the answer for several types, sorted by name."""
+    """Return the response for several types, sorted by name."""
     return {
         'volume_types': sorted(answers, key=lambda each: str(each['name']))
     }

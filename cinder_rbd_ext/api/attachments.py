@@ -9,10 +9,10 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""Requests that carry a connector: attachments, and os-initialize_connection.
+"""Requests with a connector: attachments and os-initialize_connection.
 
-A connector is what a caller says of a host. Which cache modes the host offers
-counts only where a service says it.
+A connector is a caller's description of a host. The cache modes in it count
+only if the caller is a service.
 """
 
 from collections.abc import Callable
@@ -44,16 +44,16 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-# Of a volume of which Cinder's API makes a first attachment.
+# Statuses in which Cinder's API creates the first attachment of a volume.
 _FREE = ('available', 'downloading')
 
 Earlier = Callable[[], replacement.Earlier | None]
 
 
 class AttachmentsController(wsgi.Controller):
-    """Runs before Cinder's own controller of attachments.
+    """Extends Cinder's controller of attachments and runs before it.
 
-    A request that Cinder is going to refuse anyway is left to it.
+    A request that Cinder itself refuses is left to Cinder.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
@@ -62,7 +62,7 @@ class AttachmentsController(wsgi.Controller):
 
     @wsgi.extends
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
-        """Check the connector that a new attachment may come with."""
+        """Check the connector of a new attachment, if it has one."""
         context = req.environ['cinder.context']
         asked = _part(body, 'attachment')
         connector = self._door.connector(context, asked)
@@ -93,7 +93,7 @@ class AttachmentsController(wsgi.Controller):
 
     @wsgi.extends
     def update(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
-        """Check the connector that an attachment gets."""
+        """Check the new connector of an attachment."""
         context = req.environ['cinder.context']
         asked = _part(body, 'attachment')
         connector = self._door.connector(context, asked)
@@ -120,7 +120,7 @@ class AttachmentsController(wsgi.Controller):
 
 
 class ConnectionsController(wsgi.Controller):
-    """Runs before Cinder's own controller of volume actions."""
+    """Extends Cinder's controller of volume actions and runs before it."""
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         super().__init__()
@@ -151,9 +151,9 @@ class ConnectionsController(wsgi.Controller):
     def terminate_connection(
         self, req: Any, id: str, body: Any = None
     ) -> Iterator[None]:
-        """Leave the connection of a restore to Cinder itself.
+        """Let only services terminate the connection of a restore.
 
-        The driver gives a volume its keys back when that connection ends.
+        The driver restores the keys of the volume when that connection ends.
         """
         context = req.environ['cinder.context']
         volume = objects.Volume.get_by_id(context, id)
@@ -170,16 +170,16 @@ class ConnectionsController(wsgi.Controller):
 
 
 class _Door:
-    """What is done to every connector that comes to the API."""
+    """The checks of each connector that the API receives."""
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
     def connector(self, context: Any, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return the connector of a request, of which a service's is true.
+        """Return the connector of a request, with modes only from a service.
 
-        Anyone else's offer is taken out of the request's body, which is the
-        object that Cinder's controller gets.
+        The modes of any other caller are removed from the body of the request,
+        which is the object that Cinder's controller receives.
         """
         connector = _part(asked, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
@@ -203,14 +203,15 @@ class _Door:
         for_server: bool,
         earlier: Earlier,
     ) -> None:
-        """Check that a volume can be attached with the mode it asks for.
+        """Check that a volume can be attached with the requested mode.
 
-        What only the driver knows is left to it: the RBD image, and the mode
-        that the back end itself may ask for, which is the same for all its
-        volumes. So is everything while the scheduler can't tell what the
-        back end allows: an attachment must not depend on the scheduler.
+        The driver checks what only it knows: the RBD image, and the mode that
+        the back end may request for all its volumes. If the scheduler does not
+        report what the back end allows, everything is left to the driver,
+        because an attachment must not depend on the scheduler.
 
-        :raises HTTPBadRequest: where it can't; recorded with the volume
+        :raises HTTPBadRequest: if it cannot; the reason is recorded with the
+            volume
         """
         certain = for_server or host_modes.of_connector(connector) is not None
         if not certain or not _asks(volume):
@@ -251,9 +252,9 @@ class _Door:
 def _earlier(
     volume_id: str, server: str | None, since: datetime.datetime | None = None
 ) -> Earlier:
-    """Return what looks for the attachment that a server's new one replaces.
+    """Return a function that finds the attachment that a new one replaces.
 
-    :param since: when the new one was reserved; None for one that is not yet
+    :param since: when the new one was reserved; None if it is not reserved yet
     """
 
     def look() -> replacement.Earlier | None:
@@ -265,7 +266,7 @@ def _earlier(
 
 
 def _asks(volume: Any) -> bool:
-    """Whether a volume or its type asks for a mode."""
+    """Return whether a volume or its type requests a mode."""
     return keys.CACHE_MODE in {
         **request.metadata_of(volume),
         **request.specs_of(volume.volume_type),
@@ -273,7 +274,7 @@ def _asks(volume: Any) -> bool:
 
 
 def _is_service(context: Any) -> bool:
-    """Whether a caller speaks for a service, as Nova does."""
+    """Return whether the caller is a service, such as Nova."""
     return cinder_volume.API().is_service_request(context) or policies.allows(
         context, policies.OFFER_CACHE_MODES
     )
@@ -284,6 +285,6 @@ def _may(context: Any, action: str, target: Any) -> bool:
 
 
 def _part(body: Any, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty for what isn't one."""
+    """Return a part of a request's body; empty if it is not an object."""
     part = body.get(name) if isinstance(body, dict) else None
     return part if isinstance(part, dict) else {}

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What was made, shown on volumes.
+"""Attributes of volumes that show the created RBD image.
 
-The driver records it in the volume's admin metadata, which Cinder's show and
-detail have read already, as they have the attachments: nothing is asked of
-the database here.
+The driver records the image in the admin metadata of the volume. Cinder's show
+and detail have already read it and the attachments, so no database query is
+required here.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
 
-# None for a volume of which nothing is recorded.
+# None for a volume without a record.
 _OF_IMAGE = (
     wire.ATTRIBUTE_OBJECT_SIZE,
     wire.ATTRIBUTE_STRIPE_UNIT,
@@ -38,7 +38,7 @@ _OF_IMAGE = (
 
 
 def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
-    """Return the attributes of a volume; None where nothing is recorded.
+    """Return the attributes of a volume; None for what is not recorded.
 
     :param volume: Cinder's volume object
     :param shows_pools: whether the caller may see the names of pools
@@ -77,9 +77,9 @@ def _admin_metadata(volume: Any) -> Mapping[str, str]:
 
 
 def _cache_modes(volume: Any) -> dict[str, str | None]:
-    """Return the cache mode of each attachment, by the attachment's id.
+    """Return the cache mode of each attachment, by attachment id.
 
-    None: the compute host chose.
+    None means that the compute host chose the mode.
     """
     return {
         attachment.id: (attachment.connection_info or {}).get(

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is refused, from what is asked and what is offered.
+"""Checks of requested keys against what is offered.
 
-No HTTP and no database here: the controllers look things up and turn an
-``OptionError`` into an answer.
+This module uses neither HTTP nor the database. The controllers look up objects
+and turn an ``OptionError`` into a response.
 """
 
 from collections.abc import Collection
@@ -43,12 +43,13 @@ _FIXED_ALLOWED = 'no change, but of ' + ', '.join(
 
 
 def ours(items: Any) -> dict[str, str] | None:
-    """Return the ``rbd:`` items of a part of a request; none for none.
+    """Return the ``rbd:`` items of a part of a request.
 
-    However their keys are spelled: databases compare them without case.
+    The case of the prefix is ignored, because databases can ignore the case of
+    keys.
 
     :param items: not checked yet
-    :returns: None for what Cinder's own schema is going to refuse
+    :returns: None for input that Cinder's own schema refuses
     """
     if items is None:
         return {}
@@ -67,9 +68,9 @@ def ours(items: Any) -> dict[str, str] | None:
 def check_syntax(
     given: Items, scope: keys.Scope, origin: errors.Origin
 ) -> None:
-    """Check keys and values by themselves.
+    """Check keys and values without their type and back end.
 
-    :raises OptionError: for what no volume of any type could have
+    :raises OptionError: for options that are invalid on all volumes
     """
     try:
         options.check_keys(given, scope)
@@ -84,14 +85,14 @@ def check_removable(
     scope: keys.Scope,
     origin: errors.Origin,
 ) -> None:
-    """Check that the removal of a key removes nothing but this key.
+    """Check that the removal of a key removes only this key.
 
-    The database would delete each key that it takes for the same. A
-    misspelled key from a time without this check may go where it stands
-    alone.
+    The database deletes each key that it considers equal. A misspelled key
+    that was set without this check may be removed if there is no other
+    spelling of it.
 
-    :param name: a key of ours
-    :param there: the keys of ours that are there
+    :param name: an ``rbd:`` key
+    :param there: the existing ``rbd:`` keys
     :raises OptionError: for another spelling of a key
     """
     twins = [each for each in there if keys.normal(each) == keys.normal(name)]
@@ -106,12 +107,12 @@ def check_created(
     source: volume_source.Source,
     settable: frozenset[str] = frozenset(keys.VOLUME_KEYS),
 ) -> None:
-    """Check what is asked for a new volume.
+    """Check the requested options of a new volume.
 
     :param size: GiB
-    :param settable: the keys for which the caller has the policy
-    :raises OptionError: for what can't be had on each back end that the
-        volume may come to
+    :param settable: the keys that the policy lets the caller set
+    :raises OptionError: for options that any of the possible back ends of the
+        volume would refuse
     """
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
     for asked, settings in offer.requests(given):
@@ -134,11 +135,11 @@ def check_created(
 def check_type(
     offer: offers.TypeOffer, size: int, source: volume_source.Source
 ) -> None:
-    """Check that a volume without keys of its own can be had.
+    """Check that a volume without keys of its own can be created.
 
     :param size: GiB
-    :raises OptionError: where no back end of the type can make it, by what
-        the type or the back end itself says
+    :raises OptionError: if all back ends of the type would refuse it, because
+        of the options of the type or the back end
     """
     found = []
     for each in offer.settings:
@@ -152,7 +153,7 @@ def check_type(
 
 
 def whole_number(given: Any) -> int | None:
-    """Return a size in GiB as Cinder reads it; None for what it refuses."""
+    """Return a size in GiB as Cinder reads it; None if Cinder refuses it."""
     try:
         size = int(given)
     except (OverflowError, TypeError, ValueError):
@@ -161,7 +162,7 @@ def whole_number(given: Any) -> int | None:
 
 
 def changed(before: Items, after: Items) -> frozenset[str]:
-    """Return the keys that are added, removed or given another value."""
+    """Return the keys that are added, removed or changed."""
     return frozenset(
         key
         for key in before.keys() | after.keys()
@@ -170,12 +171,11 @@ def changed(before: Items, after: Items) -> frozenset[str]:
 
 
 def check_fixed(before: Items, after: Items) -> None:
-    """Check that nothing changes that was settled at creation.
+    """Check that no fixed key changes.
 
-    What was never a key (it stood there before this extension was loaded)
-    may be removed.
+    Unknown keys that were set without this extension may be removed.
 
-    :raises OptionError: naming the first key that does
+    :raises OptionError: with the first fixed key that changes
     """
     origin = errors.Origin.VOLUME_METADATA
     for name in sorted(changed(before, after)):
@@ -194,9 +194,9 @@ def check_fixed(before: Items, after: Items) -> None:
 
 
 def check_attached(offer: offers.TypeOffer, after: Items) -> None:
-    """Check what the next attachment of a volume is to look at.
+    """Check the items that matter to the next attachment of a volume.
 
-    :raises OptionError: for what it would be refused for
+    :raises OptionError: for an item for which it would be refused
     """
     given = attachment_mode.relevant(options.ours(after))
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
@@ -208,14 +208,14 @@ def check_attached(offer: offers.TypeOffer, after: Items) -> None:
 
 
 def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
-    """Check a type's extra specs as far as they don't depend on a volume.
+    """Check a type's extra specs as far as they do not depend on a volume.
 
-    :raises OptionError: for what no volume of the type could have
+    :raises OptionError: for options that no volume of the type can have
     """
     given = options.ours(offer.specs)
     check_syntax(given, keys.Scope.TYPE, origin)
     if offer.reason == offers.NO_BACKEND:
-        # Types may be made before their back end is there.
+        # Types may be created before their back end exists.
         return
     offer.check_offered(given, origin)
     for asked, settings in offer.requests({}):

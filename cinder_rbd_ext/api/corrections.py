@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Changes of keys that are fixed when a volume is created."""
+"""Changes of the fixed keys of a volume."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,9 +39,9 @@ def check(
     before: Items,
     after: Items,
 ) -> None:
-    """Check a change of a volume's own keys as far as they are fixed.
+    """Check a change of the fixed keys of a volume.
 
-    :raises OptionError: naming the first key that may not change
+    :raises OptionError: with the first key that may not change
     """
     changed = checks.changed(before, after)
     fixed = {k for k in changed if k in keys.KEYS and keys.KEYS[k].fixed}
@@ -56,7 +56,7 @@ def check(
 
 
 def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
-    """Return whether the keys may mean something where a volume is."""
+    """Return whether the back end of a volume may have our driver."""
     try:
         here = reported.holding(volume)
     except webob.exc.HTTPServiceUnavailable:
@@ -65,11 +65,11 @@ def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
 
 
 def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:
-    """Check that keys say what is recorded of the image.
+    """Check that keys agree with the record of the image.
 
-    Any of them may be removed.
+    Each of them may be removed.
 
-    :raises OptionError: for one that says something else
+    :raises OptionError: for a key that does not agree
     """
     given = sorted(fixed & after.keys())
     if not given:

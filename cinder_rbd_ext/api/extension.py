@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The extension itself, to be named in ``osapi_volume_extension``."""
+"""The class of the API extension, for ``osapi_volume_extension``."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         self._reported = pools.ReportedPools()
 
     def get_resources(self) -> list[Any]:
-        """Return the routes that are ours."""
+        """Return the routes of the extension."""
         return [
             extensions.ResourceExtension(
                 wire.ALIAS, options.OptionsController(self._reported)
@@ -49,7 +49,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         ]
 
     def get_controller_extensions(self) -> list[Any]:
-        """Return what runs before and after Cinder's own controllers."""
+        """Return the controllers that extend Cinder's own ones."""
         reported = self._reported
         controllers = (
             ('volumes', volumes.VolumesController(reported)),

@@ -29,14 +29,14 @@ from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 
-# Of a volume whose layout nobody requested, or whose back end is not ours.
+# For a volume whose layout was not requested, or on another driver.
 _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 
 
 class Growth:
     """Checks the new size of a volume, before quota is reserved.
 
-    The volume service would find the same, and leave the volume in
+    Otherwise the volume service would refuse it and leave the volume in
     ``error_extending``.
     """
 
@@ -48,9 +48,10 @@ class Growth:
     ) -> None:
         """Check a request for ``os-extend``.
 
-        :raises HTTPBadRequest: for a size that layout or object map forbid
-        :raises HTTPServiceUnavailable: where the answer depends on the
-            limits of the back end, and they aren't known
+        :raises HTTPBadRequest: for a size that the layout or the object map do
+            not allow
+        :raises HTTPServiceUnavailable: if the result depends on the limits of
+            the back end and they are unknown
         """
         size = checks.whole_number(asked.get('new_size'))
         if size is None:
@@ -80,12 +81,12 @@ class Growth:
             raise refusals.unavailable(
                 'The back end of the volume has not reported yet.'
             )
-        # One that is not ours decides for itself.
+        # A back end with another driver applies its own rules.
         return here.settings.limits if here.settings else _UNBOUNDED
 
 
 def _policy(req: Any, volume: Any) -> str:
-    """Return the policy that Cinder is going to check."""
+    """Return the policy that Cinder checks."""
     in_use = volume.status == 'in-use'
     if in_use and req.api_version_request.matches(
         microversions.VOLUME_EXTEND_INUSE

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Image metadata of volumes, which means nothing to our driver.
+"""Image metadata of volumes, which the driver ignores.
 
-It passes on to Glance images and with them to other projects: a key there
-that looks like one of ours would mislead whoever reads it.
+Cinder copies it to Glance images, which other projects may use. An ``rbd:``
+key there would mislead its readers.
 """
 
 from typing import Any
@@ -24,14 +24,14 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
-# Where releases before this one told why a volume could not be created.
+# The key in which earlier releases recorded why a volume was not created.
 _FORMER_REASON = wire.FORMER_REFUSED
 
 
 def check(asked: dict[str, Any]) -> None:
     """Check a request for ``os-set_image_metadata``.
 
-    :raises HTTPBadRequest: for a key that could be taken for ours
+    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
     """
     items = asked.get('metadata')
     if not isinstance(items, dict):

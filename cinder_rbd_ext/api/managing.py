@@ -32,10 +32,10 @@ from rbd_volume_options import options
 
 
 class ManageController(wsgi.Controller):
-    """Checks keys before Cinder makes the volume.
+    """Checks keys before Cinder creates the volume.
 
-    Whether the image is what they say only the volume service can tell. An
-    operator manages volumes: the list of keys for tenants doesn't apply.
+    Only the volume service can check whether the image matches the keys.
+    Operators manage volumes, so the list of keys for tenants does not apply.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
@@ -44,7 +44,7 @@ class ManageController(wsgi.Controller):
 
     @wsgi.extends
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
-        """Check what is said of the volume."""
+        """Check the keys of the volume."""
         volume = body.get('volume') if isinstance(body, dict) else None
         if isinstance(volume, dict):
             given = checks.ours(volume.get('metadata'))
@@ -66,7 +66,7 @@ class ManageController(wsgi.Controller):
             return
         found = self._reported.named(volume.get('host'), volume.get('cluster'))
         if not found:
-            # Cinder refuses a host that isn't there.
+            # Cinder refuses a host that does not exist.
             return
         offer = offers.TypeOffer.of(specs, found)
         with refusals.bad_request():
@@ -76,7 +76,7 @@ class ManageController(wsgi.Controller):
 
 
 def _specs(context: Any, wanted: Any) -> dict[str, str] | None:
-    """Return the extra specs of a type; None for one that Cinder refuses."""
+    """Return the extra specs of a type; None if Cinder refuses the type."""
     if not wanted:
         return {}
     if not isinstance(wanted, str):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests about the metadata of a volume that exists."""
+"""Requests that change the metadata of an existing volume."""
 
 from collections.abc import Generator
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from rbd_volume_options import keys
 
 _SCOPE = keys.Scope.VOLUME
 _ORIGIN = errors.Origin.VOLUME_METADATA
-# Of an attachment that has its connection already.
+# Statuses of an attachment that is already connected.
 _MADE = (
     fields.VolumeAttachStatus.ATTACHING,
     fields.VolumeAttachStatus.ATTACHED,
@@ -39,9 +39,9 @@ _MADE = (
 
 
 class Changes:
-    """Checks changes of a volume's metadata, by whatever request.
+    """Checks changes of a volume's metadata by any request.
 
-    A check returns what there is to know about a change that is allowed.
+    A check returns a notice about a change that is allowed, or None.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
@@ -50,7 +50,7 @@ class Changes:
     def check_added(
         self, context: Any, volume_id: str, items: Any
     ) -> str | None:
-        """Check items that are added, or take the place of their like."""
+        """Check items that are added or replace items with the same key."""
         given = checks.ours(items)
         if not given:
             return None
@@ -61,10 +61,10 @@ class Changes:
     def check_replaced(
         self, context: Any, volume_id: str, items: Any
     ) -> str | None:
-        """Check items that take the place of all that is there.
+        """Check items that replace all existing items.
 
-        This reads the volume even where no item is ours: what is missing
-        from the items is removed.
+        This reads the volume even if no item is ours, because items that are
+        missing from the request are removed.
         """
         given = checks.ours(items)
         if given is None:
@@ -114,7 +114,7 @@ class Changes:
 
 
 def _notice(volume: Any) -> str | None:
-    """Return that attachments keep their mode, where there are some."""
+    """Return a notice that existing attachments keep their mode."""
     kept = sum(
         attachment.attach_status in _MADE
         for attachment in volume.volume_attachment
@@ -128,16 +128,16 @@ def _notice(volume: Any) -> str | None:
 
 
 def tell(response: Any, notice: str | None) -> None:
-    """Put a notice into an answer, as the header ``Warning`` (RFC 7234).
+    """Add a notice to a response, as the header ``Warning`` (RFC 7234).
 
-    The body stays Cinder's own: clients check it against a schema.
+    The body is not changed, because clients check it against a schema.
     """
     if notice and response is not None:
         response['Warning'] = f'299 - "{notice}"'
 
 
 class MetadataController(wsgi.Controller):
-    """Runs before Cinder's own controller of the same resource."""
+    """Extends Cinder's controller of volume metadata and runs before it."""
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class MetadataController(wsgi.Controller):
     def update(
         self, req: Any, volume_id: str, id: str, body: Any = None
     ) -> Generator[None, Any, None]:
-        """Check one item, and the key that the path names."""
+        """Check one item and the key in the path."""
         notice = None
         if keys.is_misspelled(id):
             with refusals.bad_request():
@@ -174,7 +174,7 @@ class MetadataController(wsgi.Controller):
     def update_all(
         self, req: Any, volume_id: str, body: Any = None
     ) -> Generator[None, Any, None]:
-        """Check items that take the place of all."""
+        """Check items that replace all items."""
         notice = None
         if isinstance(body, dict) and 'metadata' in body:
             notice = self._changes.check_replaced(
@@ -186,9 +186,9 @@ class MetadataController(wsgi.Controller):
     def delete(
         self, req: Any, volume_id: str, id: str, **kwargs: Any
     ) -> Iterator[None]:
-        """Check that an item may go.
+        """Check that an item may be removed.
 
-        Cinder's answer to this takes no header from an extension.
+        An extension cannot add a header to Cinder's response to this request.
         """
         context = req.environ['cinder.context']
         self._changes.check_removed(context, volume_id, id)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume type offers: the rules of all back ends that it may use."""
+"""What a volume type offers, by the rules of all its possible back ends."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ class TypeOffer:
     """What is offered for volumes of a type.
 
     :ivar specs: the type's extra specs
-    :ivar settings: those of each back end that the type may use
-    :ivar reason: why nothing is offered; None where something is
+    :ivar settings: the settings of each back end that the type may use
+    :ivar reason: why nothing is offered; None if something is offered
     """
 
     specs: Mapping[str, str]
@@ -47,7 +47,7 @@ class TypeOffer:
         specs: Mapping[str, str],
         matching: Iterable[pools.Pool],
     ) -> 'TypeOffer':
-        """Return the offer of a type that may use some pools."""
+        """Return the offer of a type."""
         found = [pool.settings for pool in matching]
         ours = tuple(settings for settings in found if settings is not None)
         if not found:
@@ -61,9 +61,9 @@ class TypeOffer:
     def check_offered(
         self, given: Mapping[str, str], origin: errors.Origin
     ) -> None:
-        """Check that keys mean anything to the back ends of the type.
+        """Check that the back ends of the type use our keys.
 
-        :raises OptionError: naming the first key, where they don't
+        :raises OptionError: with the first key, if they do not
         """
         if self.reason and given:
             key = min(given)
@@ -74,10 +74,10 @@ class TypeOffer:
     def requests(
         self, metadata: Mapping[str, str]
     ) -> list[tuple[request.Request, backend_settings.BackendSettings]]:
-        """Return what metadata asks for, of each back end.
+        """Return the requested options for each back end.
 
-        :raises OptionError: for what can't be asked of one of them, or not
-            by a tenant
+        :raises OptionError: for options that are invalid or not allowed on one
+            of them
         """
         texts = request.Texts(metadata, self.specs)
         found = []
@@ -88,12 +88,12 @@ class TypeOffer:
 
     @property
     def multiattach(self) -> bool:
-        """Whether the type is a multi-attach one."""
+        """Whether the type is a multi-attach type."""
         return request.is_multiattach(self.specs)
 
     @property
     def tenant_options(self) -> frozenset[str]:
-        """The keys that tenants may set wherever the volume may land."""
+        """The keys that tenants may set on all back ends of the type."""
         chosen = request.Texts({}, self.specs).tenant_options
         if chosen is not None:
             return chosen
@@ -103,7 +103,7 @@ class TypeOffer:
         )
 
     def defaults(self) -> list[precedence.Resolved]:
-        """Return what each back end makes where the caller says nothing."""
+        """Return the defaults on each back end."""
         return [
             asked.resolve(settings.ceph_level)
             for asked, settings in self.requests({})

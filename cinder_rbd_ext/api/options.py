@@ -26,14 +26,14 @@ from cinder_rbd_ext.api import pools
 
 
 class OptionsController(wsgi.Controller):
-    """Tells what volume types offer."""
+    """Shows what volume types offer."""
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         super().__init__()
         self._reported = reported
 
     def index(self, req: Any) -> answers.Answer:
-        """Return the options of each type that the caller sees."""
+        """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
         return answers.of_types(
@@ -45,7 +45,7 @@ class OptionsController(wsgi.Controller):
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
         seen = _visible(context)
-        # An id first, should a type be named like another's.
+        # The id first, because the name of a type can be the id of another.
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == id:
@@ -64,9 +64,9 @@ class OptionsController(wsgi.Controller):
 
 
 def _visible(context: Any) -> list[Any]:
-    """Return the types that the caller sees, as GET /types does.
+    """Return the types that are visible to the caller, as GET /types does.
 
-    An administrator sees private types too.
+    For administrators, these include private types.
     """
     filters = {'is_public': None if context.is_admin else True}
     found: list[Any] = volume_types.get_all_types(

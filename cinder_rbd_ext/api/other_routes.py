@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Routes of Cinder's API that none of our checks needs to know."""
+"""Routes of Cinder's API that the API extension does not check."""
 
 _OLDER = 'Services and extensions, as in older releases of Cinder'
 
-#: Requests that can't touch a volume, its metadata, its type or its
-#: attachment, by the reason.
+#: Requests that cannot affect a volume, its metadata, its type or its
+#: attachment, by reason.
 OTHERS: dict[str, tuple[str, ...]] = {
     'Snapshots: data and status, no metadata': (
         'PUT /snapshots/{id}',
@@ -94,5 +94,5 @@ OTHERS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-#: Those of older releases of Cinder only.
+#: Requests that only older releases of Cinder have.
 OLDER = frozenset(OTHERS[_OLDER])

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who may do what, in code, with documented defaults."""
+"""Policies of the API extension, with documented defaults."""
 
-# oslo.policy names the type of an operation from 2026.1 on.
+# oslo.policy has the type of an operation since 2026.1.
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -157,11 +157,11 @@ def list_rules() -> list[policy.DocumentedRuleDefault]:
 
 
 def register() -> None:
-    """Make the rules known to the enforcer of Cinder's API.
+    """Register the rules with the enforcer of Cinder's API.
 
-    Cinder registers its own when it makes the enforcer and has no hook for
-    others. Ours may be registered later: a rule is looked up with each
-    request.
+    Cinder registers its own rules when it creates the enforcer and has no hook
+    for others. Our rules can be registered later, because a rule is looked up
+    for each request.
     """
     cinder_policy.init()
     enforcer = cinder_policy._ENFORCER
@@ -171,17 +171,16 @@ def register() -> None:
 
 
 def allows(context: Any, action: str, target: Any = None) -> bool:
-    """Return whether a caller may do something.
+    """Return whether the caller may perform an action.
 
-    :param target: the volume that it is done to; None for the caller's own
-        project
+    :param target: the volume of the action; None for the caller's own project
     """
     register()
     return bool(context.authorize(action, target_obj=target, fatal=False))
 
 
 def settable(context: Any) -> frozenset[str]:
-    """Return the keys for which a caller has the policy."""
+    """Return the keys that the policy lets the caller set."""
     allowed = {
         action: allows(context, action) for action in set(_OF_KEY.values())
     }
@@ -189,9 +188,9 @@ def settable(context: Any) -> frozenset[str]:
 
 
 def check(context: Any, action: str, target: Any = None) -> None:
-    """Check that a caller may do something.
+    """Check that the caller may perform an action.
 
-    :raises HTTPForbidden: naming the policy
+    :raises HTTPForbidden: with the name of the policy
     """
     if not allows(context, action, target):
         raise webob.exc.HTTPForbidden(
@@ -200,11 +199,11 @@ def check(context: Any, action: str, target: Any = None) -> None:
 
 
 def check_keys(context: Any, given: Iterable[str], target: Any = None) -> None:
-    """Check that a caller may set keys in a volume's metadata.
+    """Check that the caller may set keys in the metadata of a volume.
 
-    Unknown keys have no policy; they are refused for what they are.
+    Unknown keys have no policy. Other checks refuse them.
 
-    :raises HTTPForbidden: naming the first key that it may not
+    :raises HTTPForbidden: with the first key that the caller may not set
     """
     for key in sorted(given):
         action = _OF_KEY.get(key)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the back ends report about themselves, as the scheduler knows it."""
+"""The reports of the back ends, from the scheduler."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -32,15 +32,15 @@ from cinder_rbd_ext.api import refusals
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds for which an answer of the scheduler's is good. Back ends report
-#: once a minute, so that this adds little to its age.
+#: Seconds for which a response of the scheduler is valid. Back ends report
+#: once a minute, so this adds little to the age of a report.
 MAX_AGE = 10.0
-#: Seconds for which it is good where no pool in it is the one looked for.
+#: Seconds for which it is valid if it does not contain the requested pool.
 MIN_AGE = 1.0
-#: Seconds for which a failure to get one is.
+#: Seconds for which a failed request is not repeated.
 MAX_FAILURE_AGE = 5.0
-#: Seconds that a request waits for the scheduler. Cinder's own limit,
-#: rpc_response_timeout, would keep a worker of the API for a minute.
+#: Seconds that a request waits for the scheduler. Cinder's own timeout,
+#: rpc_response_timeout, would block a worker of the API for a minute.
 TIMEOUT = 3.0
 
 _NO_ANSWER = 'Could not get the pools from the scheduler.'
@@ -51,8 +51,9 @@ class Pool:
     """A pool of a back end.
 
     :ivar name: ``host@backend#pool``, as in a volume's ``host``
-    :ivar capabilities: what it reports
-    :ivar settings: what of that is ours; None for one without our driver
+    :ivar capabilities: the report of the back end
+    :ivar settings: our settings in the report; None for a pool without our
+        driver
     """
 
     name: str
@@ -61,15 +62,15 @@ class Pool:
 
     @property
     def backend(self) -> str:
-        """The section of cinder.conf, for messages to operators."""
+        """The back end's section of cinder.conf, for messages to operators."""
         return self.name.partition('#')[0]
 
 
 class ReportedPools:
-    """The pools that the scheduler knows, asked for every few seconds.
+    """The pools that the scheduler knows, cached for a few seconds.
 
-    One request asks; others of the same time go on with the last answer, or
-    wait for the first one.
+    Only one request at a time queries the scheduler. Concurrent requests use
+    the last response, or wait for the first one.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,15 +78,15 @@ class ReportedPools:
         self._filter = capabilities_filter.CapabilitiesFilter()
         self._scheduler: Any = None
         self._asking = threading.Lock()
-        #: None where the last request to the scheduler failed.
+        #: None if the last request to the scheduler failed.
         self._pools: tuple[Pool, ...] | None = ()
         self._asked = self._expires = float('-inf')
 
     def all(self) -> tuple[Pool, ...]:
         """Return the pools of all back ends that are up.
 
-        :raises HTTPServiceUnavailable: where there is none yet, or the
-            scheduler doesn't answer, within :data:`TIMEOUT`
+        :raises HTTPServiceUnavailable: if there is no response yet, or if the
+            scheduler does not respond within :data:`TIMEOUT`
         """
         if self._clock() >= self._expires:
             self._refresh()
@@ -99,14 +100,14 @@ class ReportedPools:
         return found
 
     def _refresh(self) -> None:
-        """Ask the scheduler, unless another request does it already."""
+        """Query the scheduler, unless another request already does."""
         wait = 0.0 if self._pools or self._pools is None else 2 * TIMEOUT
         if not self._asking.acquire(timeout=wait):
             return
         try:
             if self._clock() >= self._expires:
                 found = self._ask()
-                # Other requests look at both without the lock.
+                # Other requests read both attributes without the lock.
                 self._asked = self._clock()
                 self._expires = self._asked + _good_for(found)
                 self._pools = found
@@ -114,7 +115,7 @@ class ReportedPools:
             self._asking.release()
 
     def _ask(self) -> tuple[Pool, ...] | None:
-        """Return what the scheduler answers; None where it doesn't."""
+        """Return the pools from the scheduler; None if the request fails."""
         admin = cinder_context.get_admin_context()
         try:
             if self._scheduler is None:
@@ -138,8 +139,8 @@ class ReportedPools:
     def matching(self, specs: Mapping[str, str]) -> tuple[Pool, ...]:
         """Return the pools on which the scheduler may place a volume.
 
-        By the extra specs of its type. How full a pool is and in which
-        availability zone changes from volume to volume and is left out.
+        The extra specs of the volume's type decide. Free capacity and
+        availability zone are ignored, because they depend on the volume.
 
         :raises HTTPServiceUnavailable: as :meth:`all`
         """
@@ -147,9 +148,9 @@ class ReportedPools:
         return self._found(lambda pool: self._passes(pool, properties))
 
     def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
-        """Return the pools that suit; ask again where none does.
+        """Return the matching pools; query again if there is none.
 
-        A back end that has just been added is not in the last answer.
+        The last response does not contain a back end that was just added.
         """
         found = tuple(filter(suits, self.all()))
         if not found and self._clock() >= self._asked + MIN_AGE:
@@ -161,15 +162,15 @@ class ReportedPools:
         try:
             return bool(self._filter.backend_passes(pool, properties))
         except (IndexError, TypeError, ValueError) as error:
-            # An operand that the operator can't have, such as a bare '<or>'.
-            # The scheduler fails on it too and places no volume.
+            # An invalid operand, such as '<or>' without a value. The scheduler
+            # fails on it too and does not place the volume.
             LOG.debug('Extra specs that compare with nothing: %s', error)
             return False
 
     def holding(self, volume: Any) -> Pool | None:
-        """Return the pool that holds a volume; None where it isn't known.
+        """Return the pool that holds a volume; None if it is unknown.
 
-        Pools of a clustered back end are named by the cluster.
+        The pools of a clustered back end have the name of the cluster.
 
         :param volume: Cinder's volume object
         """
@@ -178,10 +179,10 @@ class ReportedPools:
         return found[0] if found else None
 
     def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
-        """Return the pools that a request names by host or cluster.
+        """Return the pools of the host or cluster in a request.
 
         :param host: ``host@backend#pool`` or ``host@backend``
-        :param cluster: the same of a cluster
+        :param cluster: ``cluster@backend#pool`` or ``cluster@backend``
         """
         return tuple(
             pool
@@ -191,17 +192,17 @@ class ReportedPools:
 
 
 def _good_for(found: tuple[Pool, ...] | None) -> float:
-    """Return the seconds for which an answer is good."""
+    """Return the seconds for which a response is valid."""
     if found is None:
         return MAX_FAILURE_AGE
-    # Before the first back end has reported the answer changes soon.
+    # Before the first back end has reported, the response changes soon.
     return MAX_AGE if found else 0.0
 
 
 def _scheduler() -> Any:
-    """Return Cinder's scheduler, which has :data:`TIMEOUT` to answer.
+    """Return an RPC client of the scheduler with timeout :data:`TIMEOUT`.
 
-    One attempt to reach the message broker, for the same reason.
+    It tries only once to reach the message broker, for the same reason.
     """
     scheduler = rpcapi.SchedulerAPI()
     scheduler.client = scheduler.client.prepare(timeout=TIMEOUT, retry=1)

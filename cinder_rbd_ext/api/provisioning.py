@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The sizes that volumes of a type can have, with the type's layout."""
+"""The sizes that volumes can have with the layout of their type."""
 
 from collections.abc import Mapping
 import math
@@ -32,12 +32,12 @@ def check(
     bounds: limits.Limits,
     origin: errors.Origin,
 ) -> None:
-    """Check that volumes of some size can be created.
+    """Check that there is a size with which volumes can be created.
 
-    A layout that suits some sizes only is left to the check of each volume.
+    If only some sizes are possible, each volume is checked.
 
-    :param specs: the type's, which may bound the size
-    :raises OptionError: where no size within the bounds suits the layout
+    :param specs: the extra specs of the type, which may limit the size
+    :raises OptionError: if no size within the limits matches the layout
     """
     low = _bound(specs, volume_types.MIN_SIZE_KEY) or 1
     high = _bound(specs, volume_types.MAX_SIZE_KEY)
@@ -61,7 +61,7 @@ def check(
 
 
 def _bound(specs: Mapping[str, str], key: str) -> int | None:
-    """Return a bound in GiB; None for one that Cinder ignores too."""
+    """Return a limit in GiB; None if Cinder ignores it too."""
     try:
         return int(specs[key])
     except (KeyError, ValueError):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Refusals as HTTP answers."""
+"""Refusals as HTTP responses."""
 
 from collections.abc import Iterator
 import contextlib
@@ -24,9 +24,9 @@ from rbd_volume_options import wire
 
 @contextlib.contextmanager
 def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
-    """Turn an error of the rules into HTTP 400 with its whole text.
+    """Turn an ``OptionError`` into HTTP 400 with its complete text.
 
-    :param hint: what else there is to know, such as what a source has
+    :param hint: further information, such as the layout of the source
     :param shows_pools: whether the caller may see the names of pools
     """
     try:
@@ -41,7 +41,7 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
 
 
 def no_backend(type_name: str) -> webob.exc.HTTPServiceUnavailable:
-    """Return the answer for a type of which no back end has reported."""
+    """Return the response for a type whose back ends have not reported."""
     return unavailable(
         f'Volume type {type_name}: no back end that has reported matches the '
         'volume type.'
@@ -49,7 +49,7 @@ def no_backend(type_name: str) -> webob.exc.HTTPServiceUnavailable:
 
 
 def unavailable(reason: str) -> webob.exc.HTTPServiceUnavailable:
-    """Return the answer for what nobody can tell at the moment."""
+    """Return the response if required information is not available."""
     return webob.exc.HTTPServiceUnavailable(
         explanation=f'{reason} Try again in a minute.'
     )

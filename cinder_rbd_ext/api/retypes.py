@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks of a volume that is to get another type."""
+"""Checks of a retype."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -45,10 +45,11 @@ def check(
 
     :param may_migrate: whether the caller allows a migration
     :param shows_pools: whether the caller may see the names of pools
-    :returns: which keys the retype removes from the volume; None for none
-    :raises HTTPBadRequest: for a type that no volume of this size can have,
-        or one that this volume can only have by a migration, where the
-        caller does not allow it or Cinder can't do it
+    :returns: a notice of the keys that the retype removes from the volume;
+        None if it removes none
+    :raises HTTPBadRequest: for a type that no volume of this size can have, or
+        a type that requires a migration that the caller does not allow or
+        Cinder cannot perform
     """
     specs = request.specs_of(new_type)
     former = request.specs_of(volume.volume_type)
@@ -104,7 +105,7 @@ def _check_here(
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
     if here.settings is None:
-        # No driver of ours removes anything.
+        # The back end has another driver, which removes no keys.
         return None
     retype = retyped.on(here.settings)
     source = volume_source.of_volume(retyped.volume)
@@ -121,7 +122,7 @@ def _check_here(
 
 
 def _way_to_migrate(volume: Any, may_migrate: bool) -> str | None:
-    """Return what lets Cinder migrate a volume; None if nothing is needed."""
+    """Return what is required for a migration; None if nothing is."""
     if not may_migrate:
         return _ON_DEMAND
     snapshots = objects.SnapshotList.get_all_for_volume(
@@ -138,22 +139,22 @@ def _check_there(
     size: int,
     matching: Iterable[pools.Pool],
 ) -> str | None:
-    """Check a retype for which Cinder makes a new image somewhere."""
+    """Check a retype for which Cinder creates a new image."""
     with refusals.bad_request():
         return _notice(
             [
                 accepted_keys.of_type(metadata, specs, pool.settings, size)
                 for pool in matching
-                # Of a release of ours that says more, it judges for itself.
+                # A newer release of our driver applies its own rules.
                 if pool.settings or not capabilities.is_ours(pool.capabilities)
             ]
         )
 
 
 def _notice(found: list[accepted_keys.Acceptance]) -> str | None:
-    """Return what is removed wherever the volume may come to; None for none.
+    """Return which keys all possible back ends remove; None for none.
 
-    As the value of a header's quoted string.
+    The text is suitable for a quoted string in a header.
     """
     dropped: dict[str, str] = {}
     for accepted in found:

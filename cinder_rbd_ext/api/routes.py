@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which check of ours applies to which route of Cinder's API.
+"""Routes of Cinder's API, with the checks of the API extension.
 
-Each request that may change something is in one of two lists: here are those
-that can touch a volume, its metadata, its type or its attachment, with the
-check or the reason for none; the others are in ``other_routes``. A test
-compares both with Cinder's router and fails on a route of a later release.
-Requests with GET change nothing and are left out.
+Each request that may change something is in one of two lists. This module
+lists requests that can affect a volume, its metadata, its type or its
+attachment, with the check or the reason why there is none. ``other_routes``
+lists all others. A test compares both lists with Cinder's router and fails if
+a later release adds a route. GET requests change nothing and are not listed.
 """
 
 from collections.abc import Iterator
@@ -43,11 +43,11 @@ _NAMES = 'Changes name and description only.'
 
 @dataclasses.dataclass(frozen=True)
 class Route:
-    """A request that can touch what our rules are about.
+    """A request that can affect what our rules apply to.
 
-    :ivar request: method, path below the project, and action if any
-    :ivar check: the module that checks it; None where none needs to
-    :ivar what: what is checked, or why nothing is
+    :ivar request: method, path below the project, and action, if any
+    :ivar check: the module that checks it; None if no check is required
+    :ivar what: what is checked, or why no check is required
     :ivar since: the first major version of Cinder that has it
     """
 
@@ -276,7 +276,7 @@ ROUTES: tuple[Route, ...] = (
     Route('DELETE /os-volume-transfer/{id}', None, _STATE),
 )
 
-#: Stands in the page of the contributor guide for what :func:`table` returns.
+#: Placeholder in the contributor guide for the result of :func:`table`.
 PLACE = '.. The tables of cinder_rbd_ext.api.routes stand here.'
 
 

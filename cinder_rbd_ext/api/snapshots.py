@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests about the metadata of snapshots, in which no key has a meaning.
+"""Requests that set the metadata of snapshots, where no key has an effect.
 
-A volume that is made from a snapshot gets its options from its own request.
-Keys that snapshots have from a time without this check stay and may go.
+A volume from a snapshot gets its options from its own request. Keys that were
+set on snapshots without this check are kept and may be removed.
 """
 
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ from rbd_volume_options import keys
 
 
 def _check(items: Any, there: dict[str, str] | None = None) -> None:
-    """Check items that snapshot metadata is to have.
+    """Check new items of snapshot metadata.
 
     :param items: not checked yet
-    :param there: what is there already
-    :raises HTTPBadRequest: for a key of ours that is new or changed
+    :param there: the existing items
+    :raises HTTPBadRequest: for an ``rbd:`` key that is new or changed
     """
     for name, value in sorted((checks.ours(items) or {}).items()):
         if (there or {}).get(name) != value:
@@ -61,7 +61,7 @@ class SnapshotsController(wsgi.Controller):
 
 
 class SnapshotMetadataController(wsgi.Controller):
-    """The metadata of a snapshot that is there."""
+    """The metadata of an existing snapshot."""
 
     @wsgi.extends
     def create(
@@ -83,7 +83,7 @@ class SnapshotMetadataController(wsgi.Controller):
     def update_all(
         self, req: Any, snapshot_id: str, body: Any = None
     ) -> Iterator[None]:
-        """Check items that take the place of all."""
+        """Check items that replace all items."""
         _check_change(req, snapshot_id, _part(body, 'metadata'))
         yield
 

@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 _SCOPE = keys.Scope.TYPE
 _ORIGIN = errors.Origin.VOLUME_TYPE
 
-# Extra specs of others that contradict some of ours.
+# Extra specs of Cinder that can contradict ours.
 _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 
@@ -46,15 +46,16 @@ class _SpecsController(wsgi.Controller):
         self._reported = reported
 
     def _check(self, specs: Mapping[str, str]) -> None:
-        """Check all specs that a type is to have.
+        """Check all extra specs of a type as they will be.
 
-        :raises OptionError: for specs with which no volume can be created
+        :raises OptionError: for extra specs with which no volume can be
+            created
         """
         checks.check_syntax(checks.ours(specs) or {}, _SCOPE, _ORIGIN)
         try:
             matching = self._reported.matching(specs)
         except webob.exc.HTTPServiceUnavailable:
-            # Types are often made before the first back end is there.
+            # Types are often created before the first back end exists.
             LOG.info('Extra specs are checked by themselves only')
             return
         checks.check_specs(offers.TypeOffer.of(specs, matching), _ORIGIN)
@@ -80,7 +81,7 @@ class TypesController(_SpecsController):
 
 
 class ExtraSpecsController(_SpecsController):
-    """Extra specs of a type that is there."""
+    """Extra specs of an existing type."""
 
     @wsgi.extends
     def create(
@@ -97,7 +98,7 @@ class ExtraSpecsController(_SpecsController):
     def update(
         self, req: Any, type_id: str, id: str, body: Any = None
     ) -> Iterator[None]:
-        """Check one extra spec, and the key that the path names."""
+        """Check one extra spec and the key in the path."""
         if keys.is_misspelled(id):
             self._authorize(req, stock.UPDATE_POLICY)
             with refusals.bad_request():
@@ -109,7 +110,7 @@ class ExtraSpecsController(_SpecsController):
     def delete(
         self, req: Any, type_id: str, id: str, **kwargs: Any
     ) -> Iterator[None]:
-        """Check that the type is as good without an extra spec."""
+        """Check that the type is still valid without an extra spec."""
         if keys.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
             there = _there(context, type_id)
@@ -130,7 +131,7 @@ class ExtraSpecsController(_SpecsController):
             try:
                 self._check(there)
             except errors.OptionError:
-                # Nothing is lost; specs are corrected one by one.
+                # The type was invalid before. Specs are corrected one by one.
                 return
             raise
 
@@ -162,19 +163,19 @@ class ExtraSpecsController(_SpecsController):
 def _there(context: Any, type_id: str) -> dict[str, str]:
     """Return the extra specs of a type.
 
-    :raises NotFound: for one that isn't there for the caller
+    :raises NotFound: for a type that does not exist for the caller
     """
     found = volume_types.get_volume_type(context, type_id)
     return dict(found['extra_specs'] or {})
 
 
 def _names_ours(items: Any) -> bool:
-    """Return whether extra specs that aren't checked yet name a key of ours.
+    """Return whether unchecked extra specs contain an ``rbd:`` key.
 
-    False also for what Cinder's own schema is going to refuse. It lets null
-    pass, with which the key would be there without a value.
+    The result is False for input that Cinder's own schema refuses. The schema
+    accepts null, which would create the key without a value.
 
-    :raises HTTPBadRequest: for a key of ours that is null
+    :raises HTTPBadRequest: if the value of an ``rbd:`` key is null
     """
     if not isinstance(items, dict):
         return False
@@ -197,7 +198,7 @@ def _names_ours(items: Any) -> bool:
 
 
 def _strings(items: Any) -> dict[str, str]:
-    """Return what is text of extra specs that aren't checked yet."""
+    """Return the string values of unchecked extra specs."""
     return {
         key: value
         for key, value in items.items()

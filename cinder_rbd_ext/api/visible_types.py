@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volume types as the caller of a request sees them."""
+"""Volume types that are visible to the caller of a request."""
 
 from typing import Any
 
@@ -21,18 +21,18 @@ from oslo_utils import uuidutils
 
 
 def find(context: Any, identity: str) -> Any:
-    """Return the volume type that a request names, by its id or name.
+    """Return the volume type with the id or name in a request.
 
-    Cinder looks a name up among all projects' types. A private type of
-    others is answered as one that doesn't exist: what it asks for would
-    stand in the messages.
+    Cinder looks up a name among the types of all projects. A private type of
+    other projects is reported as not found, because messages would show its
+    extra specs.
 
-    :raises VolumeTypeNotFound: for one that isn't there for the caller
-    :raises VolumeTypeNotFoundByName: the same
+    :raises VolumeTypeNotFound: for a type that does not exist for the caller
+    :raises VolumeTypeNotFoundByName: for the same reason
     """
     found = objects.VolumeType.get_by_name_or_id(context, identity)
     try:
-        # By its id Cinder finds only what the caller sees.
+        # By id, Cinder finds only types that are visible to the caller.
         volume_types.get_volume_type(context, found.id)
     except exception.VolumeTypeNotFound:
         if uuidutils.is_uuid_like(identity):

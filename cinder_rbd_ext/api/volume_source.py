@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume is to be made from, as far as the API knows it."""
+"""The source of a new volume, as far as the API knows it."""
 
 from collections.abc import Mapping
 import contextlib
@@ -33,13 +33,14 @@ from rbd_volume_options import plan
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """What a volume is made from.
+    """The source of a volume.
 
-    :ivar size: GiB, which the volume has if its request names none
-    :ivar volume_type_id: of the volume if its request names none
-    :ivar state: its RBD image; None where the API doesn't know
-    :ivar inherited: what that says; None where it says nothing
-    :ivar known: False where an image decides that the API can't see
+    :ivar size: in GiB, for a volume whose request has no size
+    :ivar volume_type_id: for a volume whose request has no type
+    :ivar state: the RBD image of the source; None if the API does not know it
+    :ivar inherited: what a volume inherits from it; None if nothing is known
+    :ivar known: False if the result depends on an RBD image that the API
+        cannot read
     """
 
     size: int | None = None
@@ -50,7 +51,7 @@ class Source:
 
     @property
     def hint(self) -> str:
-        """What the source has, for a message."""
+        """The layout and features of the source, for a message."""
         if self.state is None:
             return ''
         names = features.joined(self.state.image_features)
@@ -58,17 +59,17 @@ class Source:
 
 
 def of_request(context: Any, volume: Mapping[str, Any]) -> Source | None:
-    """Return what a request for a volume names.
+    """Return the source in a request for a volume.
 
     :param volume: the request, not checked yet
-    :returns: None where it names something that Cinder is going to refuse
-    :raises NotFound: for what isn't there, or not for the caller to see
+    :returns: None if Cinder refuses the source
+    :raises NotFound: for a source that does not exist for the caller
     """
     named = {
         name: volume[name] for name in _READERS if volume.get(name) is not None
     }
     if 'image_id' in named:
-        # Cinder takes it for the other one then.
+        # In this case Cinder uses the other one.
         named.pop('imageRef', None)
     if not named:
         return Source()
@@ -79,7 +80,7 @@ def of_request(context: Any, volume: Mapping[str, Any]) -> Source | None:
 
 
 def of_volume(volume: Any) -> Source:
-    """Return a volume as what another is made from."""
+    """Return a volume as the source of another one."""
     return _source(volume, volume.size)
 
 
@@ -109,7 +110,7 @@ def _from_snapshot(context: Any, ident: str) -> Source:
 
 
 def _from_backup(context: Any, ident: str) -> Source:
-    # An empty volume is made and then filled.
+    # Cinder creates an empty volume and then restores the backup to it.
     return Source(backup_api.API().get(context, backup_id=ident).size)
 
 
@@ -122,9 +123,9 @@ def _from_image(context: Any, reference: str) -> Source | None:
 
 
 def _glance_image(context: Any, reference: str) -> Any:
-    """Return the image that Cinder is going to find; None for none.
+    """Return the Glance image that Cinder finds; None for none.
 
-    Cinder takes an id, the end of a URL, or a name.
+    Cinder accepts an id, the end of a URL, or a name.
     """
     service = glance.get_default_image_service()
     ident = reference.split('/').pop()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests about volumes and what is done to them."""
+"""Requests for new volumes and for actions on volumes."""
 
 from collections.abc import Generator
 from collections.abc import Iterator
@@ -44,10 +44,10 @@ _NEVER = 'never'
 
 
 class VolumesController(wsgi.Controller):
-    """Runs before Cinder's own controller, and after it for attributes.
+    """Runs before Cinder's controller, and after it to add attributes.
 
-    A request that Cinder is going to refuse anyway is left to it, with its
-    own words. The bodies here are not checked by its schemas yet.
+    A request that Cinder itself refuses is left to Cinder and its messages.
+    The schemas of Cinder have not checked the bodies here yet.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
@@ -58,7 +58,7 @@ class VolumesController(wsgi.Controller):
 
     @wsgi.extends
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
-        """Check what is asked for a new volume."""
+        """Check the requested options of a new volume."""
         volume = _part(body, 'volume')
         given = checks.ours(volume.get('metadata'))
         if volume and given is not None:
@@ -94,7 +94,8 @@ class VolumesController(wsgi.Controller):
     def _check_type(self, context: Any, volume: dict[str, Any]) -> None:
         """Check a volume without keys of its own against its type.
 
-        Only that its layout suits its size: all else is left to Cinder.
+        This checks only that the layout matches the size. Cinder checks the
+        rest.
         """
         if not context.authorize(_policy(volume), fatal=False):
             return
@@ -119,7 +120,7 @@ class VolumesController(wsgi.Controller):
             checks.check_type(offer, size, source)
 
     def _restricts(self, volume_type: Any) -> bool:
-        """Return whether a type or its back ends say anything of a layout."""
+        """Return whether a type or its back ends set a layout."""
         if volume_type is None:
             return False
         specs = volume_type['extra_specs'] or {}
@@ -129,7 +130,7 @@ class VolumesController(wsgi.Controller):
         )
 
     def _matching(self, specs: dict[str, str]) -> tuple[pools.Pool, ...]:
-        """Return the pools of a type; none where they aren't known."""
+        """Return the pools of a type; empty if they are unknown."""
         try:
             return self._reported.matching(specs)
         except webob.exc.HTTPServiceUnavailable:
@@ -146,9 +147,9 @@ class VolumesController(wsgi.Controller):
     def update(
         self, req: Any, id: str, body: Any = None
     ) -> Generator[None, Any, None]:
-        """Check the metadata that a volume is given with other things.
+        """Check the metadata in an update of a volume.
 
-        It takes the place of all that is there.
+        It replaces all existing metadata.
         """
         volume = _part(body, 'volume')
         notice = None
@@ -162,7 +163,7 @@ class VolumesController(wsgi.Controller):
     def retype(
         self, req: Any, id: str, body: Any = None
     ) -> Generator[None, Any, None]:
-        """Check what a volume would get by another type."""
+        """Check the retype of a volume."""
         asked = _part(body, 'os-retype')
         notice = None
         if isinstance(asked.get('new_type'), str):
@@ -188,7 +189,7 @@ class VolumesController(wsgi.Controller):
 
     @wsgi.extends(action='os-extend')
     def extend(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
-        """Check the size that a volume is to have."""
+        """Check the new size of a volume."""
         self._growth.check(req, id, _part(body, 'os-extend'))
         yield
 
@@ -196,22 +197,22 @@ class VolumesController(wsgi.Controller):
     def set_image_metadata(
         self, req: Any, id: str, body: Any = None
     ) -> Iterator[None]:
-        """Check the image metadata that a volume is given."""
+        """Check new image metadata of a volume."""
         image_metadata.check(_part(body, 'os-set_image_metadata'))
         yield
 
     @wsgi.extends
     def show(self, req: Any, resp_obj: Any, id: str) -> None:
-        """Add what was made to a volume."""
+        """Add the attributes of the RBD image to a volume."""
         self._show(req, [resp_obj.obj['volume']])
 
     @wsgi.extends
     def detail(self, req: Any, resp_obj: Any) -> None:
-        """Add what was made to volumes."""
+        """Add the attributes of the RBD images to volumes."""
         self._show(req, resp_obj.obj['volumes'])
 
     def _show(self, req: Any, shown: list[dict[str, Any]]) -> None:
-        # Of volumes that the caller sees, hence one question for all.
+        # The caller may see all these volumes, so one check is sufficient.
         context = req.environ['cinder.context']
         if policies.allows(context, policies.GET):
             shows_pools = policies.allows(context, policies.GET_POOLS)
@@ -221,13 +222,13 @@ class VolumesController(wsgi.Controller):
 
 
 def _part(body: Any, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty for what isn't one."""
+    """Return a part of a request's body; empty if it is not an object."""
     part = body.get(name) if isinstance(body, dict) else None
     return part if isinstance(part, dict) else {}
 
 
 def _policy(volume: dict[str, Any]) -> str:
-    """Return the policy that Cinder is going to check first."""
+    """Return the policy that Cinder checks first."""
     from_image = volume.get('imageRef') or volume.get('image_id')
     return str(
         volume_policies.CREATE_FROM_IMAGE_POLICY
@@ -237,17 +238,17 @@ def _policy(volume: dict[str, Any]) -> str:
 
 
 def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
-    """Return a volume's size in GiB; None for what Cinder refuses."""
+    """Return a volume's size in GiB; None if Cinder refuses it."""
     if volume.get('size') is None:
         return source.size
     return checks.whole_number(volume['size'])
 
 
 def _type_of(context: Any, given: Any, source: volume_source.Source) -> Any:
-    """Return the type that a volume is going to have, as Cinder finds it.
+    """Return the type of a new volume, as Cinder finds it.
 
-    :returns: None for what Cinder refuses
-    :raises NotFound: for a type that isn't there for the caller
+    :returns: None if Cinder refuses the type
+    :raises NotFound: for a type that does not exist for the caller
     """
     wanted = given or source.volume_type_id
     if wanted is None or wanted == '':

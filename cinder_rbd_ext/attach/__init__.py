@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which cache mode an attachment gets, and who asks for it."""
+"""The cache mode of an attachment, and who requests a connection."""

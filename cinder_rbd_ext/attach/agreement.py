@@ -9,10 +9,10 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""What an attachment comes to, as the API and the driver both judge it.
+"""The decision about the cache mode of an attachment, for API and driver.
 
-The API judges first, where a refusal is an answer to the request. The driver
-judges again: it also sees what only the back end knows.
+The API decides first, so that a refusal is the response to the request. The
+driver decides again, because it also knows what only the back end knows.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,13 @@ from rbd_volume_options import errors
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """What an attachment comes to.
+    """The decision about the cache mode of an attachment.
 
-    :ivar asked: the mode that it gets; None to leave it to the host
-    :ivar error: why it does not get the mode that is asked for; None where it
-        does, or nobody asks
-    :ivar refused: whether the attachment is refused for that
-    :ivar strict: whether it is refused for what else defeats the mode
+    :ivar asked: the mode of the attachment; None to leave it to the host
+    :ivar error: why the attachment does not get the requested mode; None if it
+        does, or if no mode is requested
+    :ivar refused: whether the attachment is refused because of ``error``
+    :ivar strict: whether any other obstacle to the mode refuses the attachment
     """
 
     asked: attachment_mode.Asked | None = None
@@ -51,13 +51,13 @@ def agree(
     certain: bool,
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Agreement:
-    """Compare what is asked for a volume with what a host offers.
+    """Compare the requested mode of a volume with the modes of a host.
 
-    :param certain: whether the connection is for a server; nothing else is
-        refused for a mode
-    :param earlier: looks for the attachment that this one replaces. Its mode
-        stays where the one that is asked for is not allowed any more: the
-        server has the volume, and must be able to go to another host.
+    :param certain: whether the connection is known to be for a server; no
+        other connection is refused because of a mode
+    :param earlier: finds the attachment that this one replaces. Its mode is
+        kept if the requested mode is not allowed any more: the server already
+        has the volume and must be able to move to another host.
     """
     strict = certain and settings.strict_cache_mode
     error = None

@@ -22,13 +22,13 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
-# What else stands in a volume's metadata was settled when it was made, and is
-# no reason to keep it from its server.
+# All other keys are fixed when the volume is created. They must not prevent
+# its attachment.
 _RELEVANT = (keys.CACHE_MODE, keys.TENANT_OPTIONS)
 
 
 def relevant(items: Mapping[str, str]) -> dict[str, str]:
-    """Return what an attachment is to look at."""
+    """Return the items that matter to an attachment."""
     return {
         k: v
         for k, v in items.items()
@@ -38,10 +38,10 @@ def relevant(items: Mapping[str, str]) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """The cache mode that a volume is to be attached with.
+    """The cache mode with which a volume is to be attached.
 
-    :ivar origin: who asks for it; None where nobody has to
-    :ivar shared: whether it is that of every shared disk, whoever asks
+    :ivar origin: where the mode was set; None if it is not a request
+    :ivar shared: whether it is the mode of all shared disks
     """
 
     mode: cache_modes.CacheMode
@@ -50,21 +50,21 @@ class Asked:
 
 
 def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
-    """Return the mode of an attachment that another one replaces."""
+    """Return the mode of an attachment that a new one replaces."""
     return Asked(mode, None) if mode else None
 
 
 def asked(
     volume: Any, settings: backend_settings.BackendSettings
 ) -> Asked | None:
-    """Return the mode to attach a volume with; None to leave it to the host.
+    """Return the requested mode of a volume; None to leave it to the host.
 
     A multi-attach volume is always attached with ``none``: the caches of two
     hosts are not coherent.
 
-    Which keys tenants may set is not judged here. It was judged when the key
-    was set; a key that was taken off the list later must not keep a volume
-    from its server.
+    This function does not check which keys tenants may set. That was checked
+    when the key was set. A key that was removed from the list later must not
+    prevent an attachment.
 
     :raises OptionError: for an unknown mode, or one that is not allowed
     """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``conf_rbd_cache``: a setting of an image that overrides the cache mode."""
+"""``conf_rbd_cache``: an image setting that overrides the cache mode."""
 
 from typing import Any
 
@@ -23,16 +23,16 @@ from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
 
-# librbd's source of a value that neither the image nor its pool has set.
+# librbd's source of a value that neither the image nor its pool sets.
 _BY_CLIENT = 0
-#: Image metadata that beats QEMU's cache mode, and that clones inherit.
+#: Image metadata that overrides QEMU's cache mode and that clones inherit.
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
 def drop(image: Any) -> bool:
-    """Remove what an image inherited that would beat its cache mode.
+    """Remove an inherited setting that would override the cache mode.
 
-    :returns: whether there was something to remove
+    :returns: whether the image had the setting
     """
     inherited = CACHE_OVERRIDE in dict(image.metadata_list())
     if inherited:
@@ -46,10 +46,11 @@ def drop(image: Any) -> bool:
 
 
 def of_image(image: Any) -> bool | None:
-    """Return what an image or its pool says of ``rbd_cache``, if anything.
+    """Return ``rbd_cache`` as set on an image or its pool; None if unset.
 
-    Such a setting beats the one that QEMU makes by its cache mode: librbd
-    reads it when the image is opened (``librbd::ImageCtx::apply_metadata``).
+    This setting overrides the one that QEMU derives from its cache mode,
+    because librbd reads it when the image is opened
+    (``librbd::ImageCtx::apply_metadata``).
     """
     for option in image.config_list():
         if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
@@ -58,10 +59,10 @@ def of_image(image: Any) -> bool | None:
 
 
 def check(asked: attachment_mode.Asked, cached: bool | None) -> None:
-    """Check that an image has no setting of its own that beats the mode.
+    """Check that no setting of the image overrides the mode.
 
-    :param cached: that setting of librbd's ``rbd_cache``; None for none
-    :raises OptionError: where it has
+    :param cached: the image's own ``rbd_cache``; None if unset
+    :raises OptionError: if a setting overrides the mode
     """
     if cached is None or cached is asked.mode.uses_rbd_cache:
         return

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The agreement of the driver with a compute host on a cache mode."""
+"""The selection of the cache mode of a connection, by the driver."""
 
 import functools
 import sys
@@ -33,11 +33,12 @@ LOG = logging.getLogger(__name__)
 
 
 class Connections:
-    """Hands a cache mode to hosts that offer it, and to no others.
+    """Passes a cache mode only to hosts that offer it.
 
-    :mod:`cinder_rbd_ext.attach.requester` says which connections are checked.
+    See :mod:`cinder_rbd_ext.attach.requester` for the connections that are
+    checked.
 
-    :param driver: the driver, which gives connections and settings
+    :param driver: the driver, which provides connections and settings
     """
 
     def __init__(self, driver: Any) -> None:
@@ -48,27 +49,28 @@ class Connections:
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
-        Nobody but a server's QEMU has a use for a mode, and nobody else is
-        refused for one.
+        Only the QEMU process of a server uses a mode. Other connections are
+        never refused because of one.
 
-        :raises AttachmentRefused: for a mode that is not allowed or offered;
-            :meth:`pass_on_refusal` makes HTTP 400 of it
+        :raises AttachmentRefused: if the mode is not allowed or not offered;
+            :meth:`pass_on_refusal` turns it into HTTP 400
         """
         if connector and not isinstance(connector, requester.OwnConnector):
             return self._agreed(volume, connector)
         return None
 
     def pass_on_refusal(self) -> None:
-        """Raise the refusal that is being handled, as HTTP 400.
+        """Raise the refusal that is being handled as HTTP 400.
 
-        Cinder's manager wraps every exception of ``initialize_connection`` in
-        a ``VolumeBackendAPIException``, which is HTTP 500 and which Nova
-        sends again four times. Before that, in its ``except`` clause, it
-        calls ``remove_export``, and what that one raises passes on unwrapped.
+        Cinder's manager wraps each exception of ``initialize_connection`` in a
+        ``VolumeBackendAPIException``. That is HTTP 500, and Nova repeats the
+        request four times. Before that, the ``except`` clause of the manager
+        calls ``remove_export``, whose exceptions are not wrapped.
 
-        :raises InvalidVolume: the only class with which both requests, to
-            create and to update an attachment, are answered with 400; of
-            Cinder's own module, since RPC carries no other
+        :raises InvalidVolume: the only class for which the response to both
+            the creation and the update of an attachment is 400. It must be
+            from Cinder's own module, because RPC serializes no other
+            exceptions.
         """
         handled = sys.exc_info()[1]
         if isinstance(handled, exceptions.AttachmentRefused):
@@ -79,7 +81,7 @@ class Connections:
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
-        :raises AttachmentRefused: for a mode that is not allowed or offered
+        :raises AttachmentRefused: if the mode is not allowed or not offered
         """
         current = requester.current(volume)
         consumer = requester.of_connection(current, connector)
@@ -102,7 +104,7 @@ class Connections:
             try:
                 conf_rbd_cache.check(asked, self.cache_override(volume))
             except errors.OptionError as error:
-                # Shared volumes were always attached: nobody asks for a mode.
+                # Not for shared volumes: their mode is not a request.
                 judge(error, refuse=found.strict and not asked.shared)
         if refused_attachment.of_volume(current.admin_metadata):
             refused_attachment.forget(volume.id)
@@ -115,11 +117,11 @@ class Connections:
         error: errors.OptionError,
         refuse: bool,
     ) -> None:
-        """Refuse an attachment, or tell what its mode comes to.
+        """Refuse an attachment, or log why it does not get its mode.
 
-        The host is named in the log alone: tenants read the exception's text.
+        Only the log names the host, because tenants read the exception's text.
 
-        :raises AttachmentRefused: to refuse
+        :raises AttachmentRefused: if ``refuse`` is set
         """
         about = {'id': volume_id, 'host': host, 'error': error}
         if not refuse:
@@ -136,9 +138,10 @@ class Connections:
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
     def cache_override(self, volume: Any) -> bool | None:
-        """Return the image's own ``rbd_cache``; None where it can't be read.
+        """Return the image's own ``rbd_cache``; None if unset or unreadable.
 
-        That is found out, with its reason, by who opens the image next.
+        If the image cannot be read, the next service that opens it reports the
+        reason.
         """
         try:
             with rbd.RBDVolumeProxy(

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a compute host offers, and whether that is what is asked for.
+"""The cache modes of a compute host, and the check of a requested mode.
 
-A compute host whose Nova has the plug-in tells in its connector which cache
-modes volumes may ask for there. A host without it says nothing, and would
-ignore a mode without a word.
+A compute host with the Nova plug-in lists the available cache modes in its
+connector. A host without the plug-in lists none and would silently ignore a
+mode.
 """
 
 from collections.abc import Mapping
@@ -36,10 +36,11 @@ _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
 
 def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
-    """Return the modes that a connector lists; None for one without a list.
+    """Return the modes that a connector lists; None if it has no list.
 
-    A connector is a caller's text. Words that are no modes are passed over
-    (a newer plug-in may know more), and what is no list lists nothing.
+    A connector is input from a caller. Unknown modes are ignored, because a
+    newer plug-in may have more. A value that is not a list counts as an empty
+    list.
     """
     if wire.CONNECTOR_CACHE_MODES not in connector:
         return None
@@ -61,20 +62,20 @@ def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
 
 
 def host_of(connector: Mapping[str, Any]) -> str:
-    """Return a host's name as a message may repeat it."""
+    """Return a host's name in a form that is safe in messages."""
     return errors.shown(connector.get('host', ''))
 
 
 def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
-    """Check that a host offers what is asked for.
+    """Check that a host offers the requested mode.
 
-    The host is not named here: tenants read this, who aren't told names of
-    hosts by Cinder's and Nova's own APIs either.
+    The error does not name the host, because tenants read it. The APIs of
+    Cinder and Nova do not show host names to tenants either.
 
-    :raises OptionError: where it doesn't
+    :raises OptionError: if the host does not offer it
     """
     if asked.shared or asked.mode in (offer or ()):
-        # Nova itself gives shared disks the one mode that they can have.
+        # Nova itself uses this mode for all shared disks.
         return
     if offer is None:
         reason = (

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Why an attachment of a volume was refused, recorded for its tenant."""
+"""The reason for a refused attachment, recorded for the tenant."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -28,9 +28,9 @@ LOG = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Why and when a volume's last attachment was refused.
+    """Why and when the last attachment of a volume was refused.
 
-    :ivar at: in ISO 8601, UTC
+    :ivar at: time of the refusal in ISO 8601, UTC
     """
 
     reason: str
@@ -38,9 +38,10 @@ class Refusal:
 
 
 def record_reason(volume_id: str, text: str) -> None:
-    """Record why a volume is not attached, where its tenant can read it.
+    """Record why a volume is not attached, for its tenant.
 
-    A failure to do so is logged: it must not hide the refusal.
+    A failure to record it is logged and not raised: it must not hide the
+    refusal.
     """
     entry = {
         wire.RECORD_ATTACH_REFUSED: record.shortened(text),
@@ -55,9 +56,9 @@ def record_reason(volume_id: str, text: str) -> None:
 
 
 def forget(volume_id: str) -> None:
-    """Forget a refusal, now that the volume is attached.
+    """Remove the record of a refusal, after the volume was attached.
 
-    A failure to do so is logged: the attachment is as good without.
+    A failure is logged and not raised: it does not affect the attachment.
     """
     admin = context.get_admin_context()
     try:
@@ -70,7 +71,7 @@ def forget(volume_id: str) -> None:
 def of_volume(
     admin_metadata: Mapping[str, str],
 ) -> Refusal | None:
-    """Return the refusal that is recorded; None for none."""
+    """Return the recorded refusal; None if there is none."""
     reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
     at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
     return Refusal(reason, at) if reason and at else None

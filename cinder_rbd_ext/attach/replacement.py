@@ -9,14 +9,14 @@
 #    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 #    License for the specific language governing permissions and limitations
 #    under the License.
-"""The mode of a server's earlier attachment, while Nova replaces that one.
+"""The mode of a server's earlier attachment, while Nova replaces it.
 
-When a server goes to another host Nova makes a new attachment. It deletes the
-old one afterwards (live migration), or before the new one is connected: cold
-migration, resize, shelve, rebuild and evacuation reserve the new one, delete
-the old one and connect the new one last. In each case the server has had the
-volume without a gap: the old attachment still existed when the new one was
-reserved. A volume that a user detaches and attaches again has such a gap.
+When a server moves to another host, Nova creates a new attachment. In a live
+migration, Nova deletes the old one afterwards. In a cold migration, resize,
+shelve, rebuild or evacuation, Nova reserves the new one, deletes the old one
+and connects the new one last. In each case the old attachment still exists
+when the new one is reserved: the server has the volume without a gap. If a
+user detaches and attaches a volume, there is a gap.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
 
-# Of an attachment that has been connected.
+# Statuses of an attachment that has been connected.
 _CONNECTED = (
     fields.VolumeAttachStatus.ATTACHED,
     fields.VolumeAttachStatus.DELETED,
@@ -43,7 +43,7 @@ _CONNECTED = (
 class Earlier:
     """The attachment that a new one replaces.
 
-    :ivar mode: its cache mode; None where the compute host chose
+    :ivar mode: its cache mode; None if the compute host chose it
     """
 
     mode: cache_modes.CacheMode | None
@@ -54,11 +54,11 @@ def of_server(
 ) -> Earlier | None:
     """Return the attachment of a volume that a server's new one replaces.
 
-    :param since: when the new attachment was reserved; None for one that is
-        not reserved yet
+    :param since: when the new attachment was reserved; None if it is not
+        reserved yet
     """
     everything = context.get_admin_context(read_deleted='yes')
-    # Sorted: the newest first.
+    # Sorted, the newest first.
     found = objects.VolumeAttachmentList.get_all(
         everything,
         search_opts={'volume_id': volume_id, 'instance_uuid': server},
@@ -72,10 +72,10 @@ def of_server(
 
 
 def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
-    """Return the attachment that is replaced by one which waits.
+    """Return the attachment that a waiting one replaces.
 
-    :param volume: the volume, as the database has it
-    :param statuses: of attachments that wait for their connection
+    :param volume: the volume, as read from the database
+    :param statuses: statuses of attachments that wait for a connection
     """
     return next(_of_waiting(volume, statuses), None)
 

@@ -10,57 +10,60 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who a connection is for: a server, or somebody who has no QEMU.
+"""The consumer of a connection: a server, or a client without QEMU.
 
-Cinder's manager calls a driver's ``initialize_connection`` with a volume and
-a connector, whoever asked. Only a server's QEMU has a cache mode; everybody
-else must never be refused for one. What tells them apart is what Cinder has
-recorded of the volume, read anew from its database:
+Cinder's manager calls ``initialize_connection`` of a driver with a volume and
+a connector, whatever the client is. Only the QEMU process of a server has a
+cache mode. No other client may be refused because of one. The driver
+distinguishes them by Cinder's record of the volume, read again from the
+database of Cinder:
 
 =============================  =========================  ==========
-Who asks                       What Cinder knows          Consumer
+Client                         Record in Cinder           Consumer
 =============================  =========================  ==========
-Nova, of a host with our       the connector lists        ``SERVER``
-plug-in                        modes
+Nova, on a host with the       the connector lists        ``SERVER``
+plug-in                        cache modes
 Nova: attach, boot, resize,    an attachment with a       ``SERVER``
 migration, unshelve, rebuild,  server, which waits for
 swap [1]_                      its connection
-The driver's own upload of a   the connector is empty     ``OTHER``
-raw image [2]_
+The driver, to upload a raw    the connector is empty     ``OTHER``
+image [2]_
 Upload of other formats,       the driver itself          ``OTHER``
-re-image, new encryption key   attaches
+re-image, new encryption key   attaches the volume
 [3]_
-Backup, restoring one,         no attachment waits        ``OTHER``
+Backup, restore,               no waiting attachment      ``OTHER``
 host-assisted migration,
 retype with one [4]_
-The same, on a volume that     one waits, and Cinder      ``UNKNOWN``
-a server is about to get       itself is at work
-Glance on Cinder [5]_          its attachment has no      ``OTHER``
-                               server
-Ironic, Zun and others by      no attachment yet          ``OTHER``
+The same, on a volume that     a waiting attachment, and  ``UNKNOWN``
+is about to be attached to a   Cinder works on the
+server                         volume
+Glance with a Cinder store     an attachment without a    ``OTHER``
+[5]_                           server
+Ironic, Zun and others with    no attachment yet          ``OTHER``
 ``os-initialize_connection``
 [6]_
-``cinder local-attach`` from   an attachment with a       ``SERVER``
-3.44 on [7]_                   server id that it made up
+``cinder local-attach`` with   an attachment with a       ``SERVER``
+3.44 or later [7]_             made-up server id
 =============================  =========================  ==========
 
-.. [1] ``cinder.volume.manager``: ``attachment_update``, which comes with the
-   record of an attachment that ``cinder.volume.api`` has made in status
-   ``reserved``; connector and status are written after the driver answered.
-   Nova makes a new attachment whenever a server comes to another host.
+.. [1] ``cinder.volume.manager``: ``attachment_update``. It passes the record
+   of an attachment that ``cinder.volume.api`` has created in status
+   ``reserved``. Connector and status are written after the driver returns.
+   Nova creates a new attachment each time a server moves to another host.
 .. [2] ``cinder.volume.drivers.rbd``: ``_get_rbd_handle``.
 .. [3] ``cinder.volume.driver``: ``_attach_volume``, called by the driver.
-.. [4] ``cinder.volume.manager``: ``initialize_connection``, by
-   ``cinder.backup.manager`` and ``_copy_volume_data``. No attachment is made
-   for those; that of a server which has the volume is complete.
+.. [4] ``cinder.volume.manager``: ``initialize_connection``, called by
+   ``cinder.backup.manager`` and ``_copy_volume_data``. No attachment is
+   created for these. If a server has the volume, its attachment is complete.
 .. [5] ``glance_store.common.cinder_utils``: ``attachment_create``.
-.. [6] ``cinder.api.contrib.volume_actions``; the attachment is made by
-   ``os-attach``, afterwards.
-.. [7] ``brick_cinderclient_ext.client``: ``_attach``. Cinder can't know it
-   from a server of Nova's.
+.. [6] ``cinder.api.contrib.volume_actions``. ``os-attach`` creates the
+   attachment afterwards.
+.. [7] ``brick_cinderclient_ext.client``: ``_attach``. Cinder cannot
+   distinguish it from a server of Nova.
 
-``UNKNOWN`` can be either of two, within the same second or so. It is not
-refused, since it may be Cinder itself, and gets no mode, with a warning.
+``UNKNOWN`` occurs if a server and Cinder connect within about a second. The
+connection is not refused, because it may be for Cinder itself. It gets no
+mode, and the driver logs a warning.
 """
 
 from collections.abc import Mapping
@@ -74,14 +77,15 @@ from cinder.objects import fields
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import replacement
 
-# Of an attachment that was made and isn't connected yet.
+# Statuses of an attachment that was created and is not connected yet.
 _WAITING = (
     fields.VolumeAttachStatus.RESERVED,
     fields.VolumeAttachStatus.ATTACHING,
     fields.VolumeAttachStatus.ERROR_ATTACHING,
 )
 
-# Of a volume that servers may be given. In all others Cinder works on it.
+# Statuses of a volume that may be attached to servers. In all others, Cinder
+# itself works on the volume.
 _FREE = (
     fields.VolumeStatus.RESERVED,
     fields.VolumeStatus.ATTACHING,
@@ -89,13 +93,13 @@ _FREE = (
     fields.VolumeStatus.DETACHING,
 )
 
-# Of a volume that is being copied, which with an unlocked one is not told by
-# its status.
+# Migration statuses of a volume that is being copied. The status of the volume
+# does not show this if the volume is not locked.
 _MOVING = ('starting', 'migrating', 'completing')
 
 
-#: Of a volume that a backup is restored to; the second is one that Cinder
-#: makes for it.
+#: Statuses of a volume to which a backup is restored. The second one is that
+#: of a volume that Cinder creates for the restore.
 RESTORING = (
     fields.VolumeStatus.RESTORING_BACKUP,
     fields.VolumeStatus.CREATING,
@@ -103,7 +107,7 @@ RESTORING = (
 
 
 class Consumer(enum.Enum):
-    """Who a connection is for."""
+    """The consumer of a connection."""
 
     SERVER = 'server'
     OTHER = 'other'
@@ -111,16 +115,16 @@ class Consumer(enum.Enum):
 
 
 class OwnConnector(dict[str, Any]):
-    """The connector of this very service, by which the driver attaches."""
+    """The connector of this service, with which the driver attaches."""
 
 
 def current(volume: Any) -> Any:
-    """Return a volume as it stands in the database, attachments included."""
+    """Return a volume as in the database, attachments included."""
     return objects.Volume.get_by_id(context.get_admin_context(), volume.id)
 
 
 def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
-    """Return who a connection is for.
+    """Return the consumer of a connection.
 
     :param volume: the volume, from :func:`current`
     """
@@ -140,7 +144,7 @@ def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
 
 
 def replaced(volume: Any) -> replacement.Earlier | None:
-    """Return the attachment that the one which waits replaces.
+    """Return the attachment that the waiting one replaces.
 
     :param volume: the volume, from :func:`current`
     """

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Commands: a plug-in of the ``openstack`` client.
+"""Commands for the ``openstack`` client, as a plug-in.
 
-Installed where the client is; Cinder is not needed there.
+The plug-in is installed with the client and does not require Cinder.
 """

@@ -27,11 +27,11 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
-#: The first microversion of Nova's that attaches multi-attach volumes, and
-#: also volumes to shelved servers.
+#: The first microversion of Nova that attaches multi-attach volumes, and
+#: volumes to shelved servers.
 _COMPUTE = '2.60'
 _OFFLOADED = 'SHELVED_OFFLOADED'
-#: What is shown.
+#: The columns of the result.
 COLUMNS = (
     'server_id',
     'volume_id',
@@ -45,12 +45,12 @@ Record = dict[str, Any]
 
 
 class NotAttached(exceptions.CommandError):
-    """The volume didn't come to the server; the text says why."""
+    """The volume was not attached to the server; the text has the reason."""
 
 
 @dataclasses.dataclass
 class Attachment:
-    """A volume that a server is to get.
+    """The attachment of a volume to a server.
 
     :ivar storage: Cinder's API
     :ivar compute: Nova's API
@@ -62,23 +62,23 @@ class Attachment:
     server_id: str
 
     def volume(self) -> Record:
-        """Return the volume as it is now."""
+        """Return the current state of the volume."""
         found: Record = volume_rbd.answer(
             self.storage.get(f'/volumes/{self.volume_id}')
         )['volume']
         return found
 
     def set_mode(self, mode: str) -> None:
-        """Ask for a cache mode.
+        """Set the requested cache mode of the volume.
 
-        :raises CommandError: for one that can't be had, with Cinder's words
+        :raises CommandError: if Cinder refuses the mode, with Cinder's message
         """
         body = {'metadata': {keys.CACHE_MODE: mode}}
         path = f'/volumes/{self.volume_id}/metadata'
         volume_rbd.answer(self.storage.post(path, json=body))
 
     def put_back(self, mode: str | None) -> None:
-        """Ask for what was asked for before; None for nothing."""
+        """Restore the mode that was requested before; None to unset it."""
         if mode is not None:
             self.set_mode(mode)
             return
@@ -88,9 +88,9 @@ class Attachment:
             volume_rbd.answer(response)
 
     def request(self, device: str | None) -> None:
-        """Have Nova attach the volume, which it does in its own time.
+        """Request the attachment from Nova, which performs it asynchronously.
 
-        :raises NotAttached: where it won't
+        :raises NotAttached: if Nova refuses
         """
         body = {'volumeId': self.volume_id}
         if device:
@@ -107,11 +107,11 @@ class Attachment:
             raise NotAttached(str(error)) from error
 
     def wait(self, seconds: int, refused_before: Record | None) -> Record:
-        """Wait until the guest has the volume; return the volume.
+        """Wait until the volume is attached; return the volume.
 
-        :param refused_before: what the volume told of a refusal before
-        :raises NotAttached: where it won't get it
-        :raises CommandError: where that isn't settled in time
+        :param refused_before: the last refusal that was recorded before
+        :raises NotAttached: if the attachment fails
+        :raises CommandError: if the timeout expires
         """
         try:
             for _ in utils.iterate_timeout(seconds, 'late', wait=1):
@@ -119,7 +119,7 @@ class Attachment:
                 if self.of_server(volume):
                     return volume
                 if not self._is_pending():
-                    # What Nova has let go of may have been told meanwhile.
+                    # The reason may have been recorded after the last query.
                     raise NotAttached(_reason(self.volume(), refused_before))
         except openstack.exceptions.ResourceTimeout as error:
             raise exceptions.CommandError(
@@ -130,7 +130,7 @@ class Attachment:
         raise AssertionError('iterate_timeout returned')
 
     def of_server(self, volume: Record) -> Record | None:
-        """Return the server's attachment, of those that a volume shows."""
+        """Return the attachment to the server from the data of a volume."""
         for found in volume['attachments']:
             if found['server_id'] == self.server_id:
                 attachment: Record = found
@@ -138,7 +138,7 @@ class Attachment:
         return None
 
     def _is_pending(self) -> bool:
-        """Return whether Nova has the volume among those of the server."""
+        """Return whether Nova lists the volume as a volume of the server."""
         path = f'/servers/{self.server_id}/os-volume_attachments'
         response = self.compute.get(f'{path}/{self.volume_id}')
         if response.status_code == 404:
@@ -147,7 +147,7 @@ class Attachment:
         return True
 
     def is_offloaded(self) -> bool:
-        """Return whether the server is on no host, and gets it later."""
+        """Return whether the server is on no host (shelved offloaded)."""
         found = volume_rbd.answer(
             self.compute.get(f'/servers/{self.server_id}')
         )['server']
@@ -155,7 +155,7 @@ class Attachment:
 
 
 def _reason(volume: Record, refused_before: Record | None) -> str:
-    """Return why a volume wasn't attached, as far as somebody says."""
+    """Return why a volume was not attached, if the reason is known."""
     refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused and refused != refused_before:
         reason = printable.text(refused['reason'])
@@ -210,7 +210,7 @@ class AttachRBDVolume(command.ShowOne):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Attach the volume; return what came of it."""
+        """Attach the volume and return the result."""
         cloud = self.app.client_manager.sdk_connection
         volume = cloud.block_storage.find_volume(
             parsed_args.volume, ignore_missing=False
@@ -227,7 +227,7 @@ class AttachRBDVolume(command.ShowOne):
 def attach(
     attachment: Attachment, parsed_args: argparse.Namespace
 ) -> tuple[Any, ...]:
-    """Ask for the mode, attach the volume, and return what came of it."""
+    """Set the mode, attach the volume and return the result."""
     before = attachment.volume()
     asked_before = before['metadata'].get(keys.CACHE_MODE)
     asked = parsed_args.cache_mode
@@ -263,7 +263,7 @@ def attach(
 def _put_back(
     attachment: Attachment, mode: str | None, why: NotAttached
 ) -> None:
-    """Undo the change of the mode; what can't be undone is told."""
+    """Undo the change of the mode, and report a failure to do so."""
     try:
         attachment.put_back(mode)
     except exceptions.CommandError as error:

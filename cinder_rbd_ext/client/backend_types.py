@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volume types for RBD back ends, made where none is there."""
+"""Volume types for RBD back ends that have none."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -26,12 +26,12 @@ Record = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What is done for a back end.
+    """The action for a back end.
 
     :ivar backend: its ``volume_backend_name``
     :ivar volume_type: the type's name
     :ivar action: ``there``, ``make``, or ``name is taken``
-    :ivar specs: extra specs of the type to make
+    :ivar specs: extra specs of the type to create
     """
 
     backend: str
@@ -41,22 +41,22 @@ class Outcome:
 
     @property
     def is_new(self) -> bool:
-        """Whether a type is to be made."""
+        """Whether a type is created."""
         return self.action == 'make'
 
 
 def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
-    """Return what is to be done for each back end with our driver.
+    """Return the action for each back end with our driver.
 
-    A type that somebody has linked to the back end is left as it is, and so
-    is one that has the name but another purpose.
+    Existing types are not changed, whether they are linked to the back end or
+    only have its name.
     """
     there = list(types)
     names = {each['name'] for each in there}
     linked: dict[str, str] = {}
     for each in sorted(there, key=lambda each: str(each['name'])):
         backend = (each['extra_specs'] or {}).get(BACKEND_NAME)
-        # Of several the one that is called like the back end is shown.
+        # Of several types, the one with the name of the back end is shown.
         if backend and (backend not in linked or each['name'] == backend):
             linked[backend] = each['name']
     outcomes = {}
@@ -78,8 +78,8 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
 def _specs(backend: str, report: Record) -> dict[str, str]:
     """Return extra specs that suit most volumes of a back end.
 
-    The object map makes deleting and resizing fast; it is left out where the
-    operator has said anything about features.
+    The object map makes deletion and resizing fast. It is omitted if the
+    operator has set features or the object map for the back end.
     """
     specs = {BACKEND_NAME: backend}
     if (

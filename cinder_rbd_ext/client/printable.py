@@ -10,22 +10,22 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Text of servers and strangers, made fit for a terminal.
+"""Untrusted text, escaped for a terminal.
 
-Names, metadata and messages may hold escape sequences, which would change
-what the terminal shows, and characters that reorder the line.
+Names, metadata and messages may contain escape sequences, which change the
+output of the terminal, and characters that reorder a line.
 """
 
 from typing import Any
 import unicodedata
 
-# Control, format (bidirectional overrides among them), surrogate and private
-# characters, and separators of lines and paragraphs.
+# Control, format (including bidirectional overrides), surrogate, private and
+# unassigned characters, and line and paragraph separators.
 _ESCAPED = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
 
 
 def text(given: str) -> str:
-    """Return a text with each character escaped that isn't printed as such."""
+    """Return a text with its unprintable characters escaped."""
     return ''.join(
         ascii(c)[1:-1] if unicodedata.category(c) in _ESCAPED else c
         for c in given
@@ -33,7 +33,7 @@ def text(given: str) -> str:
 
 
 def value(given: Any) -> Any:
-    """Return what is shown of a value; other things than text stay."""
+    """Return a value with escaped text; other types are unchanged."""
     if isinstance(given, str):
         return text(given)
     if isinstance(given, dict):

@@ -50,7 +50,7 @@ class EnsureTypes(lister.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Make what is missing; return what was done."""
+        """Create the missing types and return the actions."""
         shell: Any = self.app
         api = shell.block_storage()
         pools = volume_rbd.answer(
@@ -82,7 +82,7 @@ class EnsureTypes(lister.Lister):
 
 
 class Shell(app.App):
-    """The application; the cloud is that of OS_CLOUD or OS_* variables."""
+    """The application; OS_CLOUD or OS_* variables select the cloud."""
 
     def __init__(self) -> None:
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
@@ -96,7 +96,7 @@ class Shell(app.App):
     def build_option_parser(
         self, *args: Any, **kwargs: Any
     ) -> argparse.ArgumentParser:
-        """Add the cloud to the options of every command."""
+        """Add the options of the cloud to each command."""
         parser: argparse.ArgumentParser = super().build_option_parser(
             *args, **kwargs
         )
@@ -108,7 +108,7 @@ class Shell(app.App):
         return parser
 
     def block_storage(self) -> Any:
-        """Return Cinder's API as the user that options name."""
+        """Return Cinder's API with the user from the options."""
         return openstack.connect(cloud=self.options.os_cloud).block_storage
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``openstack volume rbd``: options of types, what was made, creation."""
+"""``openstack volume rbd``: options of types, volumes and their creation."""
 
 import argparse
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 
 def answer(response: Any) -> Record:
-    """Return what Cinder answers; its own words where it refuses."""
+    """Return Cinder's response; raise its message if it refuses."""
     if response.status_code >= 400:
         try:
             (fault,) = response.json().values()
@@ -49,7 +49,7 @@ def answer(response: Any) -> Record:
 
 
 def allowed(option: Record) -> str:
-    """Return what may be given for a key, in a few words."""
+    """Return a short text of the allowed values of a key."""
     if 'allowed' in option:
         words = [str(each).lower() for each in option['allowed']]
         return ', '.join(words) or 'nothing'
@@ -64,7 +64,7 @@ def allowed(option: Record) -> str:
 
 
 def rows_of_type(told: Record) -> Iterator[tuple[Any, ...]]:
-    """Return a row for each key of a type; one that says why for none."""
+    """Return a row for each key of a type, or one row with the reason."""
     name = told['name']
     if not told[wire.SUPPORTED]:
         yield name, None, None, told['reason'], None, None
@@ -125,9 +125,9 @@ class ShowRBDVolume(command.Lister):
 def rows_of_volume(
     volume: Record, told: Record
 ) -> Iterator[tuple[str, Any, str]]:
-    """Return a row for each thing that was made, and where it came from.
+    """Return a row for each value of a volume, with its origin.
 
-    :param told: what the volume's type offers
+    :param told: the options that the volume's type offers
     """
     for key in keys.KEYS.values():
         if key.attribute is None:
@@ -140,7 +140,8 @@ def rows_of_volume(
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
         yield f'attachment {ident}', made_with, 'when it was attached'
-    # Not the image metadata, which tenants write and images pass on.
+    # Not from the image metadata, which tenants can write and which images
+    # pass on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)
     if failed:
         yield 'creation', failed, 'refused by the driver'
@@ -150,10 +151,9 @@ def rows_of_volume(
 
 
 def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
-    """Return the mode of the next attachment, and who decided.
+    """Return the mode of the next attachment and its origin.
 
-    No volume has it from another; where nobody says anything the compute
-    host decides.
+    Volumes do not inherit the mode. If it is unset, the compute host decides.
     """
     asked = volume['metadata'].get(keys.CACHE_MODE)
     if asked:
@@ -165,7 +165,7 @@ def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:
-    """Return who decided, as far as the API tells."""
+    """Return the origin of a value, as far as the API shows it."""
     asked = volume['metadata']
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label
@@ -179,7 +179,7 @@ def _origin(key: str, volume: Record, told: Record) -> str:
 
 
 def _checked(parser: Callable[[str], Any]) -> Callable[[str], str]:
-    """Return an argument's type: checked here, sent as it was written."""
+    """Return an argument's type that checks a value and keeps its text."""
 
     def value(text: str) -> str:
         try:
@@ -216,7 +216,7 @@ class CreateRBDVolume(command.ShowOne):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Create the volume; return what Cinder says of it."""
+        """Create the volume and return Cinder's response."""
         body = {'volume': request_of(parsed_args)}
         api = self.app.client_manager.sdk_connection.block_storage
         made = answer(api.post('/volumes', json=body))['volume']
@@ -252,7 +252,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(parsed_args: argparse.Namespace) -> Record:
-    """Return the request for a volume; what isn't given isn't sent."""
+    """Return the request for a volume, without arguments that are not set."""
     given = vars(parsed_args)
     metadata = {}
     for key in keys.VOLUME_KEYS:

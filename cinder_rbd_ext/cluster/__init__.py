@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver asks of the Ceph cluster itself."""
+"""Queries of the driver to the Ceph cluster."""

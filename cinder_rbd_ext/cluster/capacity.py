@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Capacity of a backend whose data is in a pool of its own."""
+"""Capacity of a back end with a separate data pool."""
 
 import copy
 from typing import Any
 
 
 class _OtherPool:
-    """A backend's configuration in which another pool is the RBD pool."""
+    """The configuration of a back end, with another pool as the RBD pool."""
 
     def __init__(self, configuration: Any, pool: str) -> None:
         self._configuration = configuration
@@ -28,11 +28,11 @@ class _OtherPool:
 
 
 def looking_at(driver: Any, pool: str) -> Any:
-    """Return a view of a driver for which another pool is the RBD pool.
+    """Return a copy of a driver with another pool as the RBD pool.
 
-    The stock driver's way of computing capacity (quotas, dynamic totals)
-    then applies to the pool that fills up. A copy, not a change: statistics
-    are gathered while other threads make images.
+    The stock driver then computes the capacity (quotas, dynamic totals) of the
+    pool that holds the data. This is a copy, because other threads create
+    images while the statistics are collected.
     """
     view = copy.copy(driver)
     view.configuration = _OtherPool(driver.configuration, pool)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What Ceph's configuration gives a new image, by itself.
+"""Defaults of Ceph's configuration for a new image.
 
-From the pool's own configuration, ``ceph.conf`` or the monitors, as librbd
-reads them.
+librbd reads them from the configuration of the pool, from ``ceph.conf`` and
+from the monitors.
 """
 
 import dataclasses
@@ -30,17 +30,18 @@ from rbd_volume_options import plan
 class Defaults:
     """The defaults of the cluster for a new image.
 
-    :ivar image_features: None where the cluster could not be asked
-    :ivar striping: None where the data of an image is not striped
+    :ivar image_features: None if the cluster was not queried
+    :ivar striping: None if images are not striped, or if the cluster was not
+        queried
     """
 
     image_features: features.Features | None
     striping: layout.Striping | None
 
     def image(self, object_size: int) -> plan.ImageState:
-        """Return the image that stock makes of a new, empty volume.
+        """Return the image that the stock driver creates for an empty volume.
 
-        :param object_size: the back end's, in bytes
+        :param object_size: of the back end, in bytes
         """
         return plan.ImageState(
             layout.ImageLayout(object_size, self.striping),
@@ -48,15 +49,15 @@ class Defaults:
         )
 
 
-#: Where the cluster could not be asked.
+#: For a cluster that could not be queried.
 UNKNOWN = Defaults(None, None)
 
 
 def of_back_end(driver: Any, with_striping: bool = True) -> Defaults:
     """Return the defaults for the images of a back end.
 
-    :param driver: the driver, which gives connections
-    :param with_striping: whether to ask for the striping
+    :param driver: the driver, which provides connections
+    :param with_striping: whether to query the striping
     """
     striping = None
     with rbd.RADOSClient(driver) as client:

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether a back end's user can write to a data pool.
+"""Check whether the Ceph user of a back end can write to a data pool.
 
-librbd makes an image whose data pool its user may not write: only the header
-is written, to the back end's own pool. The guest's writes then fail, and so
-does the removal of the volume.
+librbd creates an image even if the user may not write to its data pool,
+because it writes only the header, to the back end's own pool. Writes of the
+guest and the deletion of the volume then fail.
 """
 
 from collections.abc import Callable
@@ -32,29 +32,29 @@ from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds for which a pool counts as writable once it was written.
+#: Seconds for which a pool counts as writable after a successful check.
 LIFETIME = 300.0
 
-# Seconds to wait for the pool, where the back end's own limit is none.
+# Seconds to wait for the pool, if the back end has no timeout of its own.
 _PATIENCE = 10
 
-# An OSD answers at once for a full pool, instead of keeping the operation
-# until there is room (LIBRADOS_OPERATION_FULL_TRY, not in the binding).
+# For a full pool, an OSD responds at once instead of blocking the operation
+# until there is space (LIBRADOS_OPERATION_FULL_TRY, not in the binding).
 _FULL_TRY = 64
 
-# The name begins as those of data objects, for capabilities that are given
-# by prefix.
+# The name has the prefix of data objects, because capabilities can be limited
+# to a prefix.
 _OBJECT = 'rbd_data.cinder-probe.'
 
-# These tell nothing of the user's capabilities, and pass.
+# These errors do not depend on the user's capabilities and are ignored.
 _UNDECIDED = (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
 
 
 class PoolProbe:
-    """Looks for a data pool, writes an object to it, and removes that again.
+    """Writes an object to a data pool and removes it.
 
-    :param driver: the driver, which gives connections
-    :param clock: seconds
+    :param driver: the driver, which provides connections
+    :param clock: returns the time in seconds
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class PoolProbe:
         self._written: dict[str, float] = {}
 
     def check(self, pool: str, origin: errors.Origin) -> None:
-        """Check that a pool is there and can be written.
+        """Check that a pool exists and can be written.
 
         A success is remembered for :data:`LIFETIME`, a failure is not.
 
-        :param origin: where the pool is named
-        :raises OptionError: for a pool that can't be used
+        :param origin: where the pool was set
+        :raises OptionError: for a pool that cannot be used
         """
         written = self._written.get(pool)
         if written is not None and self._clock() - written < LIFETIME:
@@ -99,7 +99,7 @@ class PoolProbe:
             data = connected[0].open_ioctx(pool)
             stack.callback(data.close)
             written = _Object(self._driver.rados, data)
-            # In a thread of its own under eventlet.
+            # In a native thread if eventlet is used.
             releases.off_the_hub(written).try_out()
 
     def _refusal(
@@ -130,7 +130,7 @@ class PoolProbe:
 
 
 class _Object:
-    """An object that is written as librbd writes data, and removed."""
+    """An object that is written as librbd writes data, and then removed."""
 
     def __init__(self, rados: Any, ioctx: Any) -> None:
         self._rados = rados
@@ -138,7 +138,7 @@ class _Object:
         self._name = f'{_OBJECT}{uuid.uuid4().hex}'
 
     def try_out(self) -> None:
-        """Write, overwrite a part, remove."""
+        """Write the object, overwrite a part of it and remove it."""
         try:
             self._operate(lambda operation: operation.write_full(b'probe'))
             self._operate(lambda operation: operation.write(b'P', 1))
@@ -156,5 +156,6 @@ class _Object:
         try:
             self._operate(lambda operation: operation.remove())
         except self._rados.Error as error:
-            # It was not written, which says more, or is small.
+            # Not raised: if the write failed, that error matters more;
+            # otherwise a small object remains.
             LOG.debug('Object %s was not removed: %s', self._name, error)

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How RBD images of volumes are made, and what they are made from."""
+"""Creation of RBD images of volumes, and the sources of volumes."""

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""RBD images on their way into being.
+"""RBD images that are being created.
 
-The stock driver makes images in many methods but by few calls. While one of
-those methods runs, a :class:`Creation` is held under the image's name, and
-the calls (:mod:`cinder_rbd_ext.imaging.librbd` and
-:mod:`cinder_rbd_ext.imaging.rbd_import`) ask it how the image is to be made
-and tell it what became of that.
+The stock driver creates images in many methods but with few calls. While one
+of these methods runs, a :class:`Creation` is held under the name of the image.
+The calls (:mod:`cinder_rbd_ext.imaging.librbd` and
+:mod:`cinder_rbd_ext.imaging.rbd_import`) get the plan of the image from it and
+report the result to it.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ Origins = Mapping[precedence.Part, errors.Origin] | None
 
 
 class Planner(Protocol):
-    """Decides how an image is to be made."""
+    """Decides how an image is created."""
 
     def __call__(
         self, base: plan.ImageState, parent: plan.ImageState | None
@@ -47,23 +47,23 @@ class Planner(Protocol):
 
 
 class Creation:
-    """One RBD image, from the decision to make it until it stands.
+    """The creation of one RBD image, from its plan to its completion.
 
     :ivar name: the image's name
-    :ivar made: whether the image is there by our doing
-    :ivar set_up: whether the volume's QoS, replication and multi-attach
-        have been seen to
-    :ivar failure: the first thing that went wrong. Stock wraps most failures
-        in one of replication, or in one of its own clean-up.
-    :ivar state: what was made, where it can't be read from the backend's
-        pool afterwards
-    :ivar needs_default_striping: whether an object size is asked for and
-        nothing about striping, so that librbd's default has to be known
-    :ivar origins: where each part of the image was given; None where it
-        repeats an image that exists
-    :ivar undo: what to do if this fails, run in reverse
-    :param planner: decides how the image is to be made
-    :param remove: removes the image if this fails; None to leave it
+    :ivar made: whether this creation has created the image, or a part of it
+    :ivar set_up: whether QoS, replication and multi-attach of the volume are
+        set up
+    :ivar failure: the first failure. The stock driver reports most failures as
+        a failure of replication or of its own clean-up.
+    :ivar state: the state of the image, if it cannot be read from the pool of
+        the back end afterwards
+    :ivar needs_default_striping: whether librbd's default striping is
+        required, because an object size and no striping is requested
+    :ivar origins: where each part of the image was set; None if it repeats an
+        existing image
+    :ivar undo: the actions that undo the creation, run in reverse
+    :param planner: decides how the image is created
+    :param remove: removes the image if the creation fails; None to keep it
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Creation:
     def plan(
         self, base: plan.ImageState, parent: plan.ImageState | None = None
     ) -> plan.ImagePlan:
-        """Return how to make the image.
+        """Return the plan of the image.
 
-        :param base: what the stock driver would make
-        :param parent: for a clone or a copy, the image that it is made from
-        :raises OptionError: for what can't be made
+        :param base: the image that the stock driver would create
+        :param parent: for a clone or a copy, the source image
+        :raises OptionError: for options that are not possible
         """
         with self.noting():
             how = self._planner(base, parent)
@@ -100,7 +100,7 @@ class Creation:
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
-        """Remember the first failure of what is done within."""
+        """Record the first failure in the body of the context."""
         try:
             yield
         except Exception as error:
@@ -108,23 +108,23 @@ class Creation:
             raise
 
     def was_made(self) -> None:
-        """Tell that the image is there, whole or in part, by our doing."""
+        """Record that this creation created the image, at least partly."""
         if not self.made and self._remove:
             self.undo.callback(self._remove)
         self.made = True
 
     def succeeded(self) -> None:
-        """Forget failures of tries before the one that succeeded."""
+        """Discard the failures of earlier attempts."""
         self.failure = None
         self.was_made()
 
     @property
     def is_to_be_undone(self) -> bool:
-        """Whether it failed, so that stock's clean-up is to be left out."""
+        """Whether the creation failed and the stock clean-up is skipped."""
         return self.failure is not None and not self._undoing
 
     def fail(self) -> None:
-        """Undo what was done; what can't be undone is logged."""
+        """Undo the creation; a failure to do so is logged."""
         self._undoing = True
         try:
             self.undo.close()
@@ -133,25 +133,26 @@ class Creation:
 
 
 class Creations:
-    """The creations under way on a backend, by the image's name.
+    """The current creations on a back end, by the image's name.
 
-    A volume's name is unique and Cinder runs one operation on it at a time,
-    so that a name is enough, whatever thread a call runs in.
+    The name of a volume is unique, and Cinder runs one operation on it at a
+    time, so the name identifies the creation in every thread.
     """
 
     def __init__(self) -> None:
         self._by_name: dict[str, Creation] = {}
 
     def get(self, name: object) -> Creation | None:
-        """Return the creation of an image, if it is under way."""
+        """Return the current creation of an image, or None."""
         return self._by_name.get(name) if isinstance(name, str) else None
 
     @contextlib.contextmanager
     def hold(self, creation: Creation) -> Iterator[Creation]:
-        """Keep a creation for the time of a driver method.
+        """Hold a creation during a method of the driver.
 
-        A method that calls another one joins its creation (a copied image's
-        volume is deleted and made again within one).
+        If a method calls another one, the inner creation replaces the outer
+        one until it ends. (The volume of a copied image is deleted and created
+        again within one method.)
         """
         outer = self._by_name.get(creation.name)
         self._by_name[creation.name] = creation

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What an RBD image is, and what is done to one that exists.
+"""State and changes of an existing RBD image.
 
-Functions on an open librbd image, or what behaves like one.
+The functions expect an open librbd image, or an object like it.
 """
 
 from collections.abc import Callable
@@ -26,15 +26,15 @@ from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
-# librbd's namespace of snapshots that people take; those of groups and those
-# that were removed while they had clones can't be opened by name.
+# librbd's namespace of user snapshots. Snapshots of groups, and those that
+# were removed while they had clones, cannot be opened by name.
 _BY_NAME = 0
 
 
 def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
     """Return an image's layout, features and data pool.
 
-    :param pool_name: gives a pool's name for its id
+    :param pool_name: returns the name of a pool by its id
     """
     object_size = image.stat()['obj_size']
     mask = image.features()
@@ -51,10 +51,10 @@ def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
 
 
 def enable(image: Any, wanted: features.Features) -> features.Features:
-    """Enable those of some features that an image lacks.
+    """Enable those features that an image does not have.
 
-    In one call, prerequisites included: librbd refuses to enable a bit that
-    is there already, and to be asked for none at all.
+    One call enables them with their prerequisites. librbd refuses to enable a
+    feature that is already enabled, and refuses an empty set.
 
     :returns: the features that were enabled
     """
@@ -65,7 +65,7 @@ def enable(image: Any, wanted: features.Features) -> features.Features:
 
 
 def disable(image: Any, unwanted: features.Features) -> features.Features:
-    """Disable those of some features that an image has.
+    """Disable those features that an image has.
 
     :returns: the features that were disabled
     """
@@ -80,13 +80,13 @@ def rebuild_object_maps(
 ) -> int:
     """Make the object maps of an image and of its snapshots valid.
 
-    After the feature is enabled the maps say nothing yet, and everything
-    that reads them falls back to looking at each object; librbd rebuilds
-    the head's and each snapshot's on its own. A snapshot that was removed
-    and only waits for its last clone is left as it is.
+    After the feature is enabled, the maps are invalid, and each operation that
+    uses them falls back to looking at each object. librbd rebuilds the maps of
+    the head and of each snapshot separately. Snapshots that were removed while
+    they had clones are skipped.
 
     :param open_snapshot: a context manager that opens the image at a snapshot
-    :returns: how many maps were rebuilt
+    :returns: the number of rebuilt maps
     """
     if features.OBJECT_MAP not in features.from_mask(image.features()):
         return 0

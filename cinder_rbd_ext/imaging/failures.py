@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver raises when the making of an image fails."""
+"""Exceptions of the driver when the creation of an image fails."""
 
 from collections.abc import Iterator
 import contextlib
@@ -22,9 +22,9 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import errors
 
-# Classes that Cinder's flows know, where CreateVolumeFromSpecTask tells a
-# failed command from other failures, and the one that the driver turns into
-# a refusal.
+# Classes that Cinder's flows know (CreateVolumeFromSpecTask treats a failed
+# command differently from other failures), and the one that the driver turns
+# into a refusal.
 _KNOWN = (
     exception.CinderException,
     processutils.ProcessExecutionError,
@@ -34,14 +34,14 @@ _KNOWN = (
 
 @contextlib.contextmanager
 def naming(creation: creations.Creation) -> Iterator[None]:
-    """Raise what went wrong first, as an exception of Cinder's.
+    """Raise the first failure, as an exception of Cinder.
 
-    What the stock driver makes of a failure is often one of its own clean-up,
-    or of replication. An exception of librbd's must not get out: where the
-    image-volume cache fails, Cinder catches ``CinderException`` to go on by
-    downloading the Glance image, and to delete its internal volume.
+    The stock driver often reports a failure as a failure of its own clean-up
+    or of replication. An exception of librbd must not leave the driver: if the
+    image-volume cache fails, Cinder catches ``CinderException``, downloads the
+    Glance image instead and deletes its internal volume.
 
-    :raises ImageNotMade: for a failure of librbd, librados or ours
+    :raises ImageNotMade: for a failure of librbd, librados or this driver
     """
     try:
         yield

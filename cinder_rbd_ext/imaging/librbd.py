@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""librbd's Python module as the driver sees it.
+"""librbd's Python module, as used by the driver.
 
-The narrow waist: the stock driver creates images through librbd by one of
-three calls, ``RBD.create``, ``RBD.clone`` and ``Image.copy``. Here they get
-the layout, the features and the data pool. Everything else passes through.
+The stock driver creates images through librbd with three calls:
+``RBD.create``, ``RBD.clone`` and ``Image.copy``. This module adds the layout,
+the features and the data pool to them. All other calls are passed through.
 """
 
 from collections.abc import Callable
@@ -35,17 +35,17 @@ from rbd_volume_options import plan
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-# librbd has arguments called features.
+# Arguments of librbd's functions are named features.
 _from_mask = features.from_mask
 
 PoolName = Callable[[int], str]
 
-# What stock names the snapshot of a source by, after the volume to be.
+# Suffix of the source's snapshot, which has the name of the new volume.
 _CLONE_SNAPSHOT = '.clone_snap'
 
 
 class _Delegate:
-    """Something that behaves as what it wraps."""
+    """An object that passes all attributes through to a wrapped object."""
 
     def __init__(self, wrapped: Any) -> None:
         self._wrapped = wrapped
@@ -57,9 +57,9 @@ class _Delegate:
 class Librbd(_Delegate):
     """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts.
 
-    :param module: the real one
-    :param creations: the images that are being made
-    :param pool_name: gives a pool's name for its id
+    :param module: the real module
+    :param creations: the images that are being created
+    :param pool_name: returns the name of a pool by its id
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Librbd(_Delegate):
         self._opened: dict[int, weakref.WeakSet[Image]] = {}
 
     def RBD(self) -> 'RBD':
-        """Return the object that makes, clones and removes images."""
+        """Return the object that creates, clones and removes images."""
         return RBD(self._wrapped.RBD(), self)
 
     def Image(self, ioctx: Any, *args: Any, **kwargs: Any) -> 'Image':
@@ -84,11 +84,12 @@ class Librbd(_Delegate):
         return image
 
     def close_images(self, ioctx: Any) -> None:
-        """Close what was opened in a context that is about to be closed.
+        """Close the open images of a context that is about to be closed.
 
-        Stock forgets the source of a clone that fails. An image that is
-        closed, or collected, after its connection waits for ever for threads
-        that have ended, and the whole volume service with it.
+        The stock driver does not close the source if a clone fails. If an
+        image is closed or garbage-collected after its connection, it waits
+        forever for threads that have ended, and blocks the whole volume
+        service.
         """
         for image in self._opened.pop(id(ioctx), ()):
             try:
@@ -97,11 +98,11 @@ class Librbd(_Delegate):
                 LOG.exception('Could not close an image')
 
     def creation_of(self, name: object) -> creations.Creation | None:
-        """Return the creation under way for an image."""
+        """Return the current creation of an image, or None."""
         return self._creations.get(name)
 
     def clone_of(self, snapshot: object) -> creations.Creation | None:
-        """Return the creation of a clone, by the source's snapshot for it."""
+        """Return the creation of a clone, by its snapshot on the source."""
         name = str(snapshot)
         if not name.endswith(_CLONE_SNAPSHOT):
             return None
@@ -120,9 +121,9 @@ class Librbd(_Delegate):
         return existing.state_of(image, self._pool_name)
 
     def default_striping(self, ioctx: Any) -> layout.Striping | None:
-        """Return the striping that librbd gives a new image by itself.
+        """Return librbd's default striping for a new image.
 
-        From the pool's configuration, ceph.conf or the monitors.
+        It is set in the pool's configuration, ceph.conf or the monitors.
         """
         found = {
             option['name']: int(option['value'])
@@ -134,7 +135,7 @@ class Librbd(_Delegate):
         return layout.Striping(unit, count) if unit and count else None
 
     def is_there(self, ioctx: Any, name: str) -> bool:
-        """Return whether there is an image of a name."""
+        """Return whether an image exists."""
         try:
             self._wrapped.Image(ioctx, name, read_only=True).close()
         except self._wrapped.ImageNotFound:
@@ -145,11 +146,11 @@ class Librbd(_Delegate):
     def making(
         self, creation: creations.Creation, ioctx: Any
     ) -> Iterator[None]:
-        """Tell a creation that its image is there, whole or in part.
+        """Record in a creation that its image exists, at least partly.
 
-        A call that fails may have made it: one that timed out, or that could
-        not undo its own first steps. An image that was there before is not
-        the creation's.
+        A call that fails may have created it, if the call timed out or could
+        not undo its first steps. An image that existed before does not belong
+        to the creation.
         """
         there_before = self.is_there(ioctx, creation.name)
         try:
@@ -163,7 +164,7 @@ class Librbd(_Delegate):
         creation.was_made()
 
     def discard(self, ioctx: Any, name: str) -> None:
-        """Remove an image, or what there is of it, without complaint."""
+        """Remove a complete or partial image; failures are logged."""
         try:
             self._wrapped.RBD().remove(ioctx, name)
         except self._wrapped.ImageNotFound:
@@ -173,11 +174,10 @@ class Librbd(_Delegate):
 
 
 def arguments(how: plan.ImagePlan) -> dict[str, Any]:
-    """Return librbd's arguments for a plan; none for what it leaves open.
+    """Return librbd's arguments for the values that a plan sets.
 
-    Unit and count are always both explicit: without them a clone with an
-    order of its own is refused or loses its layout, and a new image takes
-    those of ceph.conf.
+    Unit and count are always both set: without them, a clone with its own
+    order is refused or loses its layout, and a new image uses ceph.conf.
     """
     given: dict[str, Any] = {}
     if how.layout:
@@ -195,7 +195,7 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
 
 
 class RBD(_Delegate):
-    """``rbd.RBD``, keeping the layout of what is being made."""
+    """``rbd.RBD`` that applies the layout to new images and clones."""
 
     def __init__(self, rbd: Any, librbd: Librbd) -> None:
         super().__init__(rbd)
@@ -211,7 +211,7 @@ class RBD(_Delegate):
         features: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Create an image, as the volume it is for asks."""
+        """Create an image as its volume requests."""
         creation = self._librbd.creation_of(name)
         given = {'order': order, 'features': features, **kwargs}
         if creation is None:
@@ -244,7 +244,7 @@ class RBD(_Delegate):
         order: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Clone a snapshot, as the volume that the clone is for asks."""
+        """Clone a snapshot as the new volume requests."""
         creation = self._librbd.creation_of(c_name)
         given = {'features': features, 'order': order, **kwargs}
         if creation is None:
@@ -263,10 +263,10 @@ class RBD(_Delegate):
                 )
 
     def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
-        """Remove an image, unless the making of it has just failed.
+        """Remove an image, unless its creation has just failed.
 
-        Stock's clean-up uses a connection that is closed already, or removes
-        an image that was there before; :class:`Creation` undoes it instead.
+        The stock driver's clean-up uses a closed connection, or removes an
+        image that existed before. :class:`Creation` cleans up instead.
         """
         creation = self._librbd.creation_of(name)
         if creation is not None and creation.is_to_be_undone:
@@ -276,7 +276,7 @@ class RBD(_Delegate):
 
 
 class Image(_Delegate):
-    """``rbd.Image``, keeping the layout of what it is copied to."""
+    """``rbd.Image`` that applies the layout to copies."""
 
     def __init__(self, image: Any, librbd: Librbd) -> None:
         super().__init__(image)
@@ -291,7 +291,7 @@ class Image(_Delegate):
     def copy(
         self, dest_ioctx: Any, dest_name: str, *args: Any, **kwargs: Any
     ) -> None:
-        """Copy the image, as the volume that the copy is for asks."""
+        """Copy the image as the new volume requests."""
         creation = self._librbd.creation_of(dest_name)
         if creation is None:
             self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
@@ -310,22 +310,22 @@ class Image(_Delegate):
                 raise
             except Exception:
                 if not there_before:
-                    # librbd leaves the part that it has copied.
+                    # librbd does not remove a partial copy.
                     self._librbd.discard(dest_ioctx, dest_name)
                 raise
         creation.was_made()
 
-    # The source's snapshot for a clone. When a step fails, stock's clean-up
-    # fails as well, on a snapshot that is not there or not protected, and
-    # hides the failure; Creation undoes it instead.
+    # The source's snapshot for a clone. If a step fails, the stock driver's
+    # clean-up fails too, on a snapshot that does not exist or is not
+    # protected, and hides the failure. Creation cleans up instead.
 
     def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Take a snapshot; remember a failure."""
+        """Create a snapshot and record a failure."""
         with self._noting(name):
             self._wrapped.create_snap(name, *args, **kwargs)
 
     def protect_snap(self, name: str) -> None:
-        """Protect a snapshot; remember a failure."""
+        """Protect a snapshot and record a failure."""
         with self._noting(name):
             self._wrapped.protect_snap(name)
 

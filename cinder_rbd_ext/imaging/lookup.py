@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver looks up in its pool, and takes out of it again."""
+"""Queries about the images in the driver's pool, and their removal."""
 
 import functools
 from typing import Any
@@ -28,18 +28,18 @@ from rbd_volume_options import plan
 
 
 class ImageLookup:
-    """Questions about the images of a back end and about its pools.
+    """Queries about the images and the pools of a back end.
 
-    :param driver: the driver, which gives connections
+    :param driver: the driver, which provides connections
     """
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
 
     def state_of(self, name: str) -> plan.ImageState:
-        """Return what an image is.
+        """Return the state of an image.
 
-        :raises rbd.ImageNotFound: where there is none
+        :raises rbd.ImageNotFound: if the image does not exist
         """
         with self.opened(name, read_only=True) as image:
             state: plan.ImageState = self._driver.rbd.state_of(image)
@@ -55,7 +55,7 @@ class ImageLookup:
         )
 
     def stock_state(self) -> plan.ImageState:
-        """Return the image that stock would make of a new, empty volume."""
+        """Return the image that the stock driver creates by default."""
         there = defaults.of_back_end(self._driver)
         return there.image(self._driver.settings.chunk_size)
 
@@ -64,7 +64,7 @@ class ImageLookup:
         return rbd.RBDVolumeProxy(self._driver, name, **how)
 
     def exists(self, name: str) -> bool:
-        """Return whether there is an image of a name."""
+        """Return whether an image exists."""
         try:
             with self.opened(name, read_only=True):
                 return True
@@ -81,10 +81,10 @@ class ImageLookup:
         return write_probe.PoolProbe(self._driver)
 
     def check_data_pool(self, name: str, origin: errors.Origin) -> None:
-        """Check that a data pool is there and can be written.
+        """Check that a data pool exists and can be written.
 
-        :param origin: where the pool is named
-        :raises OptionError: for a pool that can't be used
+        :param origin: where the pool was set
+        :raises OptionError: for a pool that cannot be used
         """
         self._write_probe.check(name, origin)
 
@@ -94,7 +94,7 @@ class ImageLookup:
             releases.off_the_hub(self._driver.rbd).discard(client.ioctx, name)
 
     def discard_clone_snapshot(self, source: str, clone: str) -> None:
-        """Remove the snapshot that a clone which failed was to be made of."""
+        """Remove the snapshot of the source for a clone that failed."""
         snapshot = f'{clone}.clone_snap'
         with self.opened(source) as image:
             if all(s['name'] != snapshot for s in image.list_snaps()):

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How the image of a volume is made, with its layout and features."""
+"""Creation of a volume's image with its layout and features."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -42,18 +42,18 @@ from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
-# A volume made from another takes all that it isn't given from that one, so
-# that what stock would make doesn't come into it.
+# A volume from another volume inherits all parts that are not set, so the
+# defaults of the stock driver do not matter.
 _FROM_SOURCE = plan.ImageState(
     layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
 )
 
 
 class Maker:
-    """Makes each image as its volume asks, in whatever way stock makes it.
+    """Has the stock driver create each image as its volume requests.
 
-    :param driver: the driver, which gives connections and settings
-    :param images: of its pool
+    :param driver: the driver, which provides connections and settings
+    :param images: the images in its pool
     """
 
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
@@ -67,8 +67,9 @@ class Maker:
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
 
-        :param source: the volume that it is made from
-        :raises VolumeOptionRefused: for options that can't be had
+        :param source: the source volume, if any
+        :raises VolumeOptionRefused: for options that are invalid or not
+            allowed
         """
         with (
             option_errors.of_volume(
@@ -82,7 +83,7 @@ class Maker:
     def cloning(
         self, volume: Any, source: Any
     ) -> Iterator[creations.Creation]:
-        """As :meth:`creating`, of a clone of a volume or a copy of it."""
+        """As :meth:`creating`, for a clone or a copy of a volume."""
         with self.creating(volume, source) as creation:
             creation.undo.callback(
                 self._images.discard_clone_snapshot, source.name, volume.name
@@ -95,8 +96,8 @@ class Maker:
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a copy in another back end's pool.
 
-        A copy that stands is left alone when the source can't be deleted
-        afterwards: it may be the only whole one.
+        A complete copy is kept if the source cannot be deleted afterwards,
+        because it may be the only complete image.
         """
         planner = functools.partial(
             migration_layout.plan_migrated, volume, host
@@ -107,10 +108,10 @@ class Maker:
 
     @contextlib.contextmanager
     def setting_up(self, volume: Any) -> Iterator[None]:
-        """Remember a failure to see to QoS, replication or multi-attach.
+        """Record a failure to set up QoS, replication or multi-attach.
 
-        The methods that call ``_setup_volume`` report any failure as one of
-        replication.
+        The methods that call ``_setup_volume`` report each failure as a
+        failure of replication.
         """
         creation = self.creations.get(volume.name)
         if creation is None:
@@ -123,15 +124,16 @@ class Maker:
     def filling(
         self, volume: Any, has_data: bool
     ) -> contextlib.AbstractContextManager[Any]:
-        """Hold the creation of the image that takes a Glance image's data.
+        """Hold the creation of the image that receives a Glance image's data.
 
-        :param has_data: whether the volume has had data before. Where stock
-            makes its RBD image anew then, that becomes as the old one was.
+        :param has_data: whether the volume already had data. If the stock
+            driver then creates its RBD image again, the new image has the
+            layout and the features of the old one.
         """
         if has_data and releases.REIMAGE_KEEPS_IMAGE:
             return contextlib.nullcontext()
         if not has_data or not self._images.exists(volume.name):
-            # No image: a re-image before this one was cut short.
+            # No image exists if an earlier re-image was interrupted.
             return self.creating(volume)
         planner = functools.partial(
             reimage.plan_remade, volume, self._images.state_of(volume.name)
@@ -156,7 +158,7 @@ class Maker:
     def _undone(
         self, volume: Any, planner: creations.Planner
     ) -> creations.Creation:
-        """Return a creation that leaves no image behind if it fails."""
+        """Return a creation that removes the image if it fails."""
         remove = functools.partial(self._images.discard, volume.name)
         return creations.Creation(volume.name, planner, remove)
 
@@ -195,12 +197,12 @@ class Maker:
             resolved.object_size and not resolved.striping
         )
         if source is not None:
-            # Checked before stock takes its first snapshot of the source.
+            # Checked before the stock driver creates a snapshot of the source.
             creation.plan(_FROM_SOURCE)
         return creation
 
     def _finish(self, volume: Any, creation: creations.Creation) -> None:
-        """Free a new image of what it inherited; record what it is."""
+        """Remove inherited settings of a new image and record its state."""
         with self._images.opened(volume.name) as image:
             conf_rbd_cache.drop(image)
             state = self._driver.rbd.state_of(image)
@@ -211,9 +213,9 @@ class Maker:
     def execute(
         self, run: Callable[..., Any], *command: Any, **kwargs: Any
     ) -> Any:
-        """Run a command; an import, as the volume it is for asks.
+        """Run a command; change an import as the volume requests.
 
-        :param run: what runs it
+        :param run: the function that runs it
         """
         creation = rbd_import.creation_of(command, self.creations)
         if creation is None:
@@ -225,7 +227,8 @@ class Maker:
                 result = run(*rbd_import.rewrite(command, how), **kwargs)
             except processutils.ProcessExecutionError:
                 if not there_before:
-                    # At once: stock tries again, where nothing may be.
+                    # At once, because the stock driver tries again and no
+                    # image may exist then.
                     creation.was_made()
                     self._discard_part(creation.name)
                 raise
@@ -241,7 +244,7 @@ class Maker:
     def _imported(
         self, command: Any, creation: creations.Creation
     ) -> plan.ImageState:
-        """Return what ``rbd import`` makes by itself."""
+        """Return the image that ``rbd import`` creates by default."""
         there = defaults.of_back_end(
             self._driver, with_striping=creation.needs_default_striping
         )

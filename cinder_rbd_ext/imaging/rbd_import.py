@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``rbd import``, by which images come in from a file.
+"""``rbd import``, which creates images from a file.
 
-The other way in which the stock driver makes an image: a command run by the
-driver's executor, for what is converted from a Glance image or encrypted.
+The stock driver also creates images with this command, run by its executor,
+for converted Glance images and encrypted volumes.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _ORDER = '--order'
 def creation_of(
     command: Sequence[Any], creations: creations.Creations
 ) -> creations.Creation | None:
-    """Return the creation that a command is part of, if it is an import."""
+    """Return the creation to which an import belongs; None for others."""
     if tuple(command[:2]) != ('rbd', 'import'):
         return None
     for word in command[2:]:
@@ -41,7 +41,7 @@ def creation_of(
 
 
 def object_size_of(command: Sequence[Any]) -> int:
-    """Return the object size that a command asks for, in bytes."""
+    """Return the object size in a command, in bytes."""
     words = list(command)
     if _ORDER in words:
         return 1 << int(words[words.index(_ORDER) + 1])
@@ -49,7 +49,7 @@ def object_size_of(command: Sequence[Any]) -> int:
 
 
 def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:
-    """Return the command that makes the image as planned."""
+    """Return the command that creates the image as planned."""
     words = list(command)
     more: list[str] = []
     if how.layout:

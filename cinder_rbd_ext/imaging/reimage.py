@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A re-image keeps the layout and the features of a volume.
+"""Plans of images that keep the layout and features in a re-image.
 
-Only where the stock driver creates the RBD image again: from Cinder 29 on, it
-writes into the existing one.
+They are used only if the stock driver creates the RBD image again. Since
+Cinder 29, it writes into the existing one.
 """
 
 from typing import Any
@@ -28,11 +28,11 @@ def plan_remade(
     base: plan.ImageState,
     parent: plan.ImageState | None,
 ) -> plan.ImagePlan:
-    """Plan the image that takes the place of a volume's own: as it was.
+    """Plan an image that replaces a volume's image, with the same layout.
 
-    What the volume asks for was settled when it was made.
+    The options of the volume were fixed when it was created.
 
-    :param state: the image that there was
+    :param state: the state of the former image
     """
     return plan.ImagePlan(
         state.layout, sources.own_features(volume, state), state.data_pool

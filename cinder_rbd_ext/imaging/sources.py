@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume is made from, and the plans that follow from it."""
+"""The sources of volumes, and the plans of images from them."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ CONF = cfg.CONF
 def is_cached_image(volume: Any) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache.
 
-    Those belong to Cinder's internal tenant.
+    These entries belong to Cinder's internal tenant.
     """
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
@@ -49,14 +49,14 @@ def of_volume(
 ) -> inheritance.Source:
     """Return a volume as the source of another one.
 
-    A cached image stands for the Glance image. It looks as whoever asked for
-    that image first wanted a volume to look, which is nobody else's wish:
-    it counts as an image without a layout of its own.
+    A cached image represents the Glance image. Its layout was requested by the
+    first user of that image and must not affect other volumes. It is treated
+    as an image without a layout of its own.
 
     :param source: Cinder's volume object
-    :param state: its RBD image
+    :param state: the state of its RBD image
     :param recorded: its admin metadata
-    :param chunk_size: object size in bytes of what stock creates
+    :param chunk_size: object size in bytes of the stock driver's images
     """
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
@@ -71,12 +71,12 @@ def of_volume(
 def origins_of(
     volume: Any, recorded: Mapping[str, str]
 ) -> Mapping[precedence.Part, errors.Origin]:
-    """Return where each part of a volume's image was given.
+    """Return where each part of a volume's image was set.
 
-    A part that nobody gave through our keys or options is the cluster's. The
-    first release did not record this. For its volumes it is derived from
-    their keys, and a clone's parts count as requested: who requested them
-    for the source is not known any more.
+    The origin of a part that was not set by our keys or options is the
+    cluster. The first release did not record this. For its volumes it is
+    derived from their keys, and the parts of a clone count as requested,
+    because the origin of the source's parts is unknown.
 
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
@@ -102,7 +102,7 @@ def origins_of(
 
 
 def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
-    """Return whether anybody requested a volume's layout by a key of ours.
+    """Return whether a volume's layout was requested by an ``rbd:`` key.
 
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
@@ -115,7 +115,7 @@ def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
 
 
 def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
-    """Return whether anybody requested a volume's features by a key of ours.
+    """Return whether a volume's features were requested by an ``rbd:`` key.
 
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
@@ -125,10 +125,10 @@ def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
 
 
 def own_features(source: Any, state: plan.ImageState) -> features.Features:
-    """Return a volume's features but for what its type did to them.
+    """Return a volume's features without the changes by its type.
 
-    A multi-attach type took features away and a replicated one added some;
-    neither passes on to a volume of another type.
+    A multi-attach type disables features and a replicated type enables some.
+    Volumes of another type do not inherit these changes.
     """
     found = state.image_features
     saved = _loads(source.provider_location).get('saved_features')
@@ -152,13 +152,14 @@ def _loads(text: str | None) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """Decides how the image of a new volume is made.
+    """Decides how the image of a new volume is created.
 
-    :ivar asked: what its metadata, its type and the back end say
-    :ivar source: the volume that it is made from; None for none
-    :ivar bounds: what it is held to
-    :ivar chunk_size: object size in bytes of what stock creates
-    :ivar own: returns what the stock driver would make of a new volume
+    :ivar asked: the request of its metadata, its type and the back end
+    :ivar source: the source volume; None for none
+    :ivar bounds: the limits for inherited values and for the size
+    :ivar chunk_size: object size in bytes of the stock driver's images
+    :ivar own: returns the image that the stock driver creates for an empty
+        volume
     """
 
     asked: request.Request
@@ -170,7 +171,7 @@ class Made:
     def resolved(
         self, source: inheritance.Source | None
     ) -> precedence.Resolved:
-        """Return what counts, with what may be inherited of a source."""
+        """Return the effective values, with those inherited from a source."""
         if source is None:
             return self.asked.resolve()
         return self.asked.resolve(
@@ -184,10 +185,10 @@ class Made:
     ) -> plan.ImagePlan:
         """Return the plan.
 
-        :param base: what the stock driver would make
-        :param parent: the image that it is cloned from, if it is; without a
-            source volume that is a Glance image's
-        :raises OptionError: for what can't be made
+        :param base: the image that the stock driver would create
+        :param parent: for a clone, the source image; without a source volume,
+            this is the RBD image of a Glance image
+        :raises OptionError: for options that are not possible
         """
         source = self.source
         if source is None and parent is not None:

@@ -10,4 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What happens to a volume after it was made."""
+"""Operations on existing volumes."""

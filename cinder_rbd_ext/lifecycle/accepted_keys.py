@@ -12,8 +12,9 @@
 
 """Which of a volume's own keys a volume type accepts.
 
-No driver, no HTTP and no database: the API asks before a retype, to report,
-and the driver during the retype, to remove the others.
+This module uses no driver, HTTP or database. The API calls it before a retype
+to report the keys that are removed, and the driver calls it during the retype
+to remove them.
 """
 
 from collections.abc import Mapping
@@ -32,9 +33,10 @@ from rbd_volume_options import plan
 _FOREIGN = 'the back end has no RBD volume options'
 _UNKNOWN = 'unknown key'
 
-# Keys that are given together or contradict each other are dropped together.
-# Where an error names none of a volume's keys (an object size that the type's
-# stripe unit doesn't divide), the first of these groups that has one goes.
+# Keys that belong together or can contradict each other are dropped together.
+# If an error names none of the volume's keys (such as an object size that is
+# not a multiple of the type's stripe unit), the first of these groups with a
+# key is dropped.
 _GROUPS = (
     (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
     (keys.OBJECT_SIZE,),
@@ -45,10 +47,10 @@ _GROUPS = (
 
 @dataclasses.dataclass(frozen=True)
 class Acceptance:
-    """What becomes of a volume's own keys.
+    """The accepted and the dropped keys of a volume.
 
     :ivar kept: the accepted keys, with their values
-    :ivar dropped: the others, each with the reason
+    :ivar dropped: the other keys, each with the reason
     """
 
     kept: Mapping[str, str]
@@ -56,9 +58,9 @@ class Acceptance:
 
     @property
     def reasons(self) -> str:
-        """The dropped keys and why, for people.
+        """The dropped keys with their reasons, as text for people.
 
-        An unknown key is a stranger's text; it is quoted, ASCII only.
+        An unknown key is untrusted text. It is quoted and limited to ASCII.
         """
         return ', '.join(
             f'{key if key in keys.KEYS else errors.shown(key)} ({reason})'
@@ -66,7 +68,7 @@ class Acceptance:
         )
 
     def left_of(self, metadata: Mapping[str, str]) -> dict[str, str]:
-        """Return a volume's whole metadata without the dropped keys."""
+        """Return the metadata of a volume without the dropped keys."""
         return {k: v for k, v in metadata.items() if k not in self.dropped}
 
 
@@ -81,11 +83,12 @@ def of_type(
 
     :param given: the volume's metadata
     :param specs: the type's extra specs
-    :param settings: of the back end; None for one that is not ours
+    :param settings: of the back end; None for another driver
     :param size: of the volume, in GiB
-    :param as_is: whether an operator moves the volume as it is: what its
-        image has is kept, whatever the limits
-    :raises OptionError: where the type can't be met without these keys either
+    :param as_is: whether an operator migrates the volume unchanged; limits
+        then do not apply
+    :raises OptionError: if the options of the type are not possible even
+        without these keys
     """
     own = options.ours(given)
     if settings is None:
@@ -128,7 +131,7 @@ def _complaint(
 
 
 def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:
-    """Return the keys to drop because of an error; none where none helps."""
+    """Return the keys to drop because of an error; empty if none are left."""
     named = [group for group in _GROUPS if error.key in group]
     for group in (*named, *_GROUPS):
         found = [name for name in group if name in kept]

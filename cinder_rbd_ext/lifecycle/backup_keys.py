@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The keys of a volume to which a backup is restored.
+"""Keys of a volume to which a backup is restored.
 
-The backup service replaces a volume's metadata by what the backup has
-(``BackupMetadataAPI``), which nobody has checked against the volume's type,
-its back end and its image. While it works on the volume, a copy of the
-volume's own keys stands in the admin metadata, which a backup does not have.
+The backup service replaces the metadata of a volume with that of the backup
+(``BackupMetadataAPI``), which is not checked against the volume's type, back
+end and image. During the restore, a copy of the volume's own keys is kept in
+the admin metadata, which is not part of a backup.
 """
 
 from collections.abc import Callable
@@ -31,11 +31,11 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-#: Checks metadata as that of a volume; raises OptionError.
-#: Gets all metadata, and the keys of it that a restore has added.
+#: Checks the metadata of a volume; raises OptionError. The arguments are the
+#: complete metadata and the keys that the restore has added.
 Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
-# Half of a pair is refused.
+# Keys that are only valid together are in one group.
 _GROUPS = (
     (keys.OBJECT_SIZE,),
     (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
@@ -46,10 +46,10 @@ _GROUPS = (
 
 
 def remember(volume_id: str) -> None:
-    """Take a copy of a volume's keys, unless there is one.
+    """Copy the keys of a volume, unless there is a copy.
 
-    One that is there is of a restore that was cut short: the metadata may
-    be the backup's already.
+    An existing copy is from a restore that was interrupted. The metadata may
+    already be that of the backup.
     """
     admin = context.get_admin_context()
     if wire.RECORD_RESTORING in db.volume_admin_metadata_get(admin, volume_id):
@@ -64,10 +64,10 @@ def remember(volume_id: str) -> None:
 
 
 def repair(volume_id: str, check: Check) -> None:
-    """Give a volume its own keys back, if a copy was taken.
+    """Restore the volume's own keys, if there is a copy.
 
-    A key that came with the backup stays where the volume had none and it
-    passes the check.
+    A key from the backup is kept if the volume did not have it and it passes
+    the check.
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
@@ -94,8 +94,8 @@ def repair(volume_id: str, check: Check) -> None:
                     ),
                 },
             )
-        # First what goes: names may differ by case only, which is the same
-        # name for some databases.
+        # Deletions come first: names may differ only in case, and some
+        # databases treat those as equal.
         for key in dropped:
             db.volume_metadata_delete(admin, volume_id, key)
         db.volume_metadata_update(admin, volume_id, wanted, False)
@@ -109,10 +109,10 @@ def repair(volume_id: str, check: Check) -> None:
 def settled(
     own: Mapping[str, str], found: Mapping[str, str], check: Check
 ) -> dict[str, str]:
-    """Return the metadata that a volume has after a restore.
+    """Return the metadata of a volume after a restore.
 
-    :param own: the keys of ours that it had
-    :param found: the metadata that it has now
+    :param own: the ``rbd:`` keys before the restore
+    :param found: the current metadata
     """
     kept = {k: v for k, v in found.items() if not keys.is_ours(k)}
     kept.update(own)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is asked of an RBD image that exists: retype, extend, manage."""
+"""Requested changes of an existing RBD image: retype, extend, manage."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -28,13 +28,13 @@ from rbd_volume_options import precedence
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What makes an existing image the one that is asked for.
+    """The change that an existing image requires.
 
     :ivar enable: features to enable
     :ivar disable: features to disable
-    :ivar obstacle: why it can't be done in place; None where it can
-    :ivar to_default: whether the features become those of a new volume
-        for which nobody requests any
+    :ivar obstacle: why the change is not possible in place; None if it is
+    :ivar to_default: whether the features become those of a new volume without
+        requested features
     """
 
     enable: features.Features = frozenset()
@@ -46,26 +46,27 @@ class Change:
 def needed(
     asked: request.Request, state: plan.ImageState, size: int
 ) -> Change:
-    """Return what it takes to give an image what its volume asks for.
+    """Return the change that makes an image match its volume's request.
 
-    Only what metadata and type ask for counts: defaults are for volumes that
-    are made, not for those that are there.
+    Only metadata and type count. The defaults of the back end apply to new
+    volumes, not to existing ones.
 
     :param size: bytes
-    :raises OptionError: where what is asked for can't be had at all
+    :raises OptionError: if the request contradicts itself, or if the image is
+        too large for the requested object map
     """
     resolved = asked.resolve(backend_too=False)
     obstacle = _mismatch(resolved, state)
     if obstacle:
         return Change(obstacle=obstacle)
     if asked.multiattach:
-        # The stock driver turns the single-client features off itself.
+        # The stock driver disables the single-client features itself.
         return Change()
     wanted = resolved.features_over(state.image_features & features.CHOOSABLE)
     enable = wanted - state.image_features
     disable = (state.image_features & features.CHOOSABLE) - wanted
     fixed = (enable | disable) - features.MUTABLE
-    # deep-flatten can be given up but not had back.
+    # deep-flatten can be disabled but not enabled again.
     fixed -= disable & {features.DEEP_FLATTEN}
     if fixed:
         return Change(obstacle=_feature_mismatch(resolved, state))
@@ -86,11 +87,12 @@ def check_extended(
 ) -> None:
     """Check that an image may grow to a size.
 
-    Striping that nobody gave through our keys or options is not restricted.
+    Striping that was not set by our keys or options is not restricted.
 
-    :param given: where each part of the image was given
+    :param given: where each part of the image was set
     :param size: the new size, in bytes
-    :raises OptionError: for a size that the layout or the object map forbids
+    :raises OptionError: for a size that the layout or the object map does not
+        allow
     """
     striping = given.get(precedence.Part.STRIPING)
     if striping in precedence.GIVEN:
@@ -108,7 +110,7 @@ def check_extended(
 def contradiction(
     asked: request.Request, state: plan.ImageState
 ) -> errors.OptionError | None:
-    """Return what an image that is taken over has against what is asked."""
+    """Return how an image to take over contradicts the request, or None."""
     resolved = asked.resolve(backend_too=False)
     found = _mismatch(resolved, state)
     if found:
@@ -122,7 +124,7 @@ def contradiction(
 def disagreement(
     given: options.VolumeOptions, state: plan.ImageState
 ) -> errors.OptionError | None:
-    """Return what an image has against a volume's metadata by itself."""
+    """Return how an image contradicts a volume's metadata alone, or None."""
     level = precedence.Level(errors.Origin.VOLUME_METADATA, given)
     resolved = precedence.resolve([level])
     found = _mismatch(resolved, state)
@@ -135,7 +137,7 @@ def disagreement(
 def _mismatch(
     resolved: precedence.Resolved, state: plan.ImageState
 ) -> errors.OptionError | None:
-    """Return the first key of layout or data pool that an image differs in."""
+    """Return the first key of layout or data pool that differs, or None."""
     size, striping = resolved.object_size, resolved.striping
     there = state.layout
     if resolved.layout_over(there) != there:

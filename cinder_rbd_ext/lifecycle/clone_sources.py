@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What clones leave on the images that they were made from.
+"""Snapshots and sources that clones leave behind.
 
-The stock driver makes a clone from a snapshot of the source that it takes
-for it, ``<clone>.clone_snap``, and renames a source that is deleted before
-its clones to ``<source>.deleted``. Both go here as soon as nothing needs
-them. What librbd says of a snapshot's children decides, those in the trash
-included; a snapshot that has one is never touched.
+The stock driver creates a clone from a snapshot of the source,
+``<clone>.clone_snap``. If the source is deleted before its clones, it is
+renamed to ``<source>.deleted``. This module removes both as soon as nothing
+requires them. The children that librbd reports for a snapshot decide,
+including those in the trash. A snapshot with children is never removed.
 """
 
 from collections.abc import Callable
@@ -30,14 +30,16 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-#: What stock appends to a clone's name for the snapshot of its source.
+#: Suffix that the stock driver adds to a clone's name for the snapshot of the
+#: source.
 SNAPSHOT = '.clone_snap'
 
-#: What stock appends to the name of a source that it keeps for its clones.
+#: Suffix that the stock driver adds to the name of a source that it keeps for
+#: its clones.
 DELETED = '.deleted'
 
-# librbd's namespace of snapshots that are opened by name; others are those
-# of groups, and those that were removed while they had clones.
+# librbd's namespace of snapshots that can be opened by name. Other namespaces
+# are for groups and for snapshots that were removed while they had clones.
 _BY_NAME = 0
 
 
@@ -45,7 +47,7 @@ _BY_NAME = 0
 class Reference:
     """A clone's snapshot on its source.
 
-    :ivar source: the source's name, as it was before its deletion
+    :ivar source: the source's name before its deletion
     :ivar snapshot: the snapshot's name
     """
 
@@ -59,8 +61,8 @@ class CloneSources:
     :param librbd: the module
     :param pool: the pool's name
     :param opened: opens an image of the pool by its name
-    :param remove: removes an image of the pool
-    :param under_way: whether the making of an image is under way
+    :param remove: removes an image of the pool by its name
+    :param under_way: returns whether an image is being created
     """
 
     def __init__(
@@ -78,11 +80,11 @@ class CloneSources:
         self._under_way = under_way
 
     def reference_of(self, image: Any) -> Reference | None:
-        """Return the snapshot that an image was cloned from by stock.
+        """Return the snapshot from which the stock driver cloned an image.
 
-        None for an image that is no clone of a volume, and for a parent in
-        another pool. A clone that was flattened may have snapshots that
-        depend on the source still.
+        The result is None if the image is not a clone of a volume, or if the
+        parent is in another pool. Snapshots of a flattened clone may still
+        depend on the source.
         """
         for snapshot in (None, *_names(image)):
             with _at(image, snapshot):
@@ -96,9 +98,10 @@ class CloneSources:
         return None
 
     def drop_unneeded(self, image: Any) -> None:
-        """Remove the snapshots for clones that have none.
+        """Remove the snapshots for clones that have no clone.
 
-        For a source that is being deleted or was: nobody can clone it.
+        This is safe only for a source that is deleted or being deleted,
+        because it cannot be cloned any more.
         """
         for name in _names(image):
             clone = name.removesuffix(SNAPSHOT)
@@ -106,20 +109,20 @@ class CloneSources:
                 self._drop(image, name)
 
     def release(self, reference: Reference) -> None:
-        """Remove a clone's snapshot, and the sources that it kept."""
+        """Remove a clone's snapshot and the sources that it required."""
         try:
             with self._opened(reference.source) as image:
                 if reference.snapshot in _names(image):
                     self._drop(image, reference.snapshot)
         except self._librbd.ImageNotFound:
             LOG.debug('Source %s is not there', reference.source)
-        # Looked for in either case: it may have been renamed meanwhile.
+        # In both cases, because the source may have been renamed meanwhile.
         self.settle(reference.source + DELETED)
 
     def settle(self, name: str) -> None:
-        """Remove a source that was deleted, once no clone needs it.
+        """Remove a deleted source if no clone requires it.
 
-        If it is a clone itself, its own source is released.
+        If it is itself a clone, its own source is released.
         """
         try:
             with lockutils.lock(name, 'rbd-clone-source-'):
@@ -144,7 +147,7 @@ class CloneSources:
                 image.unprotect_snap(name)
             image.remove_snap(name)
         except (self._librbd.ImageBusy, self._librbd.ImageNotFound) as error:
-            # A clone or a removal at this very moment.
+            # The snapshot is being cloned or removed.
             LOG.debug('Snapshot %s stays: %s', name, error)
         else:
             LOG.info('Removed snapshot %s, which had no clone', name)
@@ -160,7 +163,7 @@ def _names(image: Any) -> list[str]:
 
 @contextlib.contextmanager
 def _at(image: Any, snapshot: str | None) -> Iterator[None]:
-    """Look at an image at a snapshot, or at its head."""
+    """Set an image to a snapshot, or to its head."""
     if snapshot is None:
         yield
         return

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The deletion of a volume, and of what is left of clones."""
+"""Deletion of volumes and of what their clones leave behind."""
 
 from collections.abc import Iterator
 import contextlib
@@ -35,14 +35,14 @@ _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
 class Deletions:
-    """Removes a clone's snapshot from its source, and a source kept for it.
+    """Removes the snapshot of a clone from its source, and unused sources.
 
-    Stock does so only where the clone itself can't be removed at once. A
-    failure to do so is logged: the volume is gone, and the next deletion
-    tries again.
+    The stock driver does so only if the clone itself cannot be removed at
+    once. A failure is logged and not raised: the volume is already deleted,
+    and the next deletion tries again.
 
-    :param driver: the driver, which gives connections and removes images
-    :param under_way: the creations on the back end
+    :param driver: the driver, which provides connections and removes images
+    :param under_way: the current creations on the back end
     """
 
     def __init__(self, driver: Any, under_way: creations.Creations) -> None:
@@ -51,15 +51,15 @@ class Deletions:
 
     @contextlib.contextmanager
     def deleting(self, volume: Any, client: Any) -> Iterator[None]:
-        """Remove what is kept for a volume alone, while it is deleted."""
+        """Remove what only a volume requires, while it is deleted."""
         reference = None
         with _clean_up(volume.name):
             reference = self._before(volume.name, client)
         yield
         with _clean_up(volume.name):
             sources = self._clone_sources(client)
-            # Of a clone that was flattened, or of one that was cut short
-            # before it was there, the image does not tell the source.
+            # The image does not show the source if the clone was flattened, or
+            # if its creation was interrupted before it existed.
             reference = reference or _recorded(volume)
             if reference and not self._is_there(volume.name, client):
                 sources.release(reference)
@@ -68,9 +68,9 @@ class Deletions:
     def release_parent(
         self, client: Any, parent_name: str, parent_snap: str
     ) -> None:
-        """Remove references to a clone, but for those that are in use.
+        """Remove the references to a clone that are not in use.
 
-        Stock fails where the clone has only been moved to the trash.
+        The stock driver fails if the clone was only moved to the trash.
         """
         with _clean_up(parent_name):
             self._clone_sources(client).release(
@@ -82,7 +82,7 @@ class Deletions:
 
     @contextlib.contextmanager
     def purging(self) -> Iterator[None]:
-        """Remove sources that the trash alone kept, while it is purged."""
+        """Remove sources that only the trash required, while it is purged."""
         before: set[str] = set()
         with _clean_up('the trash'):
             before = self._trashed()
@@ -107,7 +107,7 @@ class Deletions:
     def _before(
         self, name: str, client: Any
     ) -> clone_sources.Reference | None:
-        """Free a volume of what stock would keep it for; return its source."""
+        """Remove unused snapshots of a volume and return its source."""
         sources = self._clone_sources(client)
         try:
             with self._opened(client, name) as image:
@@ -138,7 +138,7 @@ class Deletions:
         )
 
     def _remove_source(self, client: Any, name: str) -> None:
-        """Remove an image as stock removes a source that it kept."""
+        """Remove a source that was kept, as the stock driver does."""
         if self._driver.configuration.enable_deferred_deletion:
             delay = self._driver.configuration.deferred_deletion_delay
             self._driver.RBDProxy().trash_move(client.ioctx, name, delay)
@@ -155,7 +155,7 @@ def _clean_up(name: str) -> Iterator[None]:
 
 
 def _recorded(volume: Any) -> clone_sources.Reference | None:
-    """Return the source of a clone as Cinder's database has it."""
+    """Return the source of a clone, as recorded in Cinder's database."""
     if not volume.source_volid:
         return None
     try:
@@ -170,7 +170,7 @@ def _recorded(volume: Any) -> clone_sources.Reference | None:
 
 
 def _is_deleted_volume(name: str) -> bool:
-    """Return whether an image is a volume's that stock kept for its clones."""
+    """Return whether an image is a deleted volume, kept for its clones."""
     before, _, after = CONF.volume_name_template.partition('%s')
     pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
     return bool(re.fullmatch(pattern + re.escape(clone_sources.DELETED), name))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is done to the image of a volume where it is: extend, retype."""
+"""Changes of a volume's image in place: extend, retype."""
 
 import dataclasses
 import json
@@ -35,10 +35,10 @@ LOG = logging.getLogger(__name__)
 
 
 class InPlace:
-    """Changes images that exist, and checks whether they can be changed.
+    """Changes existing images and checks whether changes are possible.
 
-    :param driver: the driver, which gives connections and settings
-    :param images: of its pool
+    :param driver: the driver, which provides connections and settings
+    :param images: the images in its pool
     """
 
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
@@ -49,7 +49,7 @@ class InPlace:
         """Check that the layout and the object map of a volume allow a size.
 
         :param new_size: in GiB
-        :raises OptionError: where they don't
+        :raises OptionError: if they do not
         """
         changes.check_extended(
             self._images.state_of(volume.name),
@@ -59,7 +59,7 @@ class InPlace:
         )
 
     def retype(self, volume: Any, new_type: Any) -> retyping.Retype:
-        """Return what a retype asks of a volume."""
+        """Return the retype of a volume to a new type."""
         ceph = defaults.of_back_end(self._driver)
         recorded = record.items_of(volume.id)
         return retyping.Retype(
@@ -79,7 +79,7 @@ class InPlace:
     def possible(self, volume: Any, retype: retyping.Retype) -> bool:
         """Return whether a retype is possible without a migration.
 
-        :raises OptionError: for options that no volume can have
+        :raises OptionError: for options that are not possible on any volume
         """
         state = self._images.state_of(volume.name)
         obstacle = retype.change(state).obstacle
@@ -92,7 +92,8 @@ class InPlace:
 
     def apply(self, volume: Any, retype: retyping.Retype) -> None:
         """Give the image of a volume the features of the new type."""
-        # Read again: stock has turned features on or off for the new type.
+        # Read again, because the stock driver has enabled or disabled features
+        # for the new type.
         change = retype.change(self._images.state_of(volume.name))
         with self._images.opened(volume.name) as image:
             existing.disable(image, change.disable)
@@ -101,7 +102,8 @@ class InPlace:
             state = self._driver.rbd.state_of(image)
         given = None
         if change.enable or change.disable:
-            # What is inherited from this volume is the new type's.
+            # Clones of this volume inherit the features as set by the new
+            # type.
             there = sources.origins_of(volume, record.items_of(volume.id))
             origin = errors.Origin.VOLUME_TYPE
             if change.to_default:
@@ -114,10 +116,11 @@ class InPlace:
         record.made(volume.id, state, record.backend_of(volume), given)
 
     def give_back_features(self, volume: Any) -> None:
-        """Give back the features that multi-attach took, with valid maps.
+        """Restore the features that multi-attach disabled, with valid maps.
 
-        Stock enables the object map and leaves it invalid, which makes it
-        worse than none: a deletion still looks for each object.
+        The stock driver enables the object map and leaves it invalid. An
+        invalid map is worse than none, because a deletion still looks for each
+        object.
         """
         saved = json.loads(volume.provider_location or '{}')
         wanted = features.from_mask(saved.get('saved_features', 0))

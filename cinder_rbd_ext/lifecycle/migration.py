@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that move to another back end, and the keys that they keep."""
+"""Migrations of volumes, and the keys that remain."""
 
 from collections.abc import Iterator
 import contextlib
@@ -31,15 +31,15 @@ LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 
-# Of a volume that gets another type on the way.
+# Status of a volume that is migrated in a retype.
 _RETYPING = 'retyping'
 
 
 class Migrations:
-    """Removes the keys that a volume can't have where it is moved to.
+    """Removes the keys that the new back end of a volume does not accept.
 
-    :param driver: the driver, which has the settings
-    :param images: of its pool
+    :param driver: the driver, which provides the settings
+    :param images: the images in its pool
     """
 
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
@@ -47,16 +47,16 @@ class Migrations:
         self._images = images
 
     def arrived(self, volume: Any) -> Update:
-        """Return the model update of a new volume; empty for most.
+        """Return the model update of a new volume, usually empty.
 
-        The target of a migration loses the keys that are not accepted here.
+        It removes the keys of a migration's target that are not accepted here.
         """
         arrival = migration_target.of_volume(volume, self._driver.settings)
         return self.removed(volume, arrival.acceptance) if arrival else {}
 
     @contextlib.contextmanager
     def taking_over(self, volume: Any, new_volume: Any) -> Iterator[None]:
-        """Record of a volume what the image is that it gets meanwhile."""
+        """Record the image that a volume takes over from a new volume."""
         state = self._images.state_of(new_volume.name)
         yield
         record.moved(
@@ -69,20 +69,20 @@ class Migrations:
     def accepted(
         self, volume: Any, host: dict[str, Any] | None
     ) -> accepted_keys.Acceptance | None:
-        """Return what becomes of a volume's keys at a driver-assisted move.
+        """Return which keys a driver-assisted migration keeps.
 
-        :returns: None where the image can't be moved as it is
+        :returns: None if the image cannot be migrated unchanged
         """
         metadata = request.metadata_of(volume)
         specs = request.specs_of(volume.volume_type)
         report = (host or {}).get('capabilities') or {}
         settings = capabilities.settings_of(report)
         if settings is None and capabilities.is_ours(report):
-            # Of a release that says more: it judges for itself.
+            # A newer release of our driver applies its own rules.
             return accepted_keys.Acceptance(metadata, {})
         retyped = volume.status == _RETYPING
         if retyped and settings:
-            # The types differ in the back end's name only.
+            # The types differ only in the name of the back end.
             retype = retyping.Retype(
                 metadata,
                 specs,
@@ -102,7 +102,7 @@ class Migrations:
     def removed(
         self, volume: Any, accepted: accepted_keys.Acceptance
     ) -> Update:
-        """Return the model update that removes keys; tell the operator."""
+        """Return the model update that removes keys, and log them."""
         if not accepted.dropped:
             return {}
         LOG.info(

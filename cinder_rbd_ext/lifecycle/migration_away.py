@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that a migration has taken to a back end without our driver.
+"""Volumes that were migrated to a back end without our driver.
 
-No code of ours runs there. Cinder completes the migration by deleting the
-volume's former image, through the driver that made it: this one.
+None of our code runs there. To complete the migration, Cinder deletes the
+former image of the volume through the driver that created it, which is this
+one.
 """
 
 import re
@@ -33,18 +34,19 @@ from rbd_volume_options import plan
 LOG = logging.getLogger(__name__)
 
 _DELETING = 'deleting'
-# What ``Volume.finish_volume_migration`` writes into the row that it leaves
-# the former image. The row's ``_name_id`` is the migrated volume's id only
-# for an image that was never migrated before.
+# Text that ``Volume.finish_volume_migration`` writes into the database row of
+# the former image. The ``_name_id`` of this row is the id of the migrated
+# volume only if the image was never migrated before.
 _FORMER = re.compile(r'migration src for ([0-9a-f-]{36})')
 
 
 def finished(deleted: Any) -> None:
-    """Remove the keys and the record of a volume that has left.
+    """Remove the keys and the record of a volume that was migrated away.
 
-    A failure is logged: the former image must be deleted anyway.
+    A failure is logged and not raised, because the former image must be
+    deleted anyway.
 
-    :param deleted: what Cinder deletes; nothing happens unless it is the
+    :param deleted: the volume that Cinder deletes; ignored unless it has the
         former image of a migrated volume
     """
     match = _FORMER.fullmatch(deleted.display_description or '')
@@ -61,10 +63,10 @@ def finished(deleted: Any) -> None:
 def moved(
     volume: Any, host: dict[str, Any], state: plan.ImageState | None
 ) -> None:
-    """Record that this driver has moved a volume by itself.
+    """Record a driver-assisted migration.
 
-    :param host: where, as Cinder's scheduler describes it
-    :param state: the copy; None where the image stays in its pool
+    :param host: the target, as described by Cinder's scheduler
+    :param state: of the copy; None if the image stays in its pool
     """
     if capabilities.is_ours(host['capabilities']):
         name = host.get('cluster_name') or host['host']
@@ -78,8 +80,9 @@ def _forget(volume_id: str, deleted: Any) -> None:
     volume = objects.Volume.get_by_id(admin, volume_id)
     maker = record.recorded_by(volume.admin_metadata)
     here = record.backend_of(volume)
-    # An old record does not say who made it. Then it is that of the former
-    # image: a driver of ours at the target would have made another one.
+    # An old record does not contain the back end that wrote it. In this case
+    # it is the record of the former image, because our driver on the target
+    # would have written a new one.
     if volume.project_id != deleted.project_id or here == (
         maker or record.backend_of(deleted)
     ):

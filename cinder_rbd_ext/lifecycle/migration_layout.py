@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A migration keeps the layout and the features of a volume."""
+"""Plans of images that keep the layout and features in a migration."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,11 +31,11 @@ def plan_arrived(
     base: plan.ImageState,
     parent: plan.ImageState | None,
 ) -> plan.ImagePlan:
-    """Plan the image to which Cinder copies another one: as that one is.
+    """Plan a migration's target with the layout and features of the source.
 
-    :param state: what is recorded of the other one
-    :param given: where each part of that one was given
-    :param data_pool: what the type or the back end says
+    :param state: the record of the source
+    :param given: where each part of the source was set
+    :param data_pool: the data pool of the type or the back end
     """
     return plan.ImagePlan(state.layout, state.image_features, data_pool, given)
 
@@ -46,10 +46,10 @@ def plan_migrated(
     base: plan.ImageState,
     parent: plan.ImageState | None,
 ) -> plan.ImagePlan:
-    """Plan the copy of an image in another backend's pool: as it is.
+    """Plan an unchanged copy of an image in the pool of another back end.
 
-    Only the data pool is the other backend's, unless the type names one:
-    the image's own may not be for that backend to use.
+    Only the data pool is that of the other back end, unless the type names
+    one. The other back end may not be able to use the image's data pool.
     """
     specs = request.specs_of(volume.volume_type)
     pool = specs.get(keys.DATA_POOL)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that Cinder makes to copy another one to, in a migration."""
+"""Volumes that Cinder creates as the target of a migration."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -29,7 +29,7 @@ from rbd_volume_options import features
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
-# How Cinder marks them.
+# Prefix of their migration status.
 _TARGET = 'target:'
 
 
@@ -37,14 +37,14 @@ _TARGET = 'target:'
 class Arrival:
     """The target of a migration.
 
-    Its metadata is a copy of the other volume's, and becomes the metadata of
-    that one when the migration is complete.
+    Its metadata is a copy of the source's metadata and becomes the metadata of
+    the source when the migration is complete.
 
-    :ivar acceptance: what becomes of its keys here
-    :ivar origins: where each part of the other volume's image was given
-    :ivar state: how its image is to be made; None to make it as its keys and
-        its type ask. An operator moves a volume as it is, also one that has
-        its layout from another volume and no key that says so.
+    :ivar acceptance: the keys that are accepted here
+    :ivar origins: where each part of the source's image was set
+    :ivar state: the image to create; None to create it as its keys and its
+        type request. If an operator migrates a volume, it is unchanged, even
+        if its layout is inherited from another volume and not set by a key.
     """
 
     acceptance: accepted_keys.Acceptance
@@ -55,11 +55,11 @@ class Arrival:
 def of_volume(
     volume: Any, settings: backend_settings.BackendSettings
 ) -> Arrival | None:
-    """Return what there is to know about a target; None for another volume.
+    """Return the arrival of a target; None for any other volume.
 
     :param volume: Cinder's volume object
-    :param settings: of the back end that it is made on
-    :raises OptionError: for a type that can't be met here
+    :param settings: of the back end on which it is created
+    :raises OptionError: for a type whose options are not possible here
     """
     status = volume.migration_status or ''
     if not status.startswith(_TARGET):
@@ -87,10 +87,10 @@ def request_of(
     arrival: Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
-    """Return what is asked for a volume that is to be made.
+    """Return the requested options of a new volume.
 
-    :param arrival: of the target of a migration; None for another volume
-    :raises OptionError: for what can't be asked, or not by a tenant
+    :param arrival: for the target of a migration; None for any other volume
+    :raises OptionError: for options that are invalid or not allowed
     """
     if arrival is None:
         return request.of_volume(volume, volume.volume_type, settings)
@@ -99,9 +99,9 @@ def request_of(
 
 
 def _state_of(source: Any) -> plan.ImageState | None:
-    """Return what is recorded of the image to copy; None for no record.
+    """Return the record of the image to copy; None for no record.
 
-    The image itself can be in another cluster.
+    The image itself is not read, because it can be in another cluster.
     """
     state = record.of_volume(source, source.admin_metadata)
     if state is None:

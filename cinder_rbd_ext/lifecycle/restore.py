@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A volume keeps its keys when a backup is restored to it.
+"""Restores of backups, in which a volume keeps its keys.
 
-The backup service connects to the volume through the volume service, puts
-data and metadata, and disconnects: all drivers of backups do so in that
-order. The driver takes part in the first step and in the last.
+The backup service connects to the volume through the volume service, restores
+data and metadata, and disconnects. All backup drivers do so in this order. The
+volume driver is involved in the first and the last step.
 """
 
 import functools
@@ -35,10 +35,10 @@ LOG = logging.getLogger(__name__)
 
 
 class Restores:
-    """Gives a volume its own keys back after a restore.
+    """Restores a volume's own keys after a restore of a backup.
 
-    :param driver: the driver, which has the settings
-    :param images: of its pool
+    :param driver: the driver, which provides the settings
+    :param images: the images in its pool
     """
 
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
@@ -46,19 +46,20 @@ class Restores:
         self._images = images
 
     def connected(self, volume: Any, connector: Any) -> None:
-        """Remember the keys of a volume that a backup is restored to."""
+        """Copy the keys of a volume to which a backup is restored."""
         if not connector or isinstance(connector, requester.OwnConnector):
             return
         if requester.current(volume).status in requester.RESTORING:
             backup_keys.remember(volume.id)
         else:
-            # The restore was cut short, and the volume is in use again.
+            # The restore was interrupted, and the volume is in use again.
             self.repair_keys(volume)
 
     def repair_keys(self, volume: Any) -> None:
-        """Give a volume its keys back; a failure is logged and tried again.
+        """Restore the keys of a volume; a failure is logged and not raised.
 
-        At the next attachment: the copy of the keys stays.
+        After a failure, the copy of the keys is kept and the next attachment
+        tries again.
         """
         try:
             backup_keys.repair(
@@ -70,10 +71,10 @@ class Restores:
     def _check_keys(
         self, volume: Any, metadata: Any, added: frozenset[str]
     ) -> None:
-        """Check that a volume may have keys, and that its image is so.
+        """Check that a volume may have keys and that its image matches them.
 
         :param added: the keys that the restore has added
-        :raises OptionError: for keys that it may not have
+        :raises OptionError: for keys that are not allowed or do not match
         """
         specs = request.specs_of(volume.volume_type)
         texts = request.Texts(metadata, specs)

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a retype does to a volume's keys and image.
+"""Changes of a volume's keys and image in a retype.
 
-Pure rules, which the API applies to what is recorded of the image and the
+These are pure rules. The API applies them to the record of the image, the
 driver to the image itself.
 """
 
@@ -37,16 +37,17 @@ _MIGRATION = 'a retype with a migration'
 
 @dataclasses.dataclass(frozen=True)
 class Retype:
-    """A volume that is to have another type.
+    """A volume and its new type.
 
-    :ivar metadata: the volume's
-    :ivar former: extra specs of the type that it has
-    :ivar specs: those of the new type
-    :ivar settings: of the back end that the volume is on
+    :ivar metadata: of the volume
+    :ivar former: extra specs of the current type
+    :ivar specs: extra specs of the new type
+    :ivar settings: of the back end of the volume
     :ivar size: of the volume, in GiB
-    :ivar layout_requested: whether anybody requested the image's layout by a
-        key of ours
-    :ivar features_requested: the same of the image's features
+    :ivar layout_requested: whether the image's layout was requested by an
+        ``rbd:`` key
+    :ivar features_requested: whether the image's features were requested by an
+        ``rbd:`` key
     """
 
     metadata: Mapping[str, str]
@@ -59,25 +60,25 @@ class Retype:
 
     @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:
-        """Which of the volume's own keys remain.
+        """The keys of the volume that remain.
 
-        :raises OptionError: where no volume of this size can have the type
+        :raises OptionError: if no volume of this size can have the type
         """
         return accepted_keys.of_type(
             self.metadata, self.specs, self.settings, self.size
         )
 
     def change(self, state: plan.ImageState) -> changes.Change:
-        """Return what makes the image one of the new type, in place.
+        """Return the change that the new type requires of the image.
 
-        :param state: what the image is
-        :raises OptionError: as :meth:`acceptance`
+        :param state: of the image
+        :raises OptionError: as for :meth:`acceptance`
         """
         asked = self._asked
         try:
             change = changes.needed(asked, state, self.size * units.Gi)
         except errors.OptionError as error:
-            # Only the image as it is stands in the way: a new one would do.
+            # Only the existing image is the obstacle. A new one is possible.
             return changes.Change(obstacle=error)
         if change.obstacle:
             return change
@@ -92,11 +93,11 @@ class Retype:
     ) -> changes.Change | None:
         """Return the change to the features of a new volume of the type.
 
-        Where the features were requested for the volume or by its former
-        type, the new type requests none, and tenants may not request any on
-        its volumes. What librbd can't change stays.
+        This applies if the features were requested by the volume or its former
+        type, the new type requests none, and tenants may not request any with
+        the new type. Features that librbd cannot change are kept.
 
-        :returns: None where the features stay
+        :returns: None if the features are kept
         """
         choosable = {keys.FEATURES, keys.OBJECT_MAP}
         if (
@@ -111,7 +112,7 @@ class Retype:
         try:
             limits.check_object_map(state.layout, self.size * units.Gi, wanted)
         except errors.OptionError:
-            # Nobody requests the map, and the volume is too large for one.
+            # The map is not requested, and the volume is too large for one.
             wanted -= {features.OBJECT_MAP, features.FAST_DIFF}
         has = state.image_features
         return changes.Change(
@@ -123,10 +124,11 @@ class Retype:
     def _pool_obstacle(
         self, asked: request.Request, state: plan.ImageState
     ) -> errors.OptionError | None:
-        """Return why the data can't stay in its pool; None where it can.
+        """Return why the data cannot stay in its pool; None if it can.
 
-        A pool that the former type named does not pass on. Where neither
-        type names one, nothing changes. No pool is named: tenants read this.
+        A pool that was set by the former type is not kept. If neither type
+        sets one, nothing changes. The error does not name a pool, because
+        tenants read it.
         """
         if keys.DATA_POOL in self.specs or keys.DATA_POOL not in self.former:
             return None
@@ -144,10 +146,10 @@ class Retype:
     def layout_obstacle(
         self, state: plan.ImageState
     ) -> errors.OptionError | None:
-        """Return why the image's layout can't stay; None where it can.
+        """Return why the image cannot keep its layout; None if it can.
 
-        It can where a tenant could request it on a new volume of the type,
-        and where nobody requested it at all.
+        It can if tenants may request the layout on a new volume of the type,
+        or if the layout was not requested.
         """
         given = self._as_keys(state) if self.layout_requested else {}
         if not given:
@@ -174,7 +176,7 @@ class Retype:
         return request.read(kept, self.specs, self.settings)
 
     def _as_keys(self, state: plan.ImageState) -> dict[str, str]:
-        """Return what of a layout is not a new volume's, as keys."""
+        """Return the parts of a layout that differ from a new volume's."""
         asked = self._asked
         own = asked.resolve(backend_too=False)
         stock = self.settings.stock_state()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""RBD images that an administrator has Cinder manage."""
+"""RBD images that an administrator brings under Cinder's management."""
 
 from collections.abc import Iterator
 import contextlib
@@ -31,10 +31,10 @@ LOG = logging.getLogger(__name__)
 
 
 class Takeovers:
-    """Takes over an image, unless it contradicts what is requested.
+    """Takes over an image, unless it contradicts the request.
 
-    :param driver: the driver, which gives connections and settings
-    :param images: of its pool
+    :param driver: the driver, which provides connections and settings
+    :param images: the images in its pool
     """
 
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
@@ -42,12 +42,13 @@ class Takeovers:
         self._images = images
 
     def check(self, volume: Any, name: str) -> None:
-        """Check that an image is what a volume's keys and type request.
+        """Check that an image matches the keys and the type of a volume.
 
-        An administrator does this: keys that tenants may not set may be set.
+        Keys that tenants may not set are allowed, because only administrators
+        manage images.
 
         :param name: of the image
-        :raises ManageExistingVolumeTypeMismatch: where it is not
+        :raises ManageExistingVolumeTypeMismatch: if it does not match
         """
         try:
             asked = request.read(
@@ -66,9 +67,9 @@ class Takeovers:
 
     @contextlib.contextmanager
     def taking_over(self, volume: Any, name: str) -> Iterator[None]:
-        """Record what the image is; give it its name back on failure.
+        """Record the image; restore its name on failure.
 
-        :param name: that it had
+        :param name: the former name of the image
         """
         with contextlib.ExitStack() as undo:
             undo.callback(self._undo_rename, volume.name, name)
@@ -88,5 +89,5 @@ class Takeovers:
         except driver.rbd.ImageNotFound:
             LOG.debug('%s was not renamed to %s', original, name)
         except Exception:
-            # Not raised: it would hide the failure that this is to undo.
+            # Not raised, because it would hide the first failure.
             LOG.exception('Could not rename %s to %s', name, original)

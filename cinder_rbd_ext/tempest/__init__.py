@@ -10,8 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tests of a cloud with the suite, for Tempest.
+"""Tempest tests of a cloud with the suite.
 
-Tempest often has an environment of its own: nothing here needs Cinder, and
-nothing else of the package needs Tempest.
+Tempest often has its own environment. Nothing here requires Cinder, and no
+other part of the package requires Tempest.
 """

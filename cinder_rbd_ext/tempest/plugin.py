@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Where Tempest finds the tests, their options and their client."""
+"""The Tempest plug-in with the tests, their options and their client."""
 
 import pathlib
 from typing import Any
@@ -26,14 +26,14 @@ class RBDVolumeOptionsTempestPlugin(plugins.TempestPlugin):
     """The entry point of namespace ``tempest.test_plugins``."""
 
     def load_tests(self) -> tuple[str, str]:
-        """Return the folder of the tests, and what their names start at."""
+        """Return the folder of the tests and their top-level folder."""
         here = pathlib.Path(__file__).resolve().parent
         return str(here / 'tests'), str(here.parent.parent)
 
     def register_opts(self, conf: Any) -> None:
-        """Register the options; let responses have our attributes.
+        """Register the options and add our attributes to the schemas.
 
-        Tempest calls this in each of its processes, whatever runs there.
+        Tempest calls this in each of its processes.
         """
         conf.register_opt(our_config.SERVICE_OPTION, group='service_available')
         config.register_opt_group(conf, our_config.GROUP, our_config.OPTIONS)
@@ -51,7 +51,7 @@ class RBDVolumeOptionsTempestPlugin(plugins.TempestPlugin):
         ]
 
     def get_service_clients(self) -> list[dict[str, Any]]:
-        """Return what Tempest makes our client of."""
+        """Return the parameters with which Tempest creates our client."""
         parameters = {
             'name': 'rbd_volume_options_v3',
             'service_version': 'rbd_volume_options.v3',

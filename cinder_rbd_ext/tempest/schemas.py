@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our attributes in the schemas by which Tempest checks responses.
+"""Our attributes in the schemas with which Tempest checks responses.
 
-Tempest takes an attribute that it doesn't know for a fault: with the
-extension of the API loaded its own tests of volumes would fail. Our
-attributes are added with their types; anything else still is a fault.
+Tempest treats an unknown attribute as an error. Its own tests of volumes would
+fail with the API extension. This module adds our attributes with their types.
+Other unknown attributes are still errors.
 """
 
 from collections.abc import Iterator
@@ -46,16 +46,16 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 
 def add_attributes() -> None:
-    """Add the attributes to Tempest's schemas; again does nothing.
+    """Add the attributes to Tempest's schemas; further calls do nothing.
 
-    They may be missing from a response: a policy hides them.
+    They may be missing from a response, because a policy can hide them.
     """
     for volume in _volumes():
         volume['properties'].update(ATTRIBUTES)
 
 
 def _volumes() -> Iterator[dict[str, Any]]:
-    """Yield the schema of a volume, of each response and microversion."""
+    """Yield the schema of a volume for each response and microversion."""
     for each in volumes_client.VolumesClient.schema_versions_info:
         module: Any = each['schema']
         shown = module.show_volume['response_body']['properties']

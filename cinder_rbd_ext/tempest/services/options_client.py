@@ -22,16 +22,17 @@ from rbd_volume_options import wire
 
 
 class OptionsClient(base_client.BaseClient):
-    """What volume types offer."""
+    """The client for the options of volume types."""
 
     def list_options(self) -> Any:
-        """Return what each volume type offers that the caller sees."""
+        """Return the options of each type that is visible to the caller."""
         return self._get(wire.ALIAS)
 
     def show_options(self, volume_type: str) -> Any:
-        """Return what a volume type, by id or name, offers.
+        """Return the options of a volume type, by id or name.
 
-        :raises tempest.lib.exceptions.NotFound: the caller sees no such type
+        :raises tempest.lib.exceptions.NotFound: if no such type is visible to
+            the caller
         """
         return self._get(f'{wire.ALIAS}/{volume_type}')
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What all tests share: striped volumes, and what was made of them."""
+"""Base class of all tests, with striped volumes and their attributes."""
 
 from typing import Any
 
@@ -27,23 +27,23 @@ Record = dict[str, Any]
 
 
 class RBDVolumeTest(base.BaseVolumeAdminTest):
-    """Volumes of a tenant, on back ends with the driver."""
+    """Tests of a tenant's volumes on back ends with the driver."""
 
-    #: The type of tempest.conf, as an administrator sees it.
+    #: The volume type from tempest.conf, as visible to an administrator.
     volume_type: Record
     #: Metadata of a striped volume.
     asked: dict[str, str]
 
     @classmethod
     def skip_checks(cls) -> None:
-        """Skip where the cloud hasn't the suite."""
+        """Skip if the suite is not installed in the cloud."""
         super().skip_checks()
         if not CONF.service_available.rbd_volume_options:
             raise cls.skipException('RBD volume options are not available')
 
     @classmethod
     def setup_clients(cls) -> None:
-        """Make the client of the extension."""
+        """Create the client of the API extension."""
         super().setup_clients()
         cls.options_client = (
             cls.os_primary.rbd_volume_options_v3.OptionsClient()
@@ -51,7 +51,7 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
 
     @classmethod
     def resource_setup(cls) -> None:
-        """Find the volume type and what volumes are asked to be."""
+        """Find the volume type and the keys of striped volumes."""
         super().resource_setup()
         types = cls.admin_volume_types_client
         name = CONF.rbd_volume_options.volume_type or CONF.volume.volume_type
@@ -72,13 +72,13 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
             keys.OBJECT_MAP: 'true',
         }
 
-    # What is asked for
+    # Requests
 
     @classmethod
     def make_type(cls, specs: dict[str, str]) -> str:
-        """Make a type like the one that is tested; return its name.
+        """Create a type like the tested one and return its name.
 
-        :param specs: the ``rbd:`` keys that it has in place of that one's
+        :param specs: the ``rbd:`` keys that replace those of the tested type
         """
         inherited = {
             key: value
@@ -90,9 +90,10 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
         return name
 
     def create_asking(self, asked: dict[str, str], **values: Any) -> str:
-        """Make a volume that asks for something; return its id.
+        """Create a volume with requested options and return its id.
 
-        In its metadata, or by a type where tenants may not ask.
+        The options are in its metadata, or in a new type if tenants may not
+        set them.
         """
         if CONF.rbd_volume_options_feature_enabled.tenant_options:
             values['metadata'] = asked
@@ -103,18 +104,18 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
         return ident
 
     def create_striped(self, **values: Any) -> str:
-        """Make a volume with the layout and map of tempest.conf."""
+        """Create a volume with tempest.conf's layout and an object map."""
         return self.create_asking(self.asked, **values)
 
-    # What was made
+    # Results
 
     def attributes(self, volume: str) -> Record:
-        """Return the attributes of the extension, without their prefix."""
+        """Return the attributes of a volume from the API extension."""
         shown = self.volumes_client.show_volume(volume)['volume']
         return strip(shown)
 
     def assert_striped(self, volume: str) -> None:
-        """Check that a volume is what ``create_striped`` asks for."""
+        """Check that a volume has what ``create_striped`` requests."""
         made = self.attributes(volume)
         options = CONF.rbd_volume_options
         self.assertEqual(
@@ -136,7 +137,7 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
 
 
 def strip(volume: Record) -> Record:
-    """Return a volume's attributes of the extension, without the prefix."""
+    """Return the API extension's attributes of a volume, without prefix."""
     prefix = f'{wire.ALIAS}:'
     return {
         key.removeprefix(prefix): value

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume shows of itself."""
+"""Attributes of volumes."""
 
 from tempest import config
 from tempest.lib import decorators
@@ -22,12 +22,12 @@ CONF = config.CONF
 
 
 class AttributesTest(base.RBDVolumeTest):
-    """Attributes of the extension, beside what the tenant asked for."""
+    """Attributes of the API extension, and the metadata of the tenant."""
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('5d820577-e776-4796-8209-b33891d8b30c')
     def test_show_and_detailed_list_agree(self) -> None:
-        """All attributes are there, in both."""
+        """Both contain all attributes."""
         volume = self.create_striped()
         shown = self.volumes_client.show_volume(volume)['volume']
         listed = self.volumes_client.list_volumes(detail=True)['volumes']
@@ -39,7 +39,7 @@ class AttributesTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('9d0fc517-aa22-4d03-baa1-f789edf5cd0b')
     def test_request_stays_as_written(self) -> None:
-        """The metadata of a volume is what its tenant wrote, no more."""
+        """The metadata of a volume contains only what its tenant wrote."""
         volume = self.create_striped()
         metadata = self.volumes_client.show_volume_metadata(volume)
         wanted = (
@@ -51,7 +51,7 @@ class AttributesTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('3418847d-2d0d-418d-a16b-7250992b86d6')
     def test_not_in_a_short_list(self) -> None:
-        """A list without details has none of them."""
+        """A list without details contains none of them."""
         volume = self.create_striped()
         listed = self.volumes_client.list_volumes()['volumes']
         (found,) = (each for each in listed if each['id'] == volume)
@@ -59,13 +59,13 @@ class AttributesTest(base.RBDVolumeTest):
 
 
 class AttributesV370Test(base.RBDVolumeTest):
-    """The same in the newest form of a response."""
+    """Attributes in responses of microversion 3.70."""
 
     volume_min_microversion = '3.70'
 
     @decorators.idempotent_id('5a0f3f55-40f4-4b5e-9c39-31a4a2cf3a5e')
     def test_show(self) -> None:
-        """The attributes don't depend on the microversion."""
+        """The attributes do not depend on the microversion."""
         volume = self.create_striped()
         self.assert_striped(volume)
         found = self.volumes_client.list_volumes(detail=True)['volumes']

@@ -25,12 +25,12 @@ CONF = config.CONF
 
 
 class DiscoveryTest(base.RBDVolumeTest):
-    """The routes of the extension."""
+    """The routes of the API extension."""
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('fde8b05c-ddce-4dd7-9465-0c156fc6c33a')
     def test_extension_is_listed(self) -> None:
-        """Cinder lists the extension."""
+        """Cinder lists the API extension."""
         listed = self.volumes_extension_client.list_extensions()
         found = {each['alias'] for each in listed['extensions']}
         self.assertIn(wire.ALIAS, found)
@@ -38,7 +38,7 @@ class DiscoveryTest(base.RBDVolumeTest):
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('bf44d317-da8c-43fa-9020-eeb78acfff8e')
     def test_show(self) -> None:
-        """A type is told by its name and by its id, with every key."""
+        """A type is found by its name and by its id, with all keys."""
         name = self.volume_type['name']
         told = self.options_client.show_options(name)['volume_type']
         self.assertTrue(told['supported'], told)
@@ -52,7 +52,7 @@ class DiscoveryTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('d2bfaa62-213c-4401-a24d-7a201f9fe60f')
     def test_list(self) -> None:
-        """The list has what is told of each type."""
+        """The list has the same data as each single type."""
         name = self.volume_type['name']
         told = self.options_client.show_options(name)['volume_type']
         listed = self.options_client.list_options()['volume_types']
@@ -61,7 +61,7 @@ class DiscoveryTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('df8139cf-e340-4a09-b8bd-79f124fafb21')
     def test_default_of_a_type(self) -> None:
-        """What a type says is the default, and it says who decided."""
+        """The value of a type is the default, and the type is its source."""
         name = self.make_type(self.asked)
         told = self.options_client.show_options(name)['volume_type']
         count = told['options'][keys.STRIPE_COUNT]
@@ -73,7 +73,7 @@ class DiscoveryTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('c2dfc007-7f0d-483e-9c92-1556179a1ed3')
     def test_no_such_type(self) -> None:
-        """A type that isn't there is not found."""
+        """A type that does not exist is not found."""
         self.assertRaises(
             exceptions.NotFound,
             self.options_client.show_options,
@@ -83,7 +83,7 @@ class DiscoveryTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('caa56e09-efe5-4583-8a1d-8c6ca1dc54a0')
     def test_private_type_of_others(self) -> None:
-        """A type that the tenant doesn't see is not found."""
+        """A type that is not visible to the tenant is not found."""
         made = self.create_volume_type(
             **{'os-volume-type-access:is_public': False}
         )

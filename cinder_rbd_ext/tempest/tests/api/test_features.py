@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Image features: the object map above all."""
+"""Image features, especially the object map."""
 
 from tempest import config
 from tempest.lib import decorators
@@ -22,7 +22,7 @@ CONF = config.CONF
 
 
 class FeaturesTest(base.RBDVolumeTest):
-    """What volumes ask for is what they get."""
+    """Volumes have the requested features."""
 
     def _features(self, asked: dict[str, str]) -> set[str]:
         return set(self.attributes(self.create_asking(asked))['features'])
@@ -30,7 +30,7 @@ class FeaturesTest(base.RBDVolumeTest):
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('61679d52-0ebd-41e9-af64-0e4f89afa2c0')
     def test_object_map(self) -> None:
-        """An object map brings what it requires, and fast-diff."""
+        """An object map enables its prerequisites and fast-diff."""
         found = self._features({keys.OBJECT_MAP: 'true'})
         self.assertLessEqual(
             {'exclusive-lock', 'object-map', 'fast-diff'}, found
@@ -38,13 +38,13 @@ class FeaturesTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('545c70b8-4209-47ee-b609-716b8b404303')
     def test_no_object_map(self) -> None:
-        """A volume without an object map has no fast-diff either."""
+        """A volume without an object map has no fast-diff."""
         found = self._features({keys.OBJECT_MAP: 'false'})
         self.assertEqual(set(), found & {'object-map', 'fast-diff'})
 
     @decorators.idempotent_id('3387b73d-30be-4e21-8339-6b1ab45c4413')
     def test_whole_set(self) -> None:
-        """rbd:features is the whole set."""
+        """rbd:features is the complete set."""
         wanted = {'layering', 'exclusive-lock', 'deep-flatten'}
         found = self._features({keys.FEATURES: ','.join(sorted(wanted))})
         self.assertEqual(wanted, found)
@@ -63,7 +63,7 @@ class FeaturesTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('14001a5c-5292-4c15-8485-4b35dcf48cfe')
     def test_clone_with_an_object_map(self) -> None:
-        """A clone can have an object map that its source hasn't."""
+        """A clone can have an object map if its source has none."""
         plain = self.make_type({keys.FEATURES: 'layering'})
         source = self.create_volume(volume_type=plain)
         clone = self.create_asking(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that can't be had: answered at once, and nothing is made."""
+"""Invalid requests, which are refused at once and create nothing."""
 
 from typing import Any
 
@@ -26,17 +26,17 @@ CONF = config.CONF
 
 
 class TenantRefusalsTest(base.RBDVolumeTest):
-    """What a tenant asks for in vain, in the metadata of a new volume."""
+    """Invalid requests of a tenant in the metadata of a new volume."""
 
     @classmethod
     def skip_checks(cls) -> None:
-        """Skip where tenants may ask for nothing anyway."""
+        """Skip if tenants may not set any keys."""
         super().skip_checks()
         if not CONF.rbd_volume_options_feature_enabled.tenant_options:
             raise cls.skipException('tenants may not set all keys')
 
     def _refused(self, asked: dict[str, str], *words: str) -> None:
-        """Ask for a volume; the answer is 400 and has the words."""
+        """Request a volume; the response is 400 and contains the words."""
         name = data_utils.rand_name(
             self.__class__.__name__, prefix=CONF.resource_name_prefix
         )
@@ -56,13 +56,13 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative', 'smoke'])
     @decorators.idempotent_id('8224c5e1-4be4-4170-8c02-10d100c71fa3')
     def test_unknown_key(self) -> None:
-        """A key of ours that there isn't is refused, never ignored."""
+        """An unknown ``rbd:`` key is refused and never ignored."""
         self._refused({'rbd:stripes': '8'}, 'rbd:stripes', 'unknown key')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('fa5563fc-ba3d-4c67-a971-4a8174128557')
     def test_object_size_no_power_of_two(self) -> None:
-        """The answer names key, value and what is allowed."""
+        """The response names the key, the value and what is allowed."""
         self._refused(
             {keys.OBJECT_SIZE: '3M'},
             keys.OBJECT_SIZE,
@@ -73,19 +73,19 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('7f813bf8-6cfe-45f8-8b13-ba280a3f1daa')
     def test_object_size_out_of_range(self) -> None:
-        """Larger objects than librbd makes."""
+        """An object size over librbd's maximum is refused."""
         self._refused({keys.OBJECT_SIZE: '64M'}, 'out of range')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('ed8c11ff-b2ac-4be7-bea4-c4fc1bbfc6b7')
     def test_stripe_unit_alone(self) -> None:
-        """A stripe unit needs a stripe count."""
+        """A stripe unit requires a stripe count."""
         self._refused({keys.STRIPE_UNIT: '64K'}, keys.STRIPE_COUNT)
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('a2745834-bec2-4a31-a1ad-7a05216254c5')
     def test_stripe_unit_larger_than_objects(self) -> None:
-        """A stripe unit is a factor of the object size."""
+        """A stripe unit must divide the object size."""
         self._refused(
             {**self.asked, keys.OBJECT_SIZE: '64K', keys.STRIPE_UNIT: '1M'},
             'not a factor of the object size',
@@ -94,7 +94,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('277f4ad4-c1dd-419d-a546-53177a221e9c')
     def test_stripe_count_over_the_limit(self) -> None:
-        """The limit of the back end is told, and one more is refused."""
+        """The response shows the limit of the back end."""
         told = self.options_client.show_options(self.volume_type['name'])
         count = told['volume_type']['options'][keys.STRIPE_COUNT]
         asked = {
@@ -106,7 +106,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('33d0638b-b258-447f-b925-3062715918a3')
     def test_size_of_no_whole_stripes(self) -> None:
-        """A size that three units don't divide, where that is required."""
+        """A size must be whole stripes if the back end requires that."""
         told = self.options_client.show_options(self.volume_type['name'])
         if not told['volume_type']['require_whole_stripes']:
             raise self.skipException('whole stripes are not required')
@@ -118,13 +118,13 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('1891e311-a320-4f38-ba44-4e316ed19fc6')
     def test_missing_prerequisite(self) -> None:
-        """The answer names the feature that is missing."""
+        """The response names the missing feature."""
         self._refused({keys.FEATURES: 'layering,object-map'}, 'exclusive-lock')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('8ddb42d2-dae4-476f-b269-3a047c4f14be')
     def test_contradiction(self) -> None:
-        """A map that the set of features hasn't."""
+        """An object map contradicts a set of features without it."""
         self._refused(
             {keys.FEATURES: 'layering', keys.OBJECT_MAP: 'true'},
             'contradicts',
@@ -133,22 +133,22 @@ class TenantRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('3b4a0409-fb2a-4ca3-90e0-f88a7d140c60')
     def test_no_cache_mode(self) -> None:
-        """The answer has the modes that there are."""
+        """The response lists the cache modes."""
         self._refused({keys.CACHE_MODE: 'fast'}, 'writethrough')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('1c1a0fab-e762-4cf2-8b61-a83fb7d44f45')
     def test_key_of_administrators(self) -> None:
-        """A data pool is not for tenants to choose."""
+        """Tenants may not set the data pool."""
         self._refused({keys.DATA_POOL: 'pool'}, keys.DATA_POOL)
 
 
 class ChangeRefusalsTest(base.RBDVolumeTest):
-    """What can't be changed on a volume that is there."""
+    """Invalid changes of an existing volume."""
 
     @classmethod
     def skip_checks(cls) -> None:
-        """Skip where tenants may ask for nothing anyway."""
+        """Skip if tenants may not set any keys."""
         super().skip_checks()
         if not CONF.rbd_volume_options_feature_enabled.tenant_options:
             raise cls.skipException('tenants may not set all keys')
@@ -156,7 +156,7 @@ class ChangeRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('d930e50b-7159-4717-96e9-7ad7b5a30335')
     def test_settled_at_creation(self) -> None:
-        """The keys of creation can't be changed or taken away."""
+        """Fixed keys cannot be changed or removed."""
         volume = self.create_striped()
         change = {keys.OBJECT_SIZE: '2M'}
         client = self.volumes_client
@@ -180,7 +180,7 @@ class ChangeRefusalsTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('541e7ae9-769e-4cc6-ba44-38244cb0496f')
     def test_cache_mode_can_be_changed(self) -> None:
-        """The cache mode is for the next attachment."""
+        """The cache mode can be changed for the next attachment."""
         volume = self.create_asking({keys.CACHE_MODE: 'none'})
         self.volumes_client.create_volume_metadata(
             volume, {keys.CACHE_MODE: 'writeback'}
@@ -190,7 +190,7 @@ class ChangeRefusalsTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('d3eb8104-4fec-4598-b3bd-dbb8483d0dbe')
     def test_other_metadata_is_free(self) -> None:
-        """What isn't ours can be written and removed."""
+        """Other keys can be set and removed."""
         volume = self.create_striped()
         client = self.volumes_client
         client.create_volume_metadata(volume, {'colour': 'blue'})
@@ -200,7 +200,7 @@ class ChangeRefusalsTest(base.RBDVolumeTest):
 
 
 class TypeRefusalsTest(base.RBDVolumeTest):
-    """What an administrator asks for in vain, in a type's extra specs."""
+    """Invalid requests of an administrator in a type's extra specs."""
 
     def _refused(self, specs: dict[str, str], *words: str) -> None:
         name = data_utils.rand_name(
@@ -222,19 +222,19 @@ class TypeRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('65762557-9c40-4505-99dd-f6dc510327f6')
     def test_unknown_key(self) -> None:
-        """A key of ours that there isn't."""
+        """An unknown ``rbd:`` key is refused."""
         self._refused({'rbd:stripes': '8'}, 'unknown key')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('b2d00168-2204-4aea-bf95-d2415bc76ffa')
     def test_half_a_pair(self) -> None:
-        """A stripe count needs a stripe unit."""
+        """A stripe count requires a stripe unit."""
         self._refused({keys.STRIPE_COUNT: '8'}, keys.STRIPE_UNIT)
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('34db9c30-c6f6-4ce9-ba30-f815d5b7bf21')
     def test_multiattach_with_an_object_map(self) -> None:
-        """Shared volumes have no exclusive lock, hence no map."""
+        """Shared volumes have no exclusive lock and thus no object map."""
         self._refused(
             {keys.OBJECT_MAP: 'true', 'multiattach': '<is> True'},
             'multi-attach',
@@ -243,7 +243,7 @@ class TypeRefusalsTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('9d590c2f-3c89-4c67-ba40-d7d6e43c49e6')
     def test_tenants_without_rights(self) -> None:
-        """A type can keep all keys from tenants."""
+        """A type can refuse all keys to tenants."""
         name = self.make_type({keys.TENANT_OPTIONS: ''})
         error = self.assertRaises(
             exceptions.BadRequest,

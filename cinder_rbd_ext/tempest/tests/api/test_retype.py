@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A volume that gets another type."""
+"""Retypes of volumes."""
 
 from tempest import config
 from tempest.common import waiters
@@ -24,7 +24,7 @@ CONF = config.CONF
 
 
 class RetypeTest(base.RBDVolumeTest):
-    """Options are resolved anew: the tenant's own, then the new type's."""
+    """Options are resolved again: the tenant's first, then the new type's."""
 
     def _retype(self, volume: str, name: str, policy: str) -> None:
         self.admin_volume_client.retype_volume(
@@ -37,7 +37,7 @@ class RetypeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('bb6e07b0-6f18-42bd-a04f-af069dd7a8f1')
     def test_to_an_object_map(self) -> None:
-        """Features change where the volume is."""
+        """Features are enabled in place."""
         plain = self.make_type({keys.FEATURES: 'layering'})
         mapped = self.make_type({keys.OBJECT_MAP: 'true'})
         volume = self.create_volume(volume_type=plain)['id']
@@ -47,7 +47,7 @@ class RetypeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('f50c91cc-ea57-45d3-837a-2811a8e341d2')
     def test_to_no_object_map(self) -> None:
-        """A map can go as well."""
+        """An object map can be disabled."""
         mapped = self.make_type({keys.OBJECT_MAP: 'true'})
         without = self.make_type({keys.OBJECT_MAP: 'false'})
         volume = self.create_volume(volume_type=mapped)['id']
@@ -57,7 +57,7 @@ class RetypeTest(base.RBDVolumeTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('814bed94-7ecf-4fc6-9a6f-9dfa644b7b21')
     def test_to_a_layout_without_migration(self) -> None:
-        """A layout needs a migration; without leave it is refused."""
+        """A new layout is refused if the caller does not allow a migration."""
         plain, striped = self.make_type({}), self.make_type(self.asked)
         volume = self.create_volume(volume_type=plain)['id']
         error = self.assertRaises(
@@ -74,7 +74,7 @@ class RetypeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('acef43aa-b54d-4e86-8cce-e23a6a9a9d32')
     def test_to_a_layout_with_migration(self) -> None:
-        """A volume gets the layout of its new type."""
+        """A volume gets the layout of its new type in a migration."""
         if not CONF.rbd_volume_options_feature_enabled.retype_with_migration:
             raise self.skipException('retype with migration is disabled')
         plain, striped = self.make_type({}), self.make_type(self.asked)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The cache mode of each attachment, with servers."""
+"""Cache modes of attachments to servers."""
 
 from typing import Any
 
@@ -28,16 +28,17 @@ CONF = config.CONF
 
 
 class CacheModeTest(base.RBDVolumeTest):
-    """An attachment has the mode that its volume asks for."""
+    """Attachments have the requested mode of their volume."""
 
     create_default_network = True
 
-    #: The server that volumes are attached to; a boot takes longest of all.
+    #: The server to which volumes are attached. All tests share it, because
+    #: its boot takes longest.
     server: str
 
     @classmethod
     def skip_checks(cls) -> None:
-        """Skip where compute hosts take no cache mode."""
+        """Skip if compute hosts do not support cache modes."""
         super().skip_checks()
         if not CONF.service_available.nova:
             raise cls.skipException('Nova is not available')
@@ -54,7 +55,7 @@ class CacheModeTest(base.RBDVolumeTest):
             wait_until='ACTIVE',
         )
         cls.server = made['id']
-        # The last that is added comes first.
+        # The step that is added last runs first.
         for step in (
             lambda: waiters.wait_for_server_termination(
                 cls.servers_client, cls.server
@@ -66,7 +67,7 @@ class CacheModeTest(base.RBDVolumeTest):
             )
 
     def _modes(self, volume: str) -> list[Any]:
-        """Return the cache modes of a volume's attachments."""
+        """Return the cache modes of the attachments of a volume."""
         return list(self.attributes(volume)['cache_modes'].values())
 
     def _attach(self, volume: str) -> None:
@@ -88,7 +89,7 @@ class CacheModeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('2ebe1f3d-ed38-445e-9b3f-87d04841be8d')
     def test_each_mode(self) -> None:
-        """Each volume of a server has the mode that it asks for."""
+        """Each volume of a server has its requested mode."""
         for mode in CONF.rbd_volume_options.cache_modes:
             volume = self.create_asking({keys.CACHE_MODE: mode})
             self._attach(volume)
@@ -98,7 +99,7 @@ class CacheModeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('04673b4d-eada-47ee-af02-20c01184bb74')
     def test_no_mode_asked_for(self) -> None:
-        """The compute host chooses where the volume doesn't."""
+        """The compute host chooses the mode if none is requested."""
         plain = self.make_type({})
         volume = self.create_volume(volume_type=plain)['id']
         self._attach(volume)
@@ -106,7 +107,7 @@ class CacheModeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('a1f715c6-df35-45c6-b571-eaab8c9160d0')
     def test_mode_of_the_type(self) -> None:
-        """What a type says holds for its volumes."""
+        """The mode of a type applies to its volumes."""
         mode = CONF.rbd_volume_options.cache_modes[-1]
         name = self.make_type({keys.CACHE_MODE: mode})
         volume = self.create_volume(volume_type=name)['id']
@@ -115,7 +116,7 @@ class CacheModeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('66a2fd6b-9ddc-467e-9b35-1837d177b415')
     def test_change_is_for_the_next_attachment(self) -> None:
-        """An attachment keeps what it was made with, by a reboot too."""
+        """An attachment keeps its mode, even after a reboot."""
         if not CONF.rbd_volume_options_feature_enabled.tenant_options:
             raise self.skipException('tenants may not set all keys')
         first, second = CONF.rbd_volume_options.cache_modes[:2]
@@ -136,7 +137,7 @@ class CacheModeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('4f82957d-df18-4da9-bb72-9a2fb768eaec')
     def test_boot_from_volume(self) -> None:
-        """A striped volume with a cache mode is a server's root disk."""
+        """A striped volume with a cache mode can be a server's root disk."""
         mode = CONF.rbd_volume_options.cache_modes[-1]
         volume = self.create_asking(
             {**self.asked, keys.CACHE_MODE: mode},
