@@ -41,7 +41,7 @@ class EphemeralSettings:
 
     @property
     def given(self) -> bool:
-        """Whether anything is asked for at all."""
+        """Whether any of these settings is set."""
         return self.options != options.VolumeOptions()
 
     @property
@@ -71,7 +71,7 @@ class DiskSettings:
 
     @property
     def given(self) -> bool:
-        """Whether anything is asked for at all."""
+        """Whether any of these settings is set."""
         return self != DiskSettings()
 
 
