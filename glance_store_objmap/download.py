@@ -89,7 +89,7 @@ class ImageReader:
 
 
 class _Read:
-    """One read in flight."""
+    """A read in flight."""
 
     def __init__(self, image: Any, start: int, length: int) -> None:
         self._start = start

@@ -65,9 +65,9 @@ class RBDCachePlugin(plugin.PluginBase):
         )
 
     def plug(self, vif: Any, instance_info: Any) -> None:
-        """Never called, as there is no kind of interface for it."""
+        """Never called, because no type of interface is supported."""
         raise NotImplementedError('rbd_cache plugs no interface')
 
     def unplug(self, vif: Any, instance_info: Any) -> None:
-        """Never called, as there is no kind of interface for it."""
+        """Never called, because no type of interface is supported."""
         raise NotImplementedError('rbd_cache plugs no interface')

@@ -197,7 +197,7 @@ horizon.rbdVolumeOptions = (function () {
       this.disabled = !this.selected && this.value !== '' &&
         allowed.indexOf(this.value === 'true') < 0;
     });
-    // Both or neither.
+    // Stripe unit and stripe count are required together.
     var $unit = this.field('rbd_stripe_unit');
     var $count = this.field('rbd_stripe_count');
     $count.attr({
