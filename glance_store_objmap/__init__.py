@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A store for Glance: RBD images with a layout and features of their own."""
+"""A Glance store for RBD images with a configured layout and features."""

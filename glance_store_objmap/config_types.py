@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""oslo.config types for our options, on the parsers of the neutral package.
+"""oslo.config types for our options, with the parsers of the neutral package.
 
-A wrong value then stops glance-api when it starts, with the option's name.
+An invalid value prevents startup of glance-api with an error that names the
+option.
 """
 
 from oslo_config import types
@@ -23,7 +24,7 @@ from rbd_volume_options import layout
 
 
 class Parsed(checked_text.CheckedText, types.ConfigType):
-    """A type of oslo.config whose values are checked by a parser."""
+    """An oslo.config type whose values are checked by a parser."""
 
 
 OBJECT_SIZE = Parsed(layout.parse_object_size, 'size in bytes')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A connection to the cluster that doesn't wait for room in a full pool."""
+"""A connection to the cluster that does not wait for space in a full pool."""
 
 from typing import Any
 
@@ -21,14 +21,15 @@ _NO_ZERO_COPY = 'rbd_disable_zero_copy_writes'
 
 
 class Connection:
-    """A connected client of librados, for the store.
+    """A connected librados client for the store.
 
-    librados holds back each write to a full pool, and each deletion, until
-    there is room. With the flag that :meth:`open_ioctx` sets, the OSDs answer
-    at once: they carry deletions out, and refuse what needs space. So do OSDs
-    above their failsafe ratio, which drop other writes.
+    By default, librados blocks writes to a full pool, and deletions from it,
+    until the pool has space. With the flag that :meth:`open_ioctx` sets, the
+    OSDs respond immediately: they perform deletions and reject operations
+    that need space. OSDs above their failsafe ratio do the same; without the
+    flag they drop writes.
 
-    :param client: ``rados.Rados``; everything else is asked of it
+    :param client: ``rados.Rados``; handles all other attributes
     """
 
     def __init__(self, client: Any) -> None:
@@ -38,17 +39,19 @@ class Connection:
         return getattr(self._client, name)
 
     def prepare_upload(self, librbd: Any, ioctx: Any) -> None:
-        """Have images that are opened from now on suit an upload.
+        """Configure librbd for uploads to images that are opened later.
 
-        Pieces of megabytes gain nothing from librbd's cache, and in a full
-        pool a cache that is full too waits for ever. An upload keeps each
-        piece until it is written, so that librbd needs no copy. A cache does:
-        a write would not end before the cache drops the piece.
+        The cache of librbd does not speed up writes of several megabytes, and
+        a full cache blocks forever if the pool is full. An upload keeps each
+        piece until it is written, so librbd need not copy it. With a cache,
+        librbd must copy: otherwise a write would not complete until the cache
+        drops the piece.
 
         :param librbd: ``rbd.RBD``
+        :param ioctx: context of the pool
         """
         self._client.conf_set(_CACHE, 'false')
-        # A pool's configuration overrides that.
+        # The configuration of a pool overrides the client's.
         cached = any(
             option['name'] == _CACHE
             and cache_modes.librbd_caches(option['value'])
@@ -57,7 +60,7 @@ class Connection:
         self._client.conf_set(_NO_ZERO_COPY, 'true' if cached else 'false')
 
     def open_ioctx(self, pool: str) -> Any:
-        """Return the context of a pool; librbd takes the flag from it."""
+        """Return the context of a pool; librbd inherits its flag."""
         ioctx = self._client.open_ioctx(pool)
         ioctx.set_osdmap_full_try()
         return ioctx

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The reading of an RBD image, several pieces ahead."""
+"""Download of an RBD image with read-ahead."""
 
 import collections
 from collections.abc import Callable
@@ -26,17 +26,17 @@ OpenImage = Callable[[], contextlib.AbstractContextManager[Any]]
 
 
 class ImageReader:
-    """A range of an image, as an iterator of bytes.
+    """Iterates over the data in a range of an RBD image.
 
-    The image is opened at the first piece and closed after the last, or when
-    who reads goes away.
+    The image is opened for the first piece. It is closed after the last
+    piece, or when the iterator is closed.
 
     :param open_image: opens the RBD image
-    :param name: its name, for messages
-    :param offset: where to begin
-    :param length: how many bytes; None for all that there are
-    :param piece: bytes to read at a time
-    :param depth: how many reads are in flight at a time
+    :param name: name of the RBD image, for messages
+    :param offset: offset of the range, in bytes
+    :param length: length of the range, in bytes; None for the rest
+    :param piece: size of a read, in bytes
+    :param depth: maximum number of reads in flight
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class ImageReader:
             yield from self._read(image, self._offset, end)
 
     def _opened(self, stack: contextlib.ExitStack) -> Any:
-        # Nothing but the opening: what ends the iteration later, such as a
-        # reader that goes away, passes no handler that needs librbd.
+        # Only the opening is in this handler, which needs librbd: exceptions
+        # that end the iteration later must not pass through it.
         try:
             return stack.enter_context(self._open_image())
         except stock.rbd.ImageNotFound as error:
@@ -83,19 +83,20 @@ class ImageReader:
                     start += length
                 yield in_flight.popleft().data()
         finally:
-            # An image that is read from can't be closed.
+            # An image cannot be closed while reads are in flight.
             for read in in_flight:
                 read.wait()
 
 
 class _Read:
-    """One read in flight."""
+    """A read in flight."""
 
     def __init__(self, image: Any, start: int, length: int) -> None:
         self._start = start
         self._length = length
-        # A list, and not this object: that would be a circle, through the
-        # completion, and hold the data until Python looks for such.
+        # The callback refers to a list, not to this object. Otherwise the
+        # completion would make a reference cycle, which keeps the data until
+        # Python's garbage collector runs.
         self._found: list[bytes | None] = []
         found = self._found
         self._completion = image.aio_read(
@@ -112,7 +113,7 @@ class _Read:
         if result < 0 or data is None:
             raise stock.rbd.OSError('error reading image', errno=-result)
         if len(data) != self._length:
-            # Somebody has made the image smaller.
+            # The image was shrunk during the download.
             raise exceptions.BackendException(
                 i18n._('RBD image ended at %d bytes')
                 % (self._start + len(data))

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hashing of an upload, on threads of its own.
+"""Hashing of an upload in separate threads.
 
-md5 and sha512 take more time than the network and the cluster do. hashlib
-lets other threads run while it digests a large piece, so that each hash has
-a core of its own where there is one.
+md5 and sha512 take more time than the network and the cluster. hashlib
+releases the interpreter lock while it hashes a large piece, so that each hash
+can use a core of its own.
 """
 
 from collections.abc import Sequence
@@ -27,22 +27,22 @@ from glance_store import i18n
 
 
 class Hash(Protocol):
-    """What takes pieces: a hashlib object, or Glance's signature verifier."""
+    """A consumer of data: a hashlib object or Glance's signature verifier."""
 
     def update(self, data: bytes, /) -> object:
-        """Take a piece."""
+        """Add a piece."""
 
 
-#: Pieces that wait for a hash; they are held in memory.
+#: Maximum number of pieces that are queued for a hash, in memory.
 BACKLOG = 2
-#: Seconds between two looks at whether a thread is alive.
+#: Interval in seconds between checks that a thread is alive.
 _WATCH = 1
 
 
 class _Worker:
-    """One hash and its thread.
+    """A hash and its thread.
 
-    :ivar failure: what the hash, or the thread, has ended with
+    :ivar failure: the exception that ended the hash or the thread, if any
     """
 
     def __init__(self, digest: Hash) -> None:
@@ -51,14 +51,14 @@ class _Worker:
         self._abandoned = False
         self._complete = False
         self.failure: BaseException | None = None
-        # A daemon: a process that ends doesn't wait for an upload.
+        # A daemon thread, so that the process can exit during an upload.
         self._thread = threading.Thread(
             target=self._run, name='glance-upload-hash', daemon=True
         )
         self._thread.start()
 
     def put(self, piece: bytes | None) -> None:
-        """Hand a piece over; dropped where nobody takes it any more."""
+        """Queue a piece; it is dropped if the thread has ended."""
         while self._thread.is_alive():
             try:
                 self._waiting.put(piece, timeout=_WATCH)
@@ -67,21 +67,24 @@ class _Worker:
                 continue
 
     def end(self, abandon: bool) -> None:
-        """Wait for the thread; it drops what waits if that is abandoned."""
+        """Wait for the thread to end.
+
+        :param abandon: whether to drop the queued pieces
+        """
         self._abandoned = self._abandoned or abandon
         self.put(None)
         self._thread.join()
 
     def check(self) -> None:
-        """Check that all pieces so far are, or will be, in the hash.
+        """Check that all pieces so far are, or will be, part of the hash.
 
-        :raises Exception: what the hash has failed with
-        :raises glance_store.exceptions.BackendException: for a thread that
-            has ended early
+        :raises Exception: the exception of the hash, if it has failed
+        :raises glance_store.exceptions.BackendException: if the thread has
+            ended early
         """
         if isinstance(self.failure, Exception):
             raise self.failure
-        # Not raised as it is: it was to end that thread, not the caller's.
+        # Not raised unchanged: it was meant to end that thread, not this one.
         if self.failure or not (self._complete or self._thread.is_alive()):
             raise exceptions.BackendException(
                 i18n._('Hashing has ended early: %r') % self.failure
@@ -92,7 +95,7 @@ class _Worker:
             while (piece := self._waiting.get()) is not None:
                 if not self._abandoned:
                     self._digest.update(piece)
-                # Not kept while the thread waits for the next.
+                # Release the piece while the thread waits for the next one.
                 del piece
             self._complete = True
         except BaseException as error:
@@ -100,10 +103,10 @@ class _Worker:
 
 
 class Hashing:
-    """Hands each piece to several hashes, in order.
+    """Passes each piece to several hashes, in order.
 
-    A context manager: at its end all pieces are hashed and the threads gone,
-    or, after an exception, the rest is dropped.
+    This is a context manager. On exit it waits until all pieces are hashed
+    and the threads have ended. After an exception it drops the queued pieces.
     """
 
     def __init__(self, digests: Sequence[Hash]) -> None:
@@ -115,15 +118,17 @@ class Hashing:
             for digest in self._digests:
                 self._workers.append(_Worker(digest))
         except BaseException:
-            # A process can run out of threads.
+            # Starting a thread can fail.
             self._end(abandon=True)
             raise
         return self
 
     def update(self, piece: bytes) -> None:
-        """Hand a piece over; waits where a hash is behind.
+        """Pass a piece to all hashes; blocks while the queue of one is full.
 
-        :raises Exception: what a hash has failed with
+        :raises Exception: the exception of a hash, if one has failed
+        :raises glance_store.exceptions.BackendException: if a thread has
+            ended early
         """
         for worker in self._workers:
             worker.put(piece)

@@ -10,25 +10,25 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The store's options, given in its section of glance-api.conf.
+"""The options of the store, in its section of glance-api.conf.
 
-Or in ``[backend_defaults]``, for all stores. The options of the stock RBD
-store hold as well.
+The section ``[backend_defaults]`` sets them for all stores. The options of the
+stock RBD store apply as well.
 """
 
 from oslo_config import cfg
 
 from glance_store_objmap import config_types
 
-#: glance_store's section for what all stores share
-#: (``glance_store.driver.SHARED_CONF_GROUP``, not imported so that the
-#: options can be listed where glance_store isn't installed).
+#: The section of glance_store for options of all stores
+#: (``glance_store.driver.SHARED_CONF_GROUP``). It is not imported, so that
+#: the options can be listed without glance_store.
 SHARED_GROUP = 'backend_defaults'
 
-#: Writes of at most 8 MiB: with md5 and sha512 on, and one OSD, more than
-#: four in flight brought nothing.
+#: Measured with writes of at most 8 MiB, md5 and sha512, and one OSD: more
+#: than four writes in flight were not faster.
 DEFAULT_WRITE_DEPTH = 4
-#: Memory grows faster with reads: at four it was twice that of three.
+#: Reads need more memory: four in flight took twice as much as three.
 DEFAULT_READ_DEPTH = 3
 MAX_DEPTH = 64
 

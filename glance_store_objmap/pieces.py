@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The body of an upload, in pieces that are all of one size."""
+"""The body of an upload, in pieces of equal size."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -18,10 +18,11 @@ from typing import Any
 
 
 def pieces(source: Any, size: int) -> Iterator[bytes]:
-    """Give the bytes of a source; all pieces but the last are of a size.
+    """Yield the data of a source in pieces; only the last may be smaller.
 
-    :param source: has ``read()``, which may return less than it is asked
-        for; or can be iterated over, in chunks of any size
+    :param source: has ``read()``, which may return less data than requested,
+        or is an iterable of chunks of any size
+    :param size: size of a piece, in bytes
     """
     read = _reader(source)
     parts: list[bytes] = []
@@ -30,7 +31,7 @@ def pieces(source: Any, size: int) -> Iterator[bytes]:
         start = 0
         while have + len(data) - start >= size:
             end = start + size - have
-            # A slice of all there is, and a join of one part, copy nothing.
+            # Slicing a whole chunk and joining a single part do not copy.
             parts.append(data[start:end])
             yield _joined(parts)
             have, start = 0, end
@@ -42,7 +43,7 @@ def pieces(source: Any, size: int) -> Iterator[bytes]:
 
 
 def _joined(parts: list[bytes]) -> bytes:
-    # No reference is kept: while the next piece is read, this one may go.
+    # Keep no reference, so that the piece can be freed during the next read.
     whole = b''.join(parts)
     parts.clear()
     return whole
@@ -50,9 +51,9 @@ def _joined(parts: list[bytes]) -> bytes:
 
 def _reader(source: Any) -> Callable[[int], bytes]:
     if hasattr(source, 'read'):
-        # librbd's binding takes nothing but bytes; some readers of Glance's
-        # give a bytearray.
+        # librbd's binding accepts only bytes. Some readers of Glance return a
+        # bytearray.
         return lambda wanted: bytes(source.read(wanted))
     chunks = iter(source)
-    # An empty chunk isn't the end here.
+    # An empty chunk does not end the data of an iterable.
     return lambda wanted: bytes(next((c for c in chunks if c), b''))

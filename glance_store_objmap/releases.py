@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What differs between the releases of glance_store that the store is for.
+"""Differences between the supported releases of glance_store.
 
-From 4.9 (2025.1) to 5.7 (2026.2). Each difference is asked for by what the
-module at hand has, not by its version.
+Supported are 4.9 (2025.1) to 5.7 (2026.2). The code detects each difference by
+the attributes of the installed modules, not by their version.
 """
 
 from typing import Any
@@ -22,10 +22,10 @@ from glance_store._drivers import rbd as stock
 
 
 def options_of(store: Any) -> Any:
-    """Return a store's section of the configuration.
+    """Return the configuration section of a store.
 
-    From 5.0 on a store has it, falling back on [backend_defaults], as its
-    ``store_conf``.
+    Since 5.0, a store has it as ``store_conf``, with a fallback to
+    [backend_defaults].
     """
     found = getattr(store, 'store_conf', None)
     if found is not None:
@@ -34,10 +34,10 @@ def options_of(store: Any) -> Any:
 
 
 def rbd_of(store: Any) -> Any:
-    """Return the object that makes and removes RBD images.
+    """Return the object that creates and removes RBD images.
 
-    Up to 5.4 the stock store keeps it off eventlet's hub, on which glance-api
-    of that time may run.
+    Up to 5.4, the stock store wraps it in a proxy that keeps its calls off
+    the hub of eventlet, which glance-api of those releases may use.
     """
     proxy = getattr(store, 'RBDProxy', None)
     return stock.rbd.RBD() if proxy is None else proxy()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A store's section of glance-api.conf, parsed once."""
+"""The section of a store in glance-api.conf, parsed once."""
 
 import dataclasses
 from typing import Any
@@ -24,7 +24,7 @@ from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 
-#: Option of glance-api.conf for a key.
+#: The option of glance-api.conf for each key.
 OPTION_OF_KEY = {
     keys.OBJECT_SIZE: 'rbd_store_object_size',
     keys.STRIPE_UNIT: 'rbd_store_stripe_unit',
@@ -33,8 +33,8 @@ OPTION_OF_KEY = {
     keys.FEATURES: 'rbd_store_features',
 }
 
-#: The operator is the only one who asks, and a Glance image is as long as
-#: what was uploaded, so that neither rule for tenants' volumes holds here.
+#: The limits for tenants' volumes do not apply: only the operator sets these
+#: options, and the size of a Glance image is that of the uploaded data.
 _LIMITS = limits.Limits(
     max_stripe_count=layout.MAX_STRIPE_COUNT,
     require_whole_stripes=False,
@@ -42,23 +42,24 @@ _LIMITS = limits.Limits(
     max_objects=1 << 63,
 )
 
-#: Larger pieces don't make an upload faster, and it holds up to five of them
-#: besides those in flight.
+#: Larger pieces do not make an upload faster. An upload holds up to five
+#: pieces in addition to those in flight.
 MAX_PIECE = 8 * sizes.MIB
 
-#: librbd holds what it reads twice more, in messages and in its own buffers.
+#: librbd holds two more copies of the data that it reads, in messages and in
+#: its own buffers.
 MAX_READ = 4 * sizes.MIB
 
 
 @dataclasses.dataclass(frozen=True)
 class StoreSettings:
-    """What an operator set for a store.
+    """The operator's settings for a store.
 
     :ivar options: layout and features of images
-    :ivar chunk_size: object size in bytes of what the stock store makes
-    :ivar write_depth: how many writes are in flight at a time
-    :ivar read_depth: how many reads are in flight at a time
-    :ivar thin: whether pieces of zeros are left out
+    :ivar chunk_size: object size of the stock store, in bytes
+    :ivar write_depth: maximum number of writes in flight
+    :ivar read_depth: maximum number of reads in flight
+    :ivar thin: whether pieces that contain only zeros are not written
     """
 
     options: options.VolumeOptions
@@ -69,11 +70,11 @@ class StoreSettings:
 
     @classmethod
     def read(cls, configuration: Any) -> 'StoreSettings':
-        """Read the settings from glance_store's configuration of a store.
+        """Read the settings from the configuration section of a store.
 
         :raises OptionError: for values that contradict each other, or a
-            ``rbd_store_chunk_size`` that librbd can't have as an object size;
-            its key is the option's name
+            ``rbd_store_chunk_size`` that librbd rejects as an object size;
+            the key of the error is the name of the option
         """
         given = {
             key: str(value)
@@ -106,19 +107,19 @@ class StoreSettings:
 
     @property
     def piece(self) -> int:
-        """Bytes that are written at a time."""
+        """Size of a write, in bytes."""
         return min(self.chunk_size, MAX_PIECE)
 
     @property
     def read_piece(self) -> int:
-        """Bytes that are read at a time."""
+        """Size of a read, in bytes."""
         return min(self.chunk_size, MAX_READ)
 
     def plan(self, base: plan.ImageState, size: int) -> plan.ImagePlan:
-        """Return how an image is to be made.
+        """Return the plan for a new RBD image.
 
-        :param base: the image that the stock store would make
-        :param size: bytes; 0 where it isn't known
+        :param base: the image that the stock store would create
+        :param size: size of the image in bytes; 0 if unknown
         :raises OptionError: for more objects than an object map can have
         """
         level = precedence.Level(errors.Origin.BACKEND, self.options)
@@ -130,8 +131,8 @@ class StoreSettings:
 
 
 def _power_of_two(chunk_size: int) -> int:
-    """Return the chunk size that the stock store makes images with: 2 for 3.
+    """Return the chunk size that the stock store uses, such as 2 for 3.
 
-    It takes the logarithm and drops what is behind the decimal point.
+    The stock store truncates the binary logarithm to an integer.
     """
     return 1 << (chunk_size.bit_length() - 1)

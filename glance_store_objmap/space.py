@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The space in a pool: how much there is, and errors for want of it."""
+"""The free space of a pool, and errors about insufficient space."""
 
 from collections.abc import Mapping
 import errno
@@ -23,23 +23,23 @@ from glance_store import i18n
 
 LOG = logging.getLogger(__name__)
 
-#: A full pool and a reached quota.
+#: Error numbers for a full pool and for a quota that was reached.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
-#: As ``ceph df detail``; a client with the profile rbd may ask.
+#: The command ``ceph df detail``, which the profile rbd allows.
 _DF = json.dumps({'prefix': 'df', 'detail': 'detail', 'format': 'json'})
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether an error of librbd or librados is for want of space."""
+    """Return whether librbd or librados failed for lack of space."""
     return getattr(error, 'errno', None) in FULL
 
 
 def available(client: Any, pool_id: int) -> int | None:
-    """Return how many bytes fit into a pool; None where that isn't known.
+    """Return the free space of a pool in bytes; None if unknown.
 
-    The monitor's figures are some seconds old, and zero only where the pool
-    takes nothing any more.
+    The figures of the monitor are a few seconds old. They are zero only if
+    the pool is full.
     """
     try:
         status, answer, text = client.mon_command(_DF, b'')
@@ -47,11 +47,12 @@ def available(client: Any, pool_id: int) -> int | None:
             raise ValueError(text)
         report = json.loads(answer)
         (pool,) = (p['stats'] for p in report['pools'] if p['id'] == pool_id)
-        # While a manager starts it knows of no OSD.
+        # A manager that is starting does not know any OSDs yet.
         known = report['stats']['total_bytes'] > 0
         return _available(pool) if known else None
     except Exception as error:
-        # A user may lack the right to ask. OSDs still refuse what doesn't fit.
+        # The user may lack the capability. OSDs still reject data without
+        # space.
         LOG.debug('Could not get the free space: %s', error)
         return None
 
@@ -70,10 +71,10 @@ def _available(pool: Mapping[str, int]) -> int | None:
 
 
 class Room:
-    """The space that an upload may still take.
+    """The space that is available for an upload.
 
-    :param client: connected, asked again each time
-    :param pool_id: the pool that holds the data
+    :param client: a connected client, which is queried for each check
+    :param pool_id: ID of the pool that holds the data
     """
 
     def __init__(self, client: Any, pool_id: int) -> None:
@@ -81,10 +82,12 @@ class Room:
         self._pool_id = pool_id
 
     def require(self, needed: int) -> None:
-        """Check that there is room.
+        """Check that the pool has enough space.
 
-        :param needed: bytes that are going to be written
-        :raises glance_store.exceptions.StorageFull: where they don't fit
+        The check passes if the free space is unknown.
+
+        :param needed: number of bytes to write
+        :raises glance_store.exceptions.StorageFull: if the pool has less
         """
         found = available(self._client, self._pool_id)
         if found is not None and found < needed:

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The store that Glance loads: the stock RBD store, with our images.
+"""The store that Glance loads: the stock RBD store with our options.
 
-``StoreLocation`` stands beside ``Store``, where glance_store looks for it.
+glance_store looks for ``StoreLocation`` in the module of ``Store``.
 """
 
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ LOG = logging.getLogger(__name__)
 
 _BITS = capabilities.BitMasks
 
-#: The entry point's name, which has to be one of the store's schemes:
-#: glance_store looks a store up by the word in ``enabled_backends``.
+#: Name of the entry point. It must be one of the store's schemes, because
+#: glance_store looks up a store by its type in ``enabled_backends``.
 STORE_TYPE = 'rbd_objmap'
 
 
@@ -57,11 +57,11 @@ class StoreLocation(stock.StoreLocation):
 
 
 class Store(stock.Store):
-    """The stock RBD store, with layout and features of its own.
+    """The stock RBD store with a configured layout and image features.
 
-    Images are the same to both: either reads and deletes the other's, and
-    Cinder and Nova clone from them. Nothing of an upload is kept here, so
-    that one object serves all requests.
+    Images are compatible with the stock store: either store can read and
+    delete images of the other, and Cinder and Nova can clone them. The object
+    keeps no state of an upload, so that one object serves all requests.
     """
 
     _CAPABILITIES = _BITS.RW_ACCESS | _BITS.READ_RANDOM
@@ -74,10 +74,10 @@ class Store(stock.Store):
         return (*super().get_schemes(), STORE_TYPE)
 
     def configure_add(self) -> None:
-        """Read the options, and find out where the store is.
+        """Read the options and configure the store.
 
-        :raises OptionError: for options that can't be had; unlike
-            glance_store's BadStoreConfiguration it stops glance-api
+        :raises OptionError: for invalid options. Unlike glance_store's
+            BadStoreConfiguration, this prevents startup of glance-api.
         """
         try:
             self.settings = settings.StoreSettings.read(
@@ -88,25 +88,25 @@ class Store(stock.Store):
             raise
         super().configure_add()
         self._set_user()
-        # Without this glance_store makes, and connects, a new object for
-        # each request: the stock store keeps the state of an upload.
+        # Without this, glance_store creates and connects a new object for
+        # each request, because the stock store keeps state of an upload.
         self.set_capabilities(_BITS.DRIVER_REUSABLE)
 
     @contextlib.contextmanager
     def get_connection(
         self, conffile: str, rados_id: str | None
     ) -> Iterator[Any]:
-        """Connect, so that nothing waits for room in a full pool."""
+        """Connect to the cluster; nothing waits for space in a full pool."""
         with super().get_connection(conffile, rados_id) as client:
             yield connection.Connection(client)
 
     def _set_url_prefix(self) -> None:
-        # What configure_add connects with.
+        # configure_add connects as this user.
         self._set_user()
         super()._set_url_prefix()
 
     def _set_user(self) -> None:
-        """Set the user; the stock store makes the word 'None' of None."""
+        """Set the user; the stock store turns None into the text 'None'."""
         user = releases.options_of(self).rbd_store_user
         self.user = None if user is None else str(user)
 
@@ -120,7 +120,9 @@ class Store(stock.Store):
         order: int,
         context: Any = None,
     ) -> StoreLocation:
-        """Create an image as the options say; the rest as stock has it.
+        """Create an RBD image with the options of the store.
+
+        Unset options get the values of the stock store.
 
         :raises glance_store.exceptions.Invalid: for more objects than an
             object map can have
@@ -170,14 +172,15 @@ class Store(stock.Store):
         context: Any = None,
         verifier: Any = None,
     ) -> tuple[str, int, str, str, dict[str, str]]:
-        """Store the data of an image.
+        """Store the data of a Glance image.
 
-        :param image_size: bytes; 0 or None where that isn't known
-        :param verifier: takes the data too, to verify a signature
+        :param image_size: size in bytes; 0 or None if unknown
+        :param verifier: receives the data too, to verify a signature
         :returns: location, bytes written, md5, multihash, metadata
-        :raises glance_store.exceptions.Duplicate: if there is an image
-        :raises glance_store.exceptions.Invalid: for another size
-        :raises glance_store.exceptions.StorageFull: for want of space
+        :raises glance_store.exceptions.Duplicate: if the image exists
+        :raises glance_store.exceptions.Invalid: if the data does not have
+            the given size
+        :raises glance_store.exceptions.StorageFull: for lack of space
         """
         size = image_size or 0
         checksum = hashes.get_hasher('md5', False)
@@ -191,11 +194,11 @@ class Store(stock.Store):
             place = self._created(conn, ioctx, str(image_id), size)
             with self._removed_on_failure(place):
                 if not trash.exists(ioctx):
-                    # Now, while there is room: the first removal makes it.
+                    # The first removal creates the trash, which needs space.
                     releases.rbd_of(self).remove(ioctx, place.image)
                     self._created(conn, ioctx, place.image, size)
                 with stock.rbd.Image(ioctx, place.image) as image:
-                    # ceph.conf may name another pool for the data.
+                    # ceph.conf may set another pool for the data.
                     room = space.Room(conn, image.data_pool_id())
                     written = self._fill(image, image_file, size, takers, room)
                     if place.snapshot:
@@ -235,14 +238,14 @@ class Store(stock.Store):
         takers: list[hashing.Hash],
         room: space.Room,
     ) -> int:
-        """Write, and hash, all that a source gives; return how much."""
-        # How much of an image isn't zeros is known at its end.
+        """Write and hash the data of a source; return the bytes written."""
+        # With thin provisioning, the space that data needs is not known yet.
         room.require(1 if self.settings.thin else max(1, size))
         writing = upload.Upload(image, size, self.settings, room.require)
         try:
             with hashing.Hashing(takers) as hashed:
                 for piece in pieces.pieces(source, self.settings.piece):
-                    # First who might refuse it.
+                    # The write is first because it can be refused.
                     writing.write(piece)
                     hashed.update(piece)
                 writing.finish()
@@ -252,15 +255,15 @@ class Store(stock.Store):
 
     @contextlib.contextmanager
     def _removed_on_failure(self, place: StoreLocation) -> Iterator[None]:
-        """Leave no image behind, whatever ends an upload.
+        """Remove the RBD image if an upload fails in any way.
 
-        Also what is no ``Exception``: the stock store forgets the image of
-        an upload that a green thread's end has cut short.
+        This includes a ``BaseException``: the stock store leaves the image
+        behind if the green thread of an upload is killed.
         """
         try:
             yield
         except exceptions.Duplicate:
-            # Ours was removed a moment ago; this one is another's.
+            # Our image was just removed. This one was created by others.
             raise
         except BaseException as error:
             LOG.error('Failed to store image %s: %s', place.image, error)
@@ -276,7 +279,7 @@ class Store(stock.Store):
         except exceptions.NotFound:
             LOG.debug('Image %s is gone already', place.image)
         except Exception:
-            # What made the upload fail is what the caller must hear of.
+            # The caller must get the error of the upload, not this one.
             LOG.exception('Could not remove image %s', place.image)
 
     def _delete_image(
@@ -286,10 +289,11 @@ class Store(stock.Store):
         snapshot_name: str | None = None,
         context: Any = None,
     ) -> None:
-        """Remove an image and its snapshot.
+        """Remove an RBD image and its snapshot.
 
-        :raises glance_store.exceptions.NotFound: if there is no such image
-        :raises glance_store.exceptions.BackendException: if it is still there
+        :raises glance_store.exceptions.NotFound: if the image does not exist
+        :raises glance_store.exceptions.BackendException: if librbd did not
+            find an image that still exists
         """
         try:
             super()._delete_image(target_pool, image_name, snapshot_name)
@@ -309,11 +313,12 @@ class Store(stock.Store):
         chunk_size: int | None = None,
         context: Any = None,
     ) -> tuple[download.ImageReader, int]:
-        """Return an iterator over an image's data, and how much that is.
+        """Return an iterator over the data of an image, and its length.
 
-        :param offset: where to begin
-        :param chunk_size: how many bytes, as Glance means it; None for all
-        :raises glance_store.exceptions.NotFound: if there is no such image
+        :param offset: offset of the data, in bytes
+        :param chunk_size: length of the data in bytes, as Glance uses this
+            parameter; None for the rest
+        :raises glance_store.exceptions.NotFound: if the image does not exist
         """
         place = location.store_location
         left = max(0, self.get_size(location) - offset)

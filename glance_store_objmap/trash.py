@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The trash of a pool, through which librbd removes each image."""
+"""The trash of a pool; librbd moves each image to it to remove it."""
 
 from typing import Any
 
@@ -18,15 +18,16 @@ from glance_store import exceptions
 from glance_store import i18n
 from glance_store._drivers import rbd as stock
 
-#: The RADOS object that lists it; librbd makes it at the first removal.
+#: The RADOS object that lists the trash. librbd creates it when it removes
+#: the first image.
 TRASH = 'rbd_trash'
 
 
 def exists(ioctx: Any) -> bool:
     """Return whether a pool has its trash.
 
-    At its quota a pool without can't get one: librbd then removes no image,
-    and says that there is none.
+    If a pool without trash reaches its quota, the trash cannot be created.
+    librbd then cannot remove images and reports that they do not exist.
     """
     try:
         ioctx.stat(TRASH)
@@ -36,11 +37,11 @@ def exists(ioctx: Any) -> bool:
 
 
 def check_gone(librbd: Any, ioctx: Any, name: str) -> None:
-    """Check an image that librbd did not find when it was to remove it.
+    """Check that an image that librbd did not find for removal is gone.
 
     :param librbd: ``rbd.RBD``
-    :raises glance_store.exceptions.BackendException: if it is there, and
-        could not be moved to a trash that the pool lacks
+    :raises glance_store.exceptions.BackendException: if the image exists and
+        could not be moved to the trash, because the pool has none
     """
     if not exists(ioctx) and name in librbd.list(ioctx):
         raise exceptions.BackendException(

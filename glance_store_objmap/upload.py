@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The writing of an upload into an RBD image, several pieces at a time."""
+"""Upload to an RBD image with several writes in flight."""
 
 import collections
 from collections.abc import Callable
@@ -24,24 +24,25 @@ from glance_store_objmap import settings as settings_module
 from glance_store_objmap import space
 from rbd_volume_options import sizes
 
-#: An image whose size isn't known grows by at most this at a time, as in the
-#: stock store.
+#: Maximum growth in one step of an image whose size is unknown, in bytes, as
+#: in the stock store.
 MAX_GROWTH = 8 * sizes.GIB
 
 _ZEROS = bytes(settings_module.MAX_PIECE)
 
 
 class Upload:
-    """One upload: where it is, and the writes that are in flight.
+    """The progress of an upload and its writes in flight.
 
-    Threads: everything here is called by the one that reads the body. A
-    write's completion is waited for in librbd, not by a lock of Python's, so
-    that it also works where eventlet has patched those.
+    All methods are called by the thread that reads the body. The wait for a
+    write is in librbd and does not use a lock of Python, so that it also
+    works with locks that eventlet has patched.
 
     :param image: the open RBD image
-    :param size: bytes that were announced; 0 where the size isn't known
-    :param require: raises where there is no room for so many bytes; called
-        when the image grows
+    :param size: announced size in bytes; 0 if unknown
+    :param settings: the settings of the store
+    :param require: raises an exception if the pool has less space than the
+        given number of bytes; called when the image grows
     """
 
     def __init__(
@@ -62,10 +63,10 @@ class Upload:
         self._in_flight: collections.deque[_Write] = collections.deque()
 
     def write(self, piece: bytes) -> None:
-        """Write the next piece; waits while too many are in flight.
+        """Write the next piece; waits if too many writes are in flight.
 
-        :raises glance_store.exceptions.Invalid: for more than was announced
-        :raises rbd.Error: where this or an earlier write fails
+        :raises glance_store.exceptions.Invalid: for more data than announced
+        :raises rbd.Error: if this or an earlier write fails
         """
         end = self.written + len(piece)
         if self._announced and end > self._announced:
@@ -83,19 +84,19 @@ class Upload:
         self.written = end
 
     def finish(self) -> None:
-        """Wait until all is stored, and give the image its size.
+        """Wait until all data is stored, and set the size of the image.
 
-        :raises glance_store.exceptions.Invalid: for less than was announced
-        :raises rbd.Error: where a write fails
+        :raises glance_store.exceptions.Invalid: for less data than announced
+        :raises rbd.Error: if a write fails
         """
         while self._in_flight:
             self._in_flight.popleft().finish()
-        # Where librbd's cache is on from the first write, which a pool's
-        # configuration may say, only this tells of a write that failed: the
-        # snapshot would be taken.
+        # If the configuration of the pool enables librbd's cache from the
+        # first write, only the flush reports a failed write. Without it, the
+        # snapshot would be created.
         self._image.flush()
         if not self._announced:
-            # Also takes away what it has grown too far.
+            # This also removes the excess from growing in steps.
             self._image.resize(self.written)
         elif self.written != self._announced:
             raise exceptions.Invalid(
@@ -107,15 +108,15 @@ class Upload:
             )
 
     def abandon(self) -> None:
-        """Wait for all writes, whatever comes of them.
+        """Wait for all writes and ignore their results.
 
-        An image that is written to can't be closed.
+        An image cannot be closed while writes are in flight.
         """
         while self._in_flight:
             self._in_flight.popleft().wait()
 
     def _grow(self, end: int) -> None:
-        """Make room, more each time: resizing stops all writes."""
+        """Grow the image, in increasing steps, as resizing stops writes."""
         self._require(end - self.written)
         while self._allocated < end:
             self._growth = min(self._growth * 2, MAX_GROWTH)
@@ -124,18 +125,19 @@ class Upload:
 
     def _send(self, piece: bytes) -> None:
         if len(self._in_flight) >= self._depth:
-            # The oldest. The others go on meanwhile, and it is mostly the
-            # first to be done.
+            # Wait for the oldest write, which usually completes first. The
+            # others continue meanwhile.
             self._in_flight.popleft().finish()
         self._in_flight.append(_Write(self._image, piece, self.written))
 
 
 class _Write:
-    """One write in flight.
+    """A write in flight.
 
-    librbd sends from the piece itself (``rbd_disable_zero_copy_writes``), and
-    its binding for Python keeps no reference. What librbd calls at the end
-    does, also where this object is lost before.
+    librbd sends the data from the piece itself
+    (``rbd_disable_zero_copy_writes``), and its Python binding keeps no
+    reference to it. The callback of the completion keeps the reference, even
+    if this object is deleted before the write ends.
     """
 
     def __init__(self, image: Any, piece: bytes, start: int) -> None:
@@ -145,11 +147,11 @@ class _Write:
         )
 
     def wait(self) -> None:
-        """Wait until it is done, whatever comes of it."""
+        """Wait until the write is complete and ignore its result."""
         self._completion.wait_for_complete_and_cb()
 
     def finish(self) -> None:
-        """Wait until it is done.
+        """Wait until the write is complete.
 
         :raises rbd.Error: if it has failed
         """
@@ -163,7 +165,7 @@ def _failure(number: int) -> Exception:
     """Return librbd's exception for an error number."""
     text = 'error writing to image'
     if number in space.FULL:
-        # A full pool and a full quota are one to Glance.
+        # Glance does not distinguish a full pool from a reached quota.
         failure: Exception = stock.rbd.NoSpace(text, errno=number)
     else:
         failure = stock.rbd.OSError(text, errno=number)
@@ -171,10 +173,10 @@ def _failure(number: int) -> Exception:
 
 
 def is_zero(piece: bytes) -> bool:
-    """Return whether a piece is all zeros.
+    """Return whether a piece contains only zeros.
 
-    By a comparison of bytes, which stops at the first one that isn't, and
-    else takes a hundredth of the time of ``any(piece)``.
+    This compares bytes objects. The comparison stops at the first byte that
+    differs, and for zeros takes a hundredth of the time of ``any(piece)``.
     """
     whole = len(piece) == len(_ZEROS)
     return piece == (_ZEROS if whole else bytes(len(piece)))

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RBD volume options in Horizon: volume forms, details, administration."""
+"""RBD volume options in Horizon: volume forms, details and admin panels."""

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The Django application, which the ``enabled`` file adds to Horizon."""
+"""The Django application that the ``enabled`` file adds to Horizon."""
 
 from django import apps
 
@@ -18,7 +18,7 @@ from horizon_volume_opts import hooks
 
 
 class RBDVolumeOptionsConfig(apps.AppConfig):
-    """Wires the plug-in into Horizon once, before the first request."""
+    """Sets up the plug-in in Horizon once, before the first request."""
 
     name = 'horizon_volume_opts'
     verbose_name = 'RBD volume options'

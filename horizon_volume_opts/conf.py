@@ -16,11 +16,11 @@ from typing import Any
 
 from django.conf import settings
 
-#: Seconds that a page waits for Cinder's answer on what types offer.
+#: Seconds that a page waits for Cinder's response about volume types.
 DISCOVERY_TIMEOUT = 'discovery_timeout'
-#: Seconds for which such an answer is kept, per user, project and roles.
+#: Seconds for which a response is cached, per user, project and roles.
 DISCOVERY_CACHE = 'discovery_cache'
-#: Whether the table of volumes has a column with each volume's layout.
+#: Whether the table of volumes has a column with the layout.
 LAYOUT_COLUMN = 'layout_column'
 
 DEFAULTS: dict[str, Any] = {
@@ -31,6 +31,6 @@ DEFAULTS: dict[str, Any] = {
 
 
 def get(name: str) -> Any:
-    """Return a setting, or its default where the operator says nothing."""
+    """Return a setting, or its default if it is unset."""
     given = getattr(settings, 'RBD_VOLUME_OPTIONS', None) or {}
     return given.get(name, DEFAULTS[name])

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What volume types offer, asked of Cinder's API extension.
+"""Discovery of the options of volume types, through Cinder's API extension.
 
-One request answers for all types that a user sees. It waits a few seconds at
-most and its answer is kept for a minute, so that no page hangs on it, nor on
-a Cinder that doesn't answer.
+One request returns the options of all volume types that a user can see. It
+has a timeout of a few seconds, and its response is cached for a minute, so
+that pages are not blocked, even if Cinder does not respond.
 """
 
 from collections.abc import Collection
@@ -36,26 +36,26 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds for which a Cinder that didn't answer isn't asked again.
+#: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
 
 
 class Unavailable(Exception):
-    """Nobody can tell at the moment what types offer."""
+    """The options of volume types are not available at the moment."""
 
 
 def by_type(
     request: Any, listed: Collection[str] = ()
 ) -> Mapping[str, offers.UserOffer]:
-    """Return what each type that the user sees offers, by the type's name.
+    """Return the offers of all types that the user can see, by type name.
 
-    Where Cinder has no such extension, or the user may not ask it, nothing
-    is offered.
+    The result is empty if Cinder does not have the API extension, or if its
+    policy does not allow the request.
 
-    :param listed: types that are there; an answer that has been kept and
-        lacks one of them is older than the type
-    :raises Unavailable: where Cinder doesn't answer
+    :param listed: names of existing types. A cached response without one of
+        them is older than that type and is not used.
+    :raises Unavailable: if Cinder does not respond
     """
     key = _key(request)
     answer = caches.cache.get(key)
@@ -69,9 +69,9 @@ def by_type(
 
 
 def of_type(request: Any, name: str | None) -> offers.UserOffer | None:
-    """Return what a type offers; None for a type that the user doesn't see.
+    """Return the offer of a type; None if the user cannot see the type.
 
-    :raises Unavailable: where Cinder doesn't answer
+    :raises Unavailable: if Cinder does not respond
     """
     return by_type(request, [name]).get(name) if name else None
 
@@ -81,17 +81,17 @@ def _read(answer: Any) -> dict[str, offers.UserOffer]:
 
 
 def _is_older(answer: Any, listed: Collection[str]) -> bool:
-    # No extension and no answer know of no type at all.
+    # These have no types: no API extension, and no response.
     if answer == _DOWN or not answer:
         return False
     return bool(set(listed) - {each['name'] for each in answer})
 
 
 def _key(request: Any) -> str:
-    """Return the key of the user's own answer in the cache.
+    """Return the cache key of the response for the user.
 
-    What a type offers depends on project and roles by Cinder's policies,
-    which may name the user too.
+    The offers depend on the project and roles through Cinder's policies,
+    which can refer to the user too.
     """
     user = request.user
     who = [
@@ -105,16 +105,16 @@ def _key(request: Any) -> str:
 
 
 def _ask(request: Any) -> Any:
-    """Return the types of the answer; `_DOWN` where there is none."""
+    """Return the types in the response; `_DOWN` without a valid response."""
     try:
         client = _client(request)
         _response, body = client.get(wire.ROUTE)
         found = body['volume_types']
-        # What can't be read is to fail here, not wherever it is used.
+        # An invalid response must fail here, not where it is used.
         _read(found)
         return found
     except (cinder_exceptions.NotFound, cinder_exceptions.Forbidden) as error:
-        # 404: no extension there. 403: not for this user.
+        # 404: no API extension. 403: not allowed for this user.
         LOG.info('Cinder tells nothing of RBD volume options: %s', error)
         return []
     except (
@@ -133,9 +133,10 @@ def _ask(request: Any) -> Any:
 
 
 def _client(request: Any) -> Any:
-    """Return Horizon's own HTTP client for Cinder, with our time limit.
+    """Return Horizon's HTTP client for Cinder, with our timeout.
 
-    A copy: the one that Horizon keeps for the request stays as it is.
+    This is a copy, so that the client that Horizon keeps for the request does
+    not change.
     """
     client = copy.copy(cinder.cinderclient(request).client)
     client.timeout = conf.get(conf.DISCOVERY_TIMEOUT)

@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where the plug-in takes hold of stock Horizon: each place is listed here.
+"""The hooks by which the plug-in changes stock Horizon; this is the full list.
 
-A hook is a function without arguments that runs once, when all applications
-are loaded. It sets what stock Horizon looks up later (a view's
-``form_class``, a table's columns), so that nothing is replaced while requests
-are served.
+A hook is a function without arguments. It runs once, after all applications
+are loaded. It sets attributes that stock Horizon reads later (the
+``form_class`` of a view, the columns of a table), so that nothing changes
+while requests are served.
 """
 
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ from django.utils import module_loading
 
 LOG = logging.getLogger(__name__)
 
-#: Dotted names of the hooks. Names, since Horizon's own modules can only be
-#: imported when all applications are loaded.
+#: Dotted names of the hooks. They are names because Horizon's modules can only
+#: be imported after all applications are loaded.
 HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.rest.add_routes',
     'horizon_volume_opts.volumes.create.use_form',
@@ -37,10 +37,10 @@ HOOKS: tuple[str, ...] = (
 
 
 def run(names: Iterable[str] = HOOKS) -> None:
-    """Run hooks; one that fails leaves its part of Horizon as it was.
+    """Run the hooks; if one fails, its part of Horizon stays unchanged.
 
-    A dashboard must come up whatever became of a plug-in: what fails is
-    logged with its cause, and stock Horizon serves that part.
+    The dashboard must start even if a plug-in fails. A failure is logged with
+    its cause, and stock Horizon serves that part.
     """
     for name in names:
         try:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What was made: the attributes that Cinder's extension shows on volumes."""
+"""The attributes that Cinder's API extension adds to volumes."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -24,11 +24,11 @@ from rbd_volume_options import wire
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """What is recorded of a volume.
+    """The record of a volume.
 
-    :ivar state: its RBD image; None where nothing is recorded of it
-    :ivar cache_modes: of each attachment, by its id; None where the compute
-        host chose
+    :ivar state: its RBD image; None if there is no record of it
+    :ivar cache_modes: the cache mode of each attachment, by attachment ID;
+        None if the compute host chose the mode
     """
 
     state: plan.ImageState | None
@@ -36,9 +36,10 @@ class Made:
 
 
 def of_volume(volume: Any) -> Made:
-    """Return what is recorded of a volume of Horizon's.
+    """Return the record of a volume.
 
-    Horizon's own class hides attributes that it doesn't list.
+    :param volume: a volume from Horizon or cinderclient. Horizon's class hides
+        attributes that it does not list, so they are read from the original.
     """
     shown = vars(getattr(volume, '_apiresource', None) or volume)
 
@@ -58,5 +59,5 @@ def of_volume(volume: Any) -> Made:
 
 
 def has_object_map(state: plan.ImageState) -> bool:
-    """Return whether an image keeps an object map."""
+    """Return whether an image has an object map."""
     return features.OBJECT_MAP in state.image_features

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a volume type offers, read from the answer of Cinder's extension."""
+"""The options of a volume type, from the response of Cinder's extension."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -31,26 +31,27 @@ from rbd_volume_options import wire
 Answer = Mapping[str, Any]
 Origin = errors.Origin
 
-#: What the answer says about a default's origin, as the code of it.
+#: The code for each name of an origin in the response.
 _CODES: dict[str | None, str] = {
     text: origin.code
     for origin in Origin
     for text in (origin.label, origin.code)
 }
 
-# Of an extension that does not report it: then Cinder alone checks it.
+# Used if the API extension does not report a maximum; only Cinder checks then.
 _UNKNOWN_MAXIMUM = 1 << 63
 
 
 @dataclasses.dataclass(frozen=True)
 class UserOffer:
-    """What is offered for volumes of a type, to the user who asked.
+    """The options of a volume type for the requesting user.
 
-    :ivar name: the type's name
-    :ivar reason: why nothing is offered; None where something is
-    :ivar options: the description of each key, as Cinder answered it, with
-        the code of a default's origin for its words
-    :ivar require_whole_stripes: whether a size must be whole stripes
+    :ivar name: the name of the type
+    :ivar reason: why there are no options; None if there are options
+    :ivar options: the description of each key in Cinder's response, with the
+        code of a default's origin in place of its name
+    :ivar require_whole_stripes: whether the size of a volume must be a
+        multiple of stripe unit x stripe count
     """
 
     name: str
@@ -60,7 +61,7 @@ class UserOffer:
 
     @classmethod
     def of(cls, answer: Answer) -> 'UserOffer':
-        """Return the offer that an item of the answer describes."""
+        """Return the offer for an item of the response."""
         if not answer[wire.SUPPORTED]:
             return cls(answer['name'], answer['reason'])
         return cls(
@@ -72,24 +73,24 @@ class UserOffer:
 
     @property
     def settable(self) -> frozenset[str]:
-        """The keys that the user may give."""
+        """The keys that the user may set."""
         return frozenset(
             key for key, each in self.options.items() if each[wire.SETTABLE]
         )
 
     def default(self, key: str) -> Any:
-        """Return what a volume gets by default; None where nobody knows."""
+        """Return the default of a key; None if unknown."""
         return self.options.get(key, {}).get('default')
 
     @property
     def cache_modes(self) -> tuple[modes.CacheMode, ...]:
-        """The modes that may be asked for."""
+        """The cache modes that may be requested."""
         allowed = self.options.get(keys.CACHE_MODE, {}).get('allowed', ())
         return tuple(m for m in modes.CacheMode if m.value in allowed)
 
     @property
     def limits(self) -> limits_module.Limits:
-        """What the back ends of the type and the type allow."""
+        """The limits of the type and its back ends."""
         count = self.options.get(keys.STRIPE_COUNT, {})
         object_size = self.options.get(keys.OBJECT_SIZE, {})
         return limits_module.Limits(
@@ -111,13 +112,15 @@ class UserOffer:
         size: int | None,
         source: plan.ImageState | None = None,
     ) -> None:
-        """Check what is asked for a new volume, as far as it is known here.
+        """Check the requested options of a new volume with the known data.
 
-        Cinder checks again; this spares the way there and names the field.
+        Cinder checks again. This check saves a request and identifies the
+        field.
 
-        :param size: bytes; None where it is no size
-        :param source: the image of the volume that the new one is made from
-        :raises OptionError: for what can't be had
+        :param metadata: the metadata of the new volume
+        :param size: bytes; None if the size is invalid or not needed
+        :param source: the RBD image of the source volume, if there is one
+        :raises OptionError: for options that are invalid or not allowed
         """
         origin = Origin.VOLUME_METADATA
         asked = options_module.parse(metadata, keys.Scope.VOLUME, origin)
@@ -139,7 +142,7 @@ class UserOffer:
             )
 
     def _check_allowed(self, asked: options_module.VolumeOptions) -> None:
-        """Check values against the lists of the answer (multi-attach)."""
+        """Check values against the lists in the response (multi-attach)."""
         wanted = asked.image_features or frozenset()
         allowed = self.options.get(keys.FEATURES, {}).get('allowed')
         if allowed is not None and wanted - frozenset(allowed):
@@ -170,9 +173,9 @@ class UserOffer:
             )
 
     def _base(self, source: plan.ImageState | None) -> plan.ImageState:
-        """Return what a volume is without anything asked for.
+        """Return the image of a volume without requested options.
 
-        Rules that depend on what isn't known here refuse nothing.
+        Rules that depend on unknown values refuse nothing.
         """
         base = source or plan.UNKNOWN
         object_size = self._over(keys.OBJECT_SIZE, source)
@@ -196,18 +199,18 @@ class UserOffer:
         )
 
     def _over(self, key: str, source: plan.ImageState | None) -> Any:
-        """Return a default that counts beside a source; None for none."""
+        """Return the default that overrides a source, or None."""
         option = self.options.get(key, {})
         if source and option.get(wire.DEFAULT_FROM) != Origin.VOLUME_TYPE.code:
-            # A source's layout and features come before the back end's.
+            # Layout and features of a source override those of the back end.
             return None
         return option.get('default')
 
 
 def _coded(option: Answer) -> Answer:
-    """Return the description of a key with a code for its words.
+    """Return the description of a key, with a code as the default's origin.
 
-    An origin that is not known here has no code.
+    The code is None for an unknown origin.
     """
     words = option.get(wire.DEFAULT_FROM)
     return {**option, wire.DEFAULT_FROM: _CODES.get(words)}

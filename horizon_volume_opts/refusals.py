@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Refusals of Cinder's extension, so that they can stand at their field."""
+"""Refusals of Cinder's API extension, for display at the related field."""
 
 import dataclasses
 import re
@@ -33,10 +33,10 @@ _FORBIDDEN = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Why a key can't be had.
+    """The reason for refusing a request.
 
-    :ivar key: the key at fault; None where it is none of them
-    :ivar text: a sentence for the user
+    :ivar key: the key that was refused; None if the reason is not a key
+    :ivar text: the message for the user
     """
 
     key: str | None
@@ -44,7 +44,7 @@ class Refusal:
 
 
 def of_error(error: errors.OptionError) -> Refusal:
-    """Return a refusal by the rules."""
+    """Return the refusal for an error of the rules."""
     return Refusal(
         error.key,
         f'{errors.shown(error.value)}: {error.reason}; '
@@ -53,7 +53,7 @@ def of_error(error: errors.OptionError) -> Refusal:
 
 
 def read(error: cinder_exceptions.ClientException) -> Refusal | None:
-    """Return what Cinder's extension refused; None for what others did."""
+    """Return the refusal of Cinder's API extension; None for other errors."""
     text = str(error.message or '')
     bad = _BAD.match(text)
     if isinstance(error, cinder_exceptions.BadRequest) and bad:
@@ -62,6 +62,6 @@ def read(error: cinder_exceptions.ClientException) -> Refusal | None:
     if isinstance(error, cinder_exceptions.Forbidden) and forbidden:
         return Refusal(forbidden['key'], forbidden[0])
     if getattr(error, 'code', None) == _UNAVAILABLE:
-        # No back end has reported yet; a minute later one may have.
+        # No back end has reported to the scheduler yet; a retry may succeed.
         return Refusal(None, text)
     return None

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the pages' scripts ask, below Horizon's own ``api/``."""
+"""REST views for the scripts of the pages, below Horizon's ``api/``."""
 
 from typing import Any
 
@@ -27,16 +27,16 @@ _UNAVAILABLE = 503
 
 
 class Types(generic.View):
-    """What volume types offer, by their names."""
+    """The offers of volume types, by type name."""
 
     url_regex = rf'{wire.DASHBOARD_ROUTE}types/$'
 
     @utils.ajax()
     def get(self, request: Any) -> Any:
-        """Return the offer of each type that the user sees.
+        """Return the offers of all types that the user can see.
 
-        ``?named=`` is a type that the page knows: an answer without it that
-        was kept is too old.
+        ``?named=`` is the name of a type on the page. A cached response
+        without that type is too old and is not used.
         """
         try:
             found = discovery.by_type(request, request.GET.getlist('named'))
@@ -53,7 +53,7 @@ class Types(generic.View):
 
 
 class Source(generic.View):
-    """What a volume is going to be made from."""
+    """The source of a new volume."""
 
     url_regex = (
         rf'{wire.DASHBOARD_ROUTE}sources/(?P<kind>{"|".join(source.KINDS)})'
@@ -62,9 +62,9 @@ class Source(generic.View):
 
     @utils.ajax()
     def get(self, request: Any, kind: str, ident: str) -> Any:
-        """Return the type and the RBD image of a volume, or of a snapshot's.
+        """Return the type and RBD image of a volume or a snapshot's volume.
 
-        ``made`` is null where nothing is recorded of the image.
+        ``made`` is null if there is no record of the image.
         """
         found = source.find(request, kind, ident)
         made = found.state and {
@@ -77,11 +77,11 @@ class Source(generic.View):
 
 
 def sources_url() -> str:
-    """Return the URL below which sources are, for a page's script."""
+    """Return the base URL of sources, for the script of a page."""
     return f'{settings.WEBROOT}api/{wire.DASHBOARD_ROUTE}sources/'
 
 
 def add_routes() -> None:
-    """Add the routes to Horizon's; a hook."""
+    """Add the routes to those of Horizon; a hook."""
     for view in (Types, Source):
         urls.register(view)

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What forms and pages say, marked for translation.
+"""The texts of forms and pages, marked for translation.
 
-The words are those of the documentation; librbd's own names are not
+The texts use the terms of the documentation. Names of librbd are not
 translated.
 """
 
@@ -114,9 +114,9 @@ def size(number: int) -> str:
 
 
 def default(value: str | None, origin: str | None) -> str:
-    """Return the text of a default, with who set it.
+    """Return the text for a default and its origin.
 
-    :param origin: the code of it
+    :param origin: the code of the origin
     """
     if value is None:
         return str(BLANK)

@@ -10,7 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A volume's own cache mode in Nova's libvirt driver.
+"""Cache modes of individual RBD volumes in Nova's libvirt driver.
 
-Loaded in nova-compute by the entry point of :mod:`nova_rbd_cache.plugin`.
+nova-compute loads this package by the entry point of
+:mod:`nova_rbd_cache.plugin`.
 """

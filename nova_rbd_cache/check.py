@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether the plug-in would be active in a nova-compute of this host."""
+"""Checks whether the plug-in would be active in nova-compute on this host."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -31,16 +31,18 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import wire
 
-#: The entry point, as setup.cfg has it.
+#: The entry point, as in setup.cfg.
 NAMESPACE = 'os_vif'
 ENTRY_POINT = 'rbd_cache'
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What was looked at, and what was found.
+    """The result of one check.
 
-    :ivar ok: False where the plug-in would not be active because of it
+    :ivar subject: what was checked
+    :ivar ok: False if the finding prevents the plug-in from being active
+    :ivar detail: what was found
     """
 
     subject: str
@@ -49,9 +51,9 @@ class Finding:
 
 
 def findings(conf: Any) -> Iterator[Finding]:
-    """Look at this host; what would be for nothing is left out.
+    """Check this host; checks that depend on a failed one are skipped.
 
-    :param conf: Nova's configuration, its files read
+    :param conf: Nova's configuration, with its files already read
     """
     yield Finding('Nova', True, version.version_string())
     yield _entry_point()
@@ -61,7 +63,7 @@ def findings(conf: Any) -> Iterator[Finding]:
 
 
 def _entry_point() -> Finding:
-    """Find what os-vif would find."""
+    """Check the entry point that os-vif would load."""
     subject = 'entry point'
     points = metadata.entry_points(group=NAMESPACE)
     ours = [point for point in points if point.name == ENTRY_POINT]
@@ -98,7 +100,7 @@ def _configured(conf: Any) -> Iterator[Finding]:
 
 
 def _registered(found: settings.Settings) -> Iterator[Finding]:
-    """Take our place in this process, as in nova-compute."""
+    """Register the plug-in in this process, as in nova-compute."""
     for clause in contract.clauses(found):
         problem = clause.problem()
         yield Finding(clause.name, problem is None, problem or 'as expected')
@@ -117,7 +119,7 @@ def _registered(found: settings.Settings) -> Iterator[Finding]:
 
 
 def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
-    """Tell what volumes and disks will get."""
+    """Report the effect of the settings on volumes and disks."""
     yield Finding(
         'allowed modes', True, cache_modes.joined(found.allowed_modes)
     )
@@ -147,7 +149,7 @@ def _ephemeral(found: settings.EphemeralSettings) -> str:
 
 
 def libvirt(conf: Any) -> Finding:
-    """Ask libvirt for its version, with Nova's URI."""
+    """Get the version of libvirt through the URI that Nova uses."""
 
     def ask() -> str:
         module: Any = importutils.import_module('libvirt')
@@ -163,7 +165,7 @@ def libvirt(conf: Any) -> Finding:
 
 
 def _attempt(action: Callable[[], Any]) -> Any:
-    """Return what an action returns, or the exception that it raises."""
+    """Return the result of an action, or the exception that it raises."""
     try:
         return action()
     except Exception as error:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What this host tells Cinder of itself: the cache modes that it allows."""
+"""The connector item that reports the allowed cache modes to Cinder."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ from rbd_volume_options import wire
 
 
 class RBDCacheConnector:
-    """One of os-brick's connectors, of which Nova asks only this.
+    """A connector of os-brick that only adds connector properties.
 
-    It connects nothing: a volume is connected by QEMU.
+    It does not connect volumes, because QEMU connects RBD volumes itself.
     """
 
     platform = initiator.PLATFORM_ALL
@@ -34,6 +34,6 @@ class RBDCacheConnector:
     def get_connector_properties(
         root_helper: str, *args: Any, **kwargs: Any
     ) -> dict[str, Any]:
-        """Return what to add to the connector of this host."""
+        """Return the items to add to the connector of this host."""
         found = settings.read(nova.conf.CONF)
         return {wire.CONNECTOR_CACHE_MODES: found.mode_names}

@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What of Nova and os-brick the plug-in stands on, looked at before it acts.
+"""Checks of the interfaces in Nova and os-brick that the plug-in depends on.
 
-A release that changed any of it would ignore cache modes without a word.
+They run before the plug-in registers. A release that changes one of these
+interfaces would silently ignore cache modes.
 """
 
 from collections.abc import Callable
@@ -33,21 +34,21 @@ from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import wire
 
-#: The stock class and ours, as ``VOLUME_DRIVERS`` of Nova's has them.
+#: The stock class and ours, in the form of Nova's ``VOLUME_DRIVERS``.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
 OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
 
-#: What os-brick asks for the modes that the host allows.
+#: The class from which os-brick gets the modes that the host allows.
 OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
 
 
 @dataclasses.dataclass(frozen=True)
 class Clause:
-    """One thing that has to hold.
+    """A requirement of the plug-in.
 
-    :ivar name: what it is about
-    :ivar problem: returns what is wrong, or nothing
-    :ivar matters: returns whether it matters with an operator's settings
+    :ivar name: the subject of the requirement
+    :ivar problem: returns a description of the problem, or None
+    :ivar matters: returns whether the operator's settings need it
     """
 
     name: str
@@ -100,13 +101,13 @@ def _stock_disk() -> Any:
 
 
 def _written(made: Any) -> dict[str, str]:
-    """Return what libvirt would be told of a disk's driver."""
+    """Return the attributes of the ``driver`` element in a disk's XML."""
     written = etree.fromstring(made.to_xml()).find('driver')
     return {} if written is None else dict(written.attrib)
 
 
 def _disk() -> str | None:
-    """Do what Nova does to a disk, and see what libvirt would be told."""
+    """Change a disk as Nova does, and check the resulting XML."""
     mode = cache_modes.CacheMode.WRITEBACK
     pinned = disk.PinnedDisk.of(_stock_disk(), mode)
     pinned.driver_cache = 'none'
@@ -117,7 +118,7 @@ def _disk() -> str | None:
 
 
 def _tuned_disk() -> str | None:
-    """See whether libvirt would be told of an I/O thread and queues."""
+    """Check that the XML of a disk has its I/O thread and queues."""
     expected = disk.Tuning(io_thread=1, queues=4)
     found = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
     if not expected.attributes.items() <= found.items():
@@ -126,7 +127,7 @@ def _tuned_disk() -> str | None:
 
 
 def _io_threads() -> str | None:
-    # libvirt refuses a disk on a thread that its guest doesn't have.
+    # libvirt rejects a disk on an I/O thread that its guest does not have.
     if not hasattr(driver.LibvirtDriver, '_get_guest_iothread'):
         return (
             '[rbd_cache] disk_iothread = True: this Nova gives guests no I/O '
@@ -136,12 +137,12 @@ def _io_threads() -> str | None:
 
 
 def _connectors() -> str | None:
-    """Ask Nova for this host's connector, with ours among os-brick's."""
+    """Check that Nova's connector of this host has our item."""
     listed = getattr(connector, 'unix_connector_list', None)
     if not isinstance(listed, list):
         return 'os_brick.initiator.connector has no unix_connector_list'
     stock = listed[:]
-    # The others look for what the host may have, which needs root and time.
+    # The other connectors examine the host, which needs root and takes time.
     listed[:] = [OUR_CONNECTOR]
     try:
         told = driver.LibvirtDriver.get_volume_connector(None, None)
@@ -184,12 +185,12 @@ CLAUSES: tuple[Clause, ...] = (
 
 
 def clauses(found: settings.Settings) -> Iterator[Clause]:
-    """Return what has to hold with an operator's settings."""
+    """Return the requirements for the operator's settings."""
     return (clause for clause in CLAUSES if clause.matters(found))
 
 
 def problems(found: settings.Settings) -> Iterator[str]:
-    """Return what does not hold, of those clauses."""
+    """Return the problems with the requirements that are not met."""
     for clause in clauses(found):
         problem = clause.problem()
         if problem:

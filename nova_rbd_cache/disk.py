@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The disk of a guest, as libvirt is told of it."""
+"""Disks of a guest, as configured in libvirt."""
 
 import dataclasses
 from typing import Any
@@ -22,10 +22,10 @@ from rbd_volume_options import cache_modes
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """What works on a disk's requests; what is unset is left to libvirt.
+    """The I/O thread and queues of a disk; None for the default of libvirt.
 
-    :ivar io_thread: number of the guest's I/O thread
-    :ivar queues: number of queues
+    :ivar io_thread: the number of an I/O thread of the guest
+    :ivar queues: how many queues the disk has
     """
 
     io_thread: int | None = None
@@ -33,26 +33,26 @@ class Tuning:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Attributes of the ``driver`` element of the disk's XML."""
+        """Attributes of the ``driver`` element in the disk's XML."""
         words = {'iothread': self.io_thread, 'queues': self.queues}
         return {k: str(v) for k, v in words.items() if v is not None}
 
 
 class TunedDisk(config.LibvirtConfigGuestDisk):
-    """A disk with an I/O thread or queues, of which Nova knows nothing."""
+    """A disk with an I/O thread or queues, which Nova does not support."""
 
     tuning = Tuning()
 
     @classmethod
     def tuned(cls, disk: Any, tuning: Tuning) -> 'TunedDisk':
-        """Return a disk that is as another one, but for its tuning."""
+        """Return a copy of a disk with another tuning."""
         made = cls()
         made.__dict__.update(vars(disk))
         made.tuning = tuning
         return made
 
-    # Nova's tests compare signatures with those of the stock class, which has
-    # no annotations.
+    # Nova's tests compare signatures with those of the stock class, which
+    # have no annotations.
     def format_dom(self):  # type: ignore[no-untyped-def]
         """Return the ``disk`` element."""
         element = super().format_dom()
@@ -64,17 +64,17 @@ class TunedDisk(config.LibvirtConfigGuestDisk):
 class PinnedDisk(TunedDisk):
     """A disk that keeps its cache mode.
 
-    Nova sets ``driver_cache`` again after the volume driver has made the
-    disk, from ``[libvirt] disk_cachemodes``: in ``_get_volume_config`` and,
-    when a server starts, a second time for all of its disks. Here what is
-    set changes nothing.
+    After the volume driver has returned the disk, Nova sets ``driver_cache``
+    again, from ``[libvirt] disk_cachemodes``: in ``_get_volume_config`` and,
+    when a server starts, a second time for all of its disks. This class
+    ignores both.
     """
 
     _pinned: str | None = None
 
     @classmethod
     def of(cls, disk: Any, mode: cache_modes.CacheMode) -> 'PinnedDisk':
-        """Return a disk that is as another one, but for its cache mode."""
+        """Return a copy of a disk with a fixed cache mode."""
         pinned = cls()
         pinned.__dict__.update(vars(disk))
         pinned._pinned = mode.value
@@ -82,7 +82,7 @@ class PinnedDisk(TunedDisk):
 
     @property
     def driver_cache(self) -> str | None:
-        """The cache mode, in libvirt's words."""
+        """The cache mode, by its name in libvirt; setting it has no effect."""
         return self._pinned
 
     @driver_cache.setter

@@ -12,8 +12,8 @@
 
 """RBD images of servers' own disks (``[libvirt] images_type = rbd``).
 
-Nova makes them in two ways: it clones a Glance image, or it runs
-``rbd import``. Both are methods of ``nova.storage.rbd_utils.RBDDriver``.
+Nova creates them in two ways: it clones a Glance image, or it runs ``rbd
+import``. Both are methods of ``nova.storage.rbd_utils.RBDDriver``.
 """
 
 import copy
@@ -30,10 +30,10 @@ STOCK = rbd_utils.RBDDriver
 
 
 class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
-    """Makes RBD images with the features that an operator asks for.
+    """Creates RBD images with the features that the operator configured.
 
-    Each stock method is called on a view of the driver in which one thing
-    differs, for that one call.
+    Each stock method runs on a copy of the driver in which one method is
+    replaced for that call.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -45,19 +45,19 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
     ) -> None:
         """Clone a Glance image for a disk.
 
-        Into a named pool Nova clones a disk for Glance, when it makes a
-        snapshot of a server; such an image is not ours.
+        If a pool is named, Nova clones a disk for Glance while it creates a
+        snapshot of a server. That image is created as in stock Nova.
         """
         maker = self
         if dest_pool is None:
-            # The stock method takes rbd_default_features of the connection.
+            # The stock method uses rbd_default_features of the connection.
             maker = self._view('_connect_to_rados', self._connect_asking)
         super(EphemeralRBDDriver, maker).clone(
             image_location, dest_name, dest_pool=dest_pool
         )
 
     def import_image(self, base: str, name: str) -> None:
-        """Make a disk of a file."""
+        """Create a disk from a file."""
         words = list(self.ceph_args())
         for feature in sorted(self._import_features()):
             words += ['--image-feature', feature]
@@ -70,9 +70,9 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         return view
 
     def _connect_asking(self, pool: Any = None) -> tuple[Any, Any]:
-        """Connect, with our features as the default of this connection."""
+        """Connect, with our features as the default of the connection."""
         client, ioctx = self._connect_to_rados(pool)
-        # As stock reads it: nothing and 0 are layering.
+        # Stock Nova treats unset and 0 as layering.
         mask = int(client.conf_get(wire.RBD_DEFAULT_FEATURES) or 0)
         stock = features.from_mask(mask) or frozenset({features.LAYERING})
         wanted = features.to_mask(self._ephemeral.features(stock))

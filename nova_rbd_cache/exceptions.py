@@ -10,16 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Exceptions that nova-compute sees."""
+"""Exceptions that are raised to nova-compute."""
 
 from nova import exception
 from nova.i18n import _
 
 
 class CacheModeRefused(exception.Invalid):
-    """A volume asks for a cache mode that this host does not allow.
+    """A volume requests a cache mode that this host does not allow.
 
-    Tenants read the text as their server's fault: it does not name the host.
+    Tenants can read the message in the fault of their server, so it does not
+    name the host.
     """
 
     msg_fmt = _(
@@ -30,7 +31,7 @@ class CacheModeRefused(exception.Invalid):
 
 
 class CannotRegister(exception.NovaException):
-    """The plug-in is enabled and can't take its place in nova-compute."""
+    """The plug-in is enabled but cannot be registered in nova-compute."""
 
     msg_fmt = _(
         'nova_rbd_cache can not be active: %(reason)s. To start nova-compute '

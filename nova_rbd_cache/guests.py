@@ -10,11 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What libvirt has of the guest that a disk is for.
+"""The libvirt guest that a disk belongs to.
 
-Nova asks a volume driver for the XML of a disk without telling it for what:
-to attach it to a guest that is there, to migrate such a guest live, or to
-make the guest anew. What Cinder says of the attachment names the server.
+Nova requests the configuration of a disk from a volume driver without its
+purpose: to attach the disk to an existing guest, to migrate that guest live,
+or to create the guest again. The connection information from Cinder has the
+ID of the server.
 """
 
 from collections.abc import Mapping
@@ -26,18 +27,18 @@ from nova import exception
 from nova import objects
 from nova.virt.libvirt import host as libvirt_host
 
-#: The server's id, in the ``connection_info`` of attachments.
+#: The item of ``connection_info`` that has the ID of the server.
 SERVER = 'instance'
 
 
 @dataclasses.dataclass(frozen=True)
 class Guest:
-    """A guest that libvirt has.
+    """A guest that is defined in libvirt.
 
-    :ivar running: whether it runs, or is paused
+    :ivar running: whether it is running or paused
     :ivar io_threads: how many I/O threads it has
-    :ivar disks: attributes of the ``driver`` element of each disk, by the
-        disk's serial number, which for a volume is its id
+    :ivar disks: the attributes of the ``driver`` element of each disk, by the
+        serial number of the disk, which is the ID of a volume
     """
 
     running: bool
@@ -46,21 +47,21 @@ class Guest:
 
 
 def find(host: libvirt_host.Host, connection_info: Any) -> Guest | None:
-    """Return the guest; nothing where there is none yet, or no name for it.
+    """Return the guest; None if it does not exist or the server is unknown.
 
-    :raises InternalError: where libvirt can't be asked
+    :raises InternalError: if the query to libvirt fails
     """
     server = connection_info.get(SERVER)
     return of_server(host, server) if server else None
 
 
 def of_server(host: libvirt_host.Host, server: str) -> Guest | None:
-    """Return the guest of a server; nothing where libvirt has none.
+    """Return the guest of a server; None if libvirt has no such guest.
 
-    :raises InternalError: where libvirt can't be asked
+    :raises InternalError: if the query to libvirt fails
     """
     try:
-        # All that is read of the server is its id.
+        # get_guest reads only the ID of the server.
         found = host.get_guest(objects.Instance(uuid=server))
     except exception.InstanceNotFound:
         return None

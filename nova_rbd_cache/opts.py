@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The options, given in section ``[rbd_cache]`` of a compute host's nova.conf.
+"""The options in section ``[rbd_cache]`` of nova.conf on a compute host.
 
-They are read when nova-compute starts.
+nova-compute reads them when it starts.
 """
 
 from typing import Any
@@ -97,7 +97,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
 
 
 def _group() -> cfg.OptGroup:
-    # A new one each time: it keeps what is set in the configuration that it
+    # A new group each time: a group keeps state of the configuration that it
     # is registered with.
     return cfg.OptGroup(
         GROUP,
@@ -110,7 +110,7 @@ def _group() -> cfg.OptGroup:
 
 
 def register(conf: Any) -> None:
-    """Register the options with a configuration; again does nothing."""
+    """Register the options with a configuration; repeated calls are safe."""
     conf.register_group(_group())
     conf.register_opts(RBD_CACHE_OPTS, group=GROUP)
 

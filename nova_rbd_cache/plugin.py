@@ -10,15 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What nova-compute loads by entry point when it starts.
+"""The entry point that nova-compute loads when it starts.
 
-Nova has no entry point for libvirt volume drivers. What every nova-compute
-loads by entry point, before its compute driver, is the namespace ``os_vif``.
-So this is a plug-in of os-vif's that plugs no interface.
+Nova has no entry point for libvirt volume drivers. Every nova-compute loads
+the entry points of the namespace ``os_vif`` before its compute driver.
+Therefore, this is an os-vif plug-in that plugs no interfaces.
 
-os-vif logs and passes over what can't be imported, while an exception of
-``load()`` ends the service. So this module imports nothing that could be
-missing, and the rest happens in ``load()``.
+os-vif logs and skips a plug-in that it cannot import, but an exception in
+``load()`` stops the service. Therefore, this module imports nothing that could
+be missing, and ``load()`` does the rest.
 """
 
 import sys
@@ -27,14 +27,14 @@ from typing import Any
 from os_vif import objects
 from os_vif import plugin
 
-#: The module of nova-compute's program. Others load os-vif too (kuryr, zun,
-#: oslo-config-generator); there is nothing to do in those.
+#: The main module of nova-compute. Other programs load os-vif too (kuryr,
+#: zun, oslo-config-generator); the plug-in does nothing in them.
 NOVA_COMPUTE = 'nova.cmd.compute'
 
 
 def in_nova_compute() -> bool:
-    """Whether this process is a nova-compute."""
-    # Run by `python -m`, the program's module has another name.
+    """Return whether this process is nova-compute."""
+    # With `python -m`, the main module has another name.
     spec = getattr(sys.modules.get('__main__'), '__spec__', None)
     return NOVA_COMPUTE in sys.modules or (
         getattr(spec, 'name', None) == NOVA_COMPUTE
@@ -42,32 +42,32 @@ def in_nova_compute() -> bool:
 
 
 class RBDCachePlugin(plugin.PluginBase):
-    """Puts the volume driver into its place in nova-compute."""
+    """Registers the volume driver in nova-compute."""
 
     @classmethod
     def load(cls, plugin_name: str) -> Any:
         """Return the plug-in; os-vif calls this once.
 
-        :raises Exception: whatever keeps an enabled plug-in from its place;
-            nova-compute ends
+        :raises Exception: for any error that prevents the registration of an
+            enabled plug-in; nova-compute stops
         """
         if in_nova_compute():
-            # Not before: Nova need not be installed where os-vif is.
+            # Imported here because os-vif may be installed without Nova.
             from nova_rbd_cache import registration
 
             registration.activate()
         return super().load(plugin_name)
 
     def describe(self) -> Any:
-        """Tell os-vif which kinds of interface this is for: none."""
+        """Return the supported types of interfaces: none."""
         return objects.host_info.HostPluginInfo(
             plugin_name='rbd_cache', vif_info=[]
         )
 
     def plug(self, vif: Any, instance_info: Any) -> None:
-        """Never called, as there is no kind of interface for it."""
+        """Never called, because no type of interface is supported."""
         raise NotImplementedError('rbd_cache plugs no interface')
 
     def unplug(self, vif: Any, instance_info: Any) -> None:
-        """Never called, as there is no kind of interface for it."""
+        """Never called, because no type of interface is supported."""
         raise NotImplementedError('rbd_cache plugs no interface')

@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Disks that a guest had, while Nova makes it again.
+"""The previous disks of a guest while Nova creates the guest again.
 
-A hard reboot and a start undefine the guest before Nova asks for its disks.
-Nova disconnects the volumes first, and libvirt has the guest then.
+A hard reboot and a start undefine the guest before Nova requests the
+configuration of its disks. Nova disconnects the volumes before that, while
+the guest still exists in libvirt.
 """
 
 from typing import Any
@@ -27,21 +28,22 @@ LOG = logging.getLogger(__name__)
 
 
 class PreviousDisks:
-    """The cache modes of disconnected disks, for the life of the process."""
+    """Cache modes of disconnected disks, kept in memory by this process."""
 
     def __init__(self) -> None:
         self._modes: dict[tuple[str, str], str | None] = {}
 
     def note(self, host: Any, server: str, serial: str) -> None:
-        """Remember the cache mode of a disk that is about to go.
+        """Remember the cache mode of a disk before it is disconnected.
 
         :param host: Nova's object for libvirt
-        :param serial: the disk's serial number, which is the volume's id
+        :param server: the ID of the server
+        :param serial: the serial number of the disk, which is the volume ID
         """
         try:
             guest = guests.of_server(host, server)
         except exception.InternalError as error:
-            # Not raised: the volume is to be disconnected whatever it had.
+            # Not raised: the volume must be disconnected in any case.
             LOG.warning(
                 'Could not ask libvirt for the cache mode of volume '
                 '%(id)s: %(error)s',
@@ -49,12 +51,12 @@ class PreviousDisks:
             )
             return
         if guest is None:
-            # Disconnected again, by a retry: what was noted then holds.
+            # A retry disconnects again: keep the mode from the first time.
             return
         self._modes.pop((server, serial), None)
         if serial in guest.disks:
             self._modes[server, serial] = guest.disks[serial].get('cache')
 
     def mode(self, server: str, serial: str) -> str | None:
-        """Return the cache mode that a server's disk had; None if unknown."""
+        """Return the previous cache mode of a disk; None if unknown."""
         return self._modes.get((server, serial))

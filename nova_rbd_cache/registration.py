@@ -10,9 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How the plug-in takes its place in a nova-compute.
+"""Registration of the plug-in in nova-compute.
 
-No file of Nova or os-brick is touched: each is told, in memory, of one class.
+The registration does not change files of Nova or os-brick. It registers one
+class with each of them in memory and, if the operator configured features for
+servers' own disks, replaces Nova's ``RBDDriver``.
 """
 
 from typing import Any
@@ -35,11 +37,12 @@ OUR_CONNECTOR = contract.OUR_CONNECTOR
 
 
 def activate() -> bool:
-    """Take our place in this process, if that is wanted; say so in the log.
+    """Register the plug-in in this process if enabled, and log the result.
 
     :returns: whether the plug-in is active
-    :raises ValueError: for a value in ``[rbd_cache]`` that can't be had
-    :raises CannotRegister: where Nova is not as we know it
+    :raises ValueError: for an invalid value in ``[rbd_cache]``
+    :raises CannotRegister: if Nova or os-brick does not have the expected
+        interfaces
     """
     conf = nova.conf.CONF
     if not settings.enabled(conf):
@@ -72,15 +75,15 @@ def activate() -> bool:
 
 
 def is_libvirt(conf: Any) -> bool:
-    """Return whether servers of this host are libvirt's."""
+    """Return whether this host uses the libvirt driver."""
     return str(conf.compute_driver).split('.')[0] == 'libvirt'
 
 
 def register(found: settings.Settings) -> None:
-    """Take our place; again does nothing.
+    """Register the plug-in; repeated calls are safe.
 
-    :raises CannotRegister: where Nova is not as we know it; nothing has been
-        changed then
+    :raises CannotRegister: if Nova or os-brick does not have the expected
+        interfaces; nothing is changed then
     """
     wrong = list(contract.problems(found))
     if wrong:

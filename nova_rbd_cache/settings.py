@@ -23,7 +23,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import precedence
 
-#: Option of nova.conf for a key.
+#: The option of nova.conf for each key.
 OPTION_OF_KEY = {
     keys.OBJECT_MAP: '[rbd_cache] ephemeral_object_map',
     keys.FEATURES: '[rbd_cache] ephemeral_image_features',
@@ -32,27 +32,27 @@ OPTION_OF_KEY = {
 
 @dataclasses.dataclass(frozen=True)
 class EphemeralSettings:
-    """What the RBD images of servers' own disks are to have.
+    """The features of the RBD images of servers' own disks.
 
-    :ivar options: features, and whether to have an object map
+    :ivar options: the image features, and whether an object map is requested
     """
 
     options: options.VolumeOptions
 
     @property
     def given(self) -> bool:
-        """Whether anything is asked for at all."""
+        """Whether any of these settings is set."""
         return self.options != options.VolumeOptions()
 
     @property
     def whole(self) -> bool:
-        """Whether all features are named, so that stock's don't matter."""
+        """Whether the complete set of features is set."""
         return self.options.image_features is not None
 
     def features(self, stock: features.Features) -> features.Features:
         """Return the features of an image.
 
-        :param stock: those that stock Nova would give it
+        :param stock: the features that stock Nova would use
         """
         level = precedence.Level(errors.Origin.BACKEND, self.options)
         return precedence.resolve([level]).features_over(stock)
@@ -60,10 +60,10 @@ class EphemeralSettings:
 
 @dataclasses.dataclass(frozen=True)
 class DiskSettings:
-    """What works on the requests of volumes' disks.
+    """I/O thread and queues of volumes' disks.
 
-    :ivar iothread: whether the guest's I/O thread does
-    :ivar queues: how many queues there are, if that is not QEMU's to choose
+    :ivar iothread: whether disks use the I/O thread of their guest
+    :ivar queues: how many queues a disk has; None for QEMU's default
     """
 
     iothread: bool = False
@@ -71,17 +71,17 @@ class DiskSettings:
 
     @property
     def given(self) -> bool:
-        """Whether anything is asked for at all."""
+        """Whether any of these settings is set."""
         return self != DiskSettings()
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What an operator set for a compute host.
+    """The operator's settings for a compute host.
 
-    :ivar allowed_modes: cache modes that volumes may ask for
-    :ivar disks: what volumes' disks are to have
-    :ivar ephemeral: what servers' own disks are to have
+    :ivar allowed_modes: cache modes that volumes may request
+    :ivar disks: settings for volumes' disks
+    :ivar ephemeral: settings for servers' own disks
     """
 
     allowed_modes: tuple[cache_modes.CacheMode, ...]
@@ -90,24 +90,24 @@ class Settings:
 
     @property
     def mode_names(self) -> list[str]:
-        """The allowed modes, sorted, as Cinder is told of them."""
+        """The names of the allowed modes, sorted, as reported to Cinder."""
         return sorted({mode.value for mode in self.allowed_modes})
 
 
 def enabled(conf: Any) -> bool:
-    """Return whether anything is to differ from stock Nova.
+    """Return whether the plug-in is enabled.
 
-    The other options are not looked at for it: what is off may be wrong.
+    The other options are not read, so that they may be invalid while the
+    plug-in is disabled.
     """
     opts.register(conf)
     return bool(conf[opts.GROUP].enabled)
 
 
 def read(conf: Any) -> Settings:
-    """Return the settings of a configuration of Nova's.
+    """Return the settings from Nova's configuration.
 
-    :raises ValueError: for a value that can't be had; what reads the file
-        names the option
+    :raises ValueError: for an invalid value; oslo.config names the option
     :raises OptionError: for values that contradict each other
     """
     opts.register(conf)

@@ -25,7 +25,7 @@ from oslo_config import cfg
 
 DISTRIBUTION = 'rbd-volume-options'
 
-#: By whose name configuration files are looked for.
+#: The program whose configuration files are read.
 _PROGRAM = 'nova-compute'
 _HEADER = ('Subject', 'Result', 'Detail')
 
@@ -69,8 +69,8 @@ class Check(lister.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return what was found."""
-        # Not before: where Nova is missing the command should say so.
+        """Return the findings as a table."""
+        # Imported here, so that the command can report that Nova is missing.
         try:
             from nova import config
             import nova.conf
@@ -96,7 +96,7 @@ class Check(lister.Lister):
         ]
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        """Show what was found; return the exit status."""
+        """Show the findings and return the exit status."""
         super().run(parsed_args)
         return 0 if self.ok else 1
 
@@ -107,7 +107,7 @@ def _words(parsed_args: argparse.Namespace) -> list[str]:
         words += ['--config-file', path]
     folders = parsed_args.config_dir
     if not words and not folders:
-        # Those of nova-compute, not those of this program.
+        # The folders of nova-compute, not those of this program.
         folders = cfg.find_config_dirs('nova', _PROGRAM)
     for path in folders:
         words += ['--config-dir', path]
@@ -127,12 +127,12 @@ class Shell(app.App):
         )
 
     def configure_logging(self) -> None:
-        """Leave it as it is: the log of Nova's modules is none of ours."""
+        """Show only warnings and errors in the log of Nova's modules."""
         self.options.verbose_level = 0
         super().configure_logging()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return its exit status."""
+    """Run the command line and return its exit status."""
     status: Any = Shell().run(list(sys.argv[1:] if argv is None else argv))
     return int(status)

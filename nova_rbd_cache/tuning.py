@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""I/O thread and queues of a volume's disk, by the guest that it is for."""
+"""Selection of the I/O thread and queues for a disk in its guest."""
 
 from typing import Any
 
@@ -22,27 +22,29 @@ from nova_rbd_cache import settings
 
 LOG = logging.getLogger(__name__)
 
-#: Nova gives guests one I/O thread, and libvirt counts from 1.
+#: Nova configures one I/O thread for each guest, and libvirt counts from 1.
 IO_THREAD = 1
 
 
 def choose(
     wanted: settings.DiskSettings, stock: Any, host: Any, connection_info: Any
 ) -> disk.Tuning:
-    """Return what a disk is to have.
+    """Return the I/O thread and queues of a disk.
 
-    :param stock: the disk, as Nova makes it
+    :param wanted: the operator's settings
+    :param stock: the disk of the stock driver
     :param host: Nova's object for libvirt
+    :param connection_info: the connection information from Cinder
     """
     if not (_can_have(stock) and connection_info.get(guests.SERVER)):
-        # Without its name it may be a guest without an I/O thread.
+        # If the server is unknown, its guest may not have an I/O thread.
         return disk.Tuning()
     guest = guests.find(host, connection_info)
     if guest is None:
         return _tuning(wanted, wanted.iothread)
     if guest.running and stock.serial in guest.disks:
-        # It is migrated live, as it is, whatever is wanted by now: libvirt
-        # refuses to change the queues of a guest that runs.
+        # A live migration. The disk keeps its configuration, whatever the
+        # settings are now: libvirt rejects changed queues for a running guest.
         return _as_it_is(guest.disks[stock.serial])
     if wanted.iothread and not guest.io_threads:
         LOG.warning(
@@ -55,7 +57,7 @@ def choose(
 
 
 def _can_have(stock: Any) -> bool:
-    """Whether a disk is virtio-blk on an RBD image: others have no such."""
+    """Return whether a disk is virtio-blk on RBD; others support neither."""
     found = (stock.source_protocol, stock.source_device, stock.target_bus)
     return found == ('rbd', 'disk', 'virtio')
 

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The volume driver: the stock one, and the cache mode of the attachment.
+"""The stock volume driver with the cache mode of the attachment.
 
-Where the operator asks for it, also an I/O thread and queues.
+If the operator configures it, disks also get an I/O thread and queues.
 """
 
 from typing import Any
@@ -36,10 +36,9 @@ LOG = logging.getLogger(__name__)
 
 
 class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
-    """Attaches RBD volumes with the cache mode that they ask for.
+    """Attaches RBD volumes with their requested cache mode.
 
-    A volume that asks for none is attached exactly as the stock driver does
-    it.
+    Volumes without a requested cache mode keep that of the stock driver.
     """
 
     def __init__(self, host: Any) -> None:
@@ -47,15 +46,15 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         self.settings = settings.read(nova.conf.CONF)
         self._previous = previous.PreviousDisks()
 
-    # Nova's tests compare signatures with those of the stock class, which has
-    # no annotations.
+    # Nova's tests compare signatures with those of the stock class, which
+    # have no annotations.
     def get_config(  # type: ignore[no-untyped-def]
         self, connection_info, disk_info
     ):
-        """Return the disk, as libvirt is to be told of it.
+        """Return the configuration of the disk for libvirt.
 
-        :raises CacheModeRefused: for an unknown mode, or one that this host
-            does not allow and that the guest's disk has not had so far
+        :raises CacheModeRefused: for an unknown mode, or a mode that this
+            host does not allow and that the disk has not had before
         """
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
@@ -68,25 +67,28 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             self._remove_secret(connection_info, stock)
             raise
         if stock.shareable:
-            # The stock disk gets `none` from Nova, always: the caches of two
-            # hosts know nothing of each other.
+            # Nova always sets `none` for shareable disks, because the caches
+            # of two hosts are not coherent.
             return made
         return disk.PinnedDisk.of(made, mode)
 
     def disconnect_volume(  # type: ignore[no-untyped-def]
         self, connection_info, instance, force=False
     ):
-        """Disconnect a volume, whose guest may be about to be made again."""
+        """Disconnect a volume; remember its mode if it is not allowed now.
+
+        Nova may be about to create the guest again, with the same disk.
+        """
         asked = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
         if asked is not None and asked not in self.settings.mode_names:
-            # Otherwise the mode is allowed, whatever the disk had.
+            # An allowed mode needs no check of what the disk had.
             self._previous.note(
                 self.host, instance.uuid, connection_info.get('serial')
             )
         super().disconnect_volume(connection_info, instance, force=force)
 
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
-        """Return the disk with what works on its requests."""
+        """Return the disk with its I/O thread and queues, if any."""
         found = tuning.choose(
             self.settings.disks, stock, self.host, connection_info
         )
@@ -97,7 +99,10 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def _mode(
         self, asked: str, connection_info: Any, stock: Any
     ) -> cache_modes.CacheMode:
-        """Return the mode of a disk, if it is one that can be had here."""
+        """Return the mode of a disk.
+
+        :raises CacheModeRefused: as in :meth:`get_config`
+        """
         try:
             mode = cache_modes.parse_cache_mode(asked)
         except errors.OptionError:
@@ -124,11 +129,11 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def _has_had(
         self, mode: cache_modes.CacheMode, stock: Any, connection_info: Any
     ) -> bool:
-        """Return whether the guest's disk has a mode already, or had it.
+        """Return whether the disk of the guest has, or had, a cache mode.
 
-        Then the server keeps it. A disk that the guest gets now, or a guest
-        that comes to this host, has to be content with what is allowed,
-        whatever stands in ``connection_info``.
+        If so, the server keeps it. A newly attached disk, or a guest that
+        moves to this host, may only have an allowed mode, whatever
+        ``connection_info`` contains.
         """
         guest = guests.find(self.host, connection_info)
         if guest is None:
@@ -136,16 +141,16 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             return self._previous.mode(server, stock.serial) == mode.value
         if stock.serial not in guest.disks:
             return False
-        # A guest that runs is migrated live, away from here: the mode is one
-        # that the other host has offered.
+        # A running guest is being migrated live to another host, which has
+        # offered the mode.
         had = guest.disks[stock.serial].get('cache')
         return guest.running or had == mode.value
 
     def _remove_secret(self, connection_info: Any, stock: Any) -> None:
         """Remove the LUKS secret of a volume that is refused.
 
-        Nova has just defined it, and removes it only where attaching fails
-        later. A guest that has the volume needs it.
+        Nova has just defined the secret, and removes it only if the
+        attachment fails later. The secret stays if a guest has the volume.
         """
         guest = guests.find(self.host, connection_info)
         if guest is not None and stock.serial in guest.disks:

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""RBD volume options: keys, rules and precedence, in the standard library.
+"""RBD volume options: keys, rules and precedence.
 
-Every rule of librbd that the suite relies on is written here, once. The
-packages for Cinder, Nova, Glance and Horizon import this one, and nothing of
-each other.
+This package defines every rule of librbd that the suite relies on, once. It
+uses only the standard library. The packages for Cinder, Nova, Glance and
+Horizon import this package and do not import each other.
 """

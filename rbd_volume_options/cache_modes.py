@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cache modes of an attachment, in QEMU's and libvirt's words."""
+"""Cache modes of an attachment, by the names of QEMU and libvirt."""
 
 from collections.abc import Collection
 import enum
@@ -21,10 +21,10 @@ from rbd_volume_options import lists
 
 
 class CacheMode(enum.Enum):
-    """What QEMU's RBD driver does with librbd's cache and with flushes.
+    """How QEMU's RBD driver uses the cache of librbd and handles flushes.
 
     Measured with QEMU 7.2: ``none`` and ``directsync`` open the image with
-    ``rbd_cache=false``, the others with ``rbd_cache=true``.
+    ``rbd_cache=false``, the other modes with ``rbd_cache=true``.
     """
 
     NONE = 'none'
@@ -39,8 +39,8 @@ class CacheMode(enum.Enum):
         return self not in (CacheMode.NONE, CacheMode.DIRECTSYNC)
 
 
-#: Those that lose nothing that a guest has flushed. ``unsafe`` drops flushes
-#: and is offered only where an operator lists it.
+#: The modes that keep all data that a guest has flushed. ``unsafe`` ignores
+#: flushes and is offered only if the operator lists it.
 SAFE_CACHE_MODES: tuple[CacheMode, ...] = (
     CacheMode.NONE,
     CacheMode.WRITETHROUGH,
@@ -50,9 +50,9 @@ SAFE_CACHE_MODES: tuple[CacheMode, ...] = (
 
 
 def parse_cache_mode(value: str) -> CacheMode:
-    """Return a cache mode.
+    """Return the cache mode of a name.
 
-    :raises OptionError: for a word that is none
+    :raises OptionError: for an unknown mode
     """
     for mode in CacheMode:
         if mode.value == value:
@@ -63,9 +63,9 @@ def parse_cache_mode(value: str) -> CacheMode:
 
 
 def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
-    """Return the modes that a comma-separated list names.
+    """Return the modes in a comma-separated list.
 
-    :raises OptionError: for a word that is none
+    :raises OptionError: for an unknown mode
     """
     known = {mode.value: mode for mode in CacheMode}
     words = lists.split(value)
@@ -81,15 +81,18 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
 
 
 def joined(modes: Collection[CacheMode]) -> str:
-    """Return modes in the order of :class:`CacheMode`, for a message."""
+    """Return the names of modes for a message, ordered as in the enum."""
     return ', '.join(m.value for m in CacheMode if m in modes) or 'none at all'
 
 
 def librbd_caches(setting: str) -> bool:
-    """Return whether librbd caches with a value of its option ``rbd_cache``.
+    """Return whether a value of librbd's ``rbd_cache`` enables the cache.
 
-    The value as librbd keeps it: ``true`` in any case, or a number other
-    than 0; it refuses what is neither a boolean nor a number.
+    The cache is on for ``true``, in upper or lower case, and for a number
+    other than 0. librbd rejects any value that is neither a boolean nor a
+    number.
+
+    :param setting: the value as librbd stores it
     """
     text = setting.lower()
     return text == 'true' or text.strip('-0').isdigit()

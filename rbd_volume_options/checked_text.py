@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the configuration types of all services have in common.
+"""The common base of the configuration types of all services.
 
-Each service's package makes an oslo.config type of it, by its own import of
-oslo.config: this package imports nothing but the standard library.
+This package imports only the standard library. The package of each service
+imports oslo.config and derives an oslo.config type from this class.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from rbd_volume_options import errors
 
 
 class CheckedText:
-    """A type whose values are checked by a parser, and kept as text.
+    """A type whose values are checked by a parser and stored as text.
 
-    oslo.config shows an option's value in the log when a service starts with
-    debug on, and samples its default: both are best as people wrote them.
-    Types with the same parser and name are equal: glance_store registers the
-    options of a store again and again, and oslo.config takes that only from
-    equal ones.
+    oslo.config logs the value of an option when a service starts with debug
+    enabled, and writes its default to configuration samples. Text shows both
+    as they were written. Types with the same parser and name are equal,
+    because glance_store registers the options of a store repeatedly, and
+    oslo.config accepts a duplicate option only if it is equal.
 
-    :param parser: returns anything, or raises :class:`errors.OptionError`
-    :param type_name: as samples and references of the configuration show it
+    :param parser: checks a value; raises :class:`errors.OptionError` for an
+        invalid value, and its result is ignored
+    :param type_name: the name in samples and in the configuration reference
     """
 
     def __init__(self, parser: Callable[[str], Any], type_name: str) -> None:
@@ -44,9 +45,9 @@ class CheckedText:
     def __call__(self, value: Any) -> str:
         """Return the value as text.
 
-        :raises ValueError: for one that the parser refuses, with the reason
-            and what is allowed, and without the key: oslo.config names the
-            option itself
+        :raises ValueError: for an invalid value. The message has the reason
+            and the allowed values, but not the key, because oslo.config
+            names the option
         """
         try:
             self._parser(str(value))
@@ -70,5 +71,5 @@ class CheckedText:
         return hash(self.type_name)
 
     def _formatter(self, value: Any) -> str:
-        """Return what a sample shows, as oslo.config asks for it."""
+        """Return the value for a sample; called by oslo.config."""
         return str(value)

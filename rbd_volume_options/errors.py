@@ -10,24 +10,24 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The one error of this package, and where a value came from."""
+"""The exception of this package, and the origins of a value."""
 
 from collections.abc import Mapping
 import enum
 
 from rbd_volume_options import wire
 
-#: Longest part of a value that a message repeats. Metadata values may be as
-#: long as 255 characters and a type's extra specs longer.
+#: Maximum number of characters of a value in a message. Metadata values have
+#: up to 255 characters, and extra specs of a volume type can be longer.
 MAX_SHOWN = 64
 
 
 class Origin(enum.IntEnum):
-    """Where a value was given, highest precedence first.
+    """Where a value was set, highest precedence first.
 
-    The order is that of :doc:`/user/precedence`: a volume's own metadata
-    overrides everything, and the Ceph configuration comes last. The page also
-    says which parts of a source volume are inherited.
+    The order is that of :doc:`/user/precedence`: the metadata of a volume
+    overrides all other origins, and the Ceph configuration comes last. The
+    page also lists the parts of a source volume that are inherited.
     """
 
     VOLUME_METADATA = 1
@@ -39,12 +39,12 @@ class Origin(enum.IntEnum):
 
     @property
     def label(self) -> str:
-        """The words that messages use for this origin."""
+        """The name of this origin in messages."""
         return _LABELS[self]
 
     @property
     def code(self) -> str:
-        """The word that programs compare, such as ``volume_type``."""
+        """The code that programs compare, such as ``volume_type``."""
         return self.name.lower()
 
 
@@ -59,10 +59,10 @@ _LABELS = {
 
 
 class Code(enum.Enum):
-    """Which rule of the layout a value breaks.
+    """The layout rule that a value violates.
 
-    Programs compare these words and never a message's text. The scripts of
-    the dashboard use the same words (``layout.js``).
+    Programs compare these codes and never the text of a message. The scripts
+    of the dashboard use the same codes (``layout.js``).
     """
 
     STRIPING_INCOMPLETE = 'striping_incomplete'
@@ -78,10 +78,11 @@ _HIDDEN = 'not shown'
 
 
 def shown(value: object) -> str:
-    """Return a value as a message may repeat it.
+    """Return a value for use in a message.
 
-    Quoted, ASCII only (a value is a stranger's text and goes into logs) and
-    at most :data:`MAX_SHOWN` characters.
+    The result is quoted and has at most :data:`MAX_SHOWN` characters of the
+    value. It is ASCII only, because values are untrusted input and messages
+    are logged.
     """
     text = value if isinstance(value, str) else str(value)
     if len(text) > MAX_SHOWN:
@@ -90,14 +91,16 @@ def shown(value: object) -> str:
 
 
 class OptionError(ValueError):
-    """A value that can't be had, with all that is needed to mend it.
+    """An invalid value, with everything needed to correct it.
 
-    :ivar key: the key (``rbd:stripe_unit``) or option at fault
-    :ivar value: the value as it was given
-    :ivar reason: what is wrong with it, a clause without a full stop
-    :ivar allowed: what would be accepted
-    :ivar origin: where the value was given, if that is known
-    :ivar code: which rule of the layout it breaks; None for other rules
+    Also raised for a valid value that is not allowed.
+
+    :ivar key: the key (``rbd:stripe_unit``) or option that has the value
+    :ivar value: the value as it was set
+    :ivar reason: what is wrong, as a clause without a full stop
+    :ivar allowed: the values that are allowed
+    :ivar origin: where the value was set, if known
+    :ivar code: the layout rule that the value violates; None for other rules
     """
 
     def __init__(
@@ -125,21 +128,21 @@ class OptionError(ValueError):
         )
 
     def at(self, origin: Origin) -> 'OptionError':
-        """Return the same error, told where the value was given."""
+        """Return a copy of this error with the origin of the value."""
         return OptionError(
             self.key, self.value, self.reason, self.allowed, origin, self.code
         )
 
     def hidden(self) -> 'OptionError':
-        """Return the same error without the value and what is allowed."""
+        """Return a copy of this error without the value and allowed values."""
         return OptionError(
             self.key, _HIDDEN, self.reason, _HIDDEN, self.origin, self.code
         )
 
     def renamed(self, names: Mapping[str, str]) -> 'OptionError':
-        """Return the same error in the words of a configuration file.
+        """Return a copy of this error with options in place of keys.
 
-        :param names: the option for each key
+        :param names: the name of the configuration option for each key
         """
 
         def in_words(text: str) -> str:
@@ -157,7 +160,7 @@ class OptionError(ValueError):
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # ValueError would pickle the text only and fail to load again.
+        # ValueError would pickle only the text and could not be unpickled.
         return (
             OptionError,
             (

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Image features and what each needs, as data.
+"""Image features and their requirements, as data.
 
-Names are librbd's. Bits (``include/rbd/features.h``) are used only next to
-librbd.
+Features have the names of librbd. Bits (``include/rbd/features.h``) are used
+only in calls to librbd.
 """
 
 from collections.abc import Collection
@@ -38,14 +38,15 @@ DATA_POOL = 'data-pool'
 
 @dataclasses.dataclass(frozen=True)
 class ImageFeature:
-    """One feature of an RBD image.
+    """A feature of an RBD image.
 
-    :ivar bit: its bit in librbd's mask
-    :ivar requires: features without which librbd refuses or drops it
-    :ivar choosable: whether people may name it; the others follow from the
-        layout or the data pool
-    :ivar mutable: whether it can be turned on and off later
-    :ivar single_client: whether it supposes one writing client at a time
+    :ivar name: the name in librbd
+    :ivar bit: the bit in librbd's feature mask
+    :ivar requires: features without which librbd rejects or drops this one
+    :ivar choosable: whether it can be requested; the other features follow
+        from the layout or the data pool
+    :ivar mutable: whether it can be enabled and disabled on an existing image
+    :ivar single_client: whether it assumes one writing client at a time
     """
 
     name: str
@@ -78,9 +79,10 @@ SINGLE_CLIENT: Features = frozenset(
     f.name for f in FEATURES.values() if f.single_client
 )
 
-#: What ``rbd:object_map`` adds when true ...
+#: The features that ``rbd:object_map`` adds if true.
 MAP_ON: Features = frozenset({EXCLUSIVE_LOCK, OBJECT_MAP, FAST_DIFF})
-#: ... and takes away when false. In librbd the two go on and off together.
+#: The features that it removes if false. librbd enables and disables these
+#: two together.
 MAP_OFF: Features = frozenset({OBJECT_MAP, FAST_DIFF})
 
 #: ``cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT``.
@@ -95,7 +97,7 @@ _IS = '<is> '
 
 
 def to_mask(features: Iterable[str]) -> int:
-    """Return librbd's mask for features."""
+    """Return librbd's feature mask."""
     mask = 0
     for name in features:
         mask |= FEATURES[name].bit
@@ -103,26 +105,26 @@ def to_mask(features: Iterable[str]) -> int:
 
 
 def from_mask(mask: int) -> Features:
-    """Return the known features of a mask; unknown bits are left out.
+    """Return the known features of a mask; unknown bits are ignored.
 
-    Bits that are unknown here (``operations``, ``migrating``,
-    ``non-primary``, ``dirty-cache``) are librbd's own state, never chosen.
+    The unknown bits (``operations``, ``migrating``, ``non-primary``,
+    ``dirty-cache``) are internal state of librbd and cannot be requested.
     """
     return frozenset(f.name for f in FEATURES.values() if mask & f.bit)
 
 
 def joined(features: Collection[str]) -> str:
-    """Return features as sorted names, comma-separated."""
+    """Return a comma-separated list of features, sorted by name."""
     return ','.join(sorted(features))
 
 
 def parse_features(value: str) -> Features:
-    """Return the whole set of features that a list names.
+    """Return the complete set of features in a comma-separated list.
 
     ``fast-diff`` is added to ``object-map``, as librbd does.
 
-    :raises OptionError: for an unknown name, a missing prerequisite, or a
-        set without ``layering``, from which Cinder couldn't clone
+    :raises OptionError: for an unknown feature, a missing prerequisite, or a
+        set without ``layering``, which Cinder requires for clones
     """
     names = lists.split(value) if isinstance(value, str) else []
     chosen = frozenset(names)
@@ -147,16 +149,16 @@ def _refused(value: object, reason: str) -> errors.OptionError:
 
 
 def parse_object_map(value: str | bool) -> bool:
-    """Return whether an object map is asked for.
+    """Return whether an object map is requested.
 
-    Takes the usual words and, as extra specs have it, ``<is> True``.
+    Accepts the usual boolean strings and the extra-spec form ``<is> True``.
 
-    :raises OptionError: for anything else
+    :raises OptionError: for any other value
     """
     text = str(value)
     if text.startswith(_IS):
         text = text[len(_IS) :]
-    # ASCII first: lower() maps a few letters of other scripts onto ours.
+    # Check for ASCII first: lower() maps some non-ASCII letters to ASCII.
     if text.isascii() and text.lower() in _TRUE:
         return True
     if text.isascii() and text.lower() in _FALSE:
@@ -167,5 +169,5 @@ def parse_object_map(value: str | bool) -> bool:
 
 
 def with_object_map(features: Features, wanted: bool) -> Features:
-    """Return features with the object map added or taken away."""
+    """Return features with the object map added or removed."""
     return features | MAP_ON if wanted else features - MAP_OFF

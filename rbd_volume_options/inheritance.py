@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume may inherit from the image that it is made from.
+"""What a volume may inherit from the image that it is created from.
 
-A value that is inherited is held to the limits of what is being made: the
-keys that its creator may set, and the limits of its back end. What may not
-be inherited gives way to what a new volume of the type would have. This is
-not an error, since nobody requested the value for this volume.
+An inherited value must be within the limits of the new volume: the keys that
+its creator may set, and the limits of its back end. A value that may not be
+inherited is replaced by the value that a new volume of the type would have.
+This is not an error, since nobody requested the value for this volume.
 """
 
 from collections.abc import Callable
@@ -39,28 +39,28 @@ _LAYOUT = (Part.OBJECT_SIZE, Part.STRIPING)
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """The image that a volume is made from.
+    """The image that a volume is created from.
 
-    :ivar level: what the image has
-    :ivar origins: where each part of it was given when it was made; a part
-        that is missing was given by nobody
+    :ivar level: the options of the image
+    :ivar origins: where each part of it was set when the image was created;
+        a missing part was not set anywhere
     """
 
     level: precedence.Level
     origins: Mapping[Part, Origin] = dataclasses.field(default_factory=dict)
 
     def origin_of(self, part: Part) -> Origin:
-        """Return where a part was given."""
+        """Return where a part was set."""
         return self.origins.get(part, Origin.CLUSTER)
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """What a new volume is held to.
+    """The bounds of the values that a new volume may inherit.
 
     :ivar settable: the keys that its creator may set on it
-    :ivar limits: those of the back end
-    :ivar size: bytes
+    :ivar limits: the limits of the back end
+    :ivar size: the size of the volume, in bytes
     """
 
     settable: frozenset[str]
@@ -76,9 +76,10 @@ def levels(
 ) -> list[precedence.Level]:
     """Return the levels that a source adds to those of a new volume.
 
-    :param given: resolves what is given for the volume, with further levels
-    :param own: returns the image that the stock driver would make of a new
-        volume. It is called only where something may not be inherited.
+    :param given: resolves the options of the volume together with the levels
+        that are passed to it
+    :param own: returns the image that the stock driver would create for a
+        new volume. It is called only if a part may not be inherited.
     """
     inherited = given(source.level)
     dropped = [
@@ -102,9 +103,9 @@ def levels(
 def origins(
     how: plan.ImagePlan, source: Source | None
 ) -> Mapping[Part, Origin] | None:
-    """Return where the parts of a new image were given, once and for all.
+    """Return where the parts of a new image were set.
 
-    A part that is inherited was given where that of its source was.
+    An inherited part has the origin that it had in the source image.
     """
     if how.origins is None or source is None:
         return how.origins
@@ -119,7 +120,7 @@ def origins(
 def _without(
     level: precedence.Level, parts: frozenset[Part]
 ) -> precedence.Level:
-    """Return a level that does not answer for some parts."""
+    """Return a level without the values of some parts."""
     there = level.options
     return precedence.Level(
         level.origin,
@@ -177,10 +178,10 @@ def _may_inherit_layout(
 
 
 def _fits(source: Source, inherited: precedence.Resolved) -> bool:
-    """Return whether what is inherited suits what the type gives.
+    """Return whether inherited values are consistent with the volume type.
 
-    A key in the volume's own metadata that does not suit the source is an
-    error instead: its creator can correct it.
+    If a key in the metadata of the volume is not consistent with the source,
+    that is an error instead, which the creator of the volume can correct.
     """
     found = inherited.image_layout
     given = {inherited.origins[part] for part in _LAYOUT}

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The keys, as data: one table of all that is said of each key."""
+"""The keys, as data: one table with all properties of each key."""
 
 import dataclasses
 import enum
@@ -18,7 +18,7 @@ import unicodedata
 
 from rbd_volume_options import wire
 
-#: Every key of ours begins with this; anything else is somebody else's.
+#: The prefix of all keys of the suite. Other names are ignored.
 PREFIX = 'rbd:'
 
 OBJECT_SIZE = 'rbd:object_size'
@@ -32,7 +32,7 @@ TENANT_OPTIONS = 'rbd:tenant_options'
 
 
 class Scope(enum.Enum):
-    """A place in which a key may stand."""
+    """A place where a key may be set."""
 
     VOLUME = 'volume metadata'
     TYPE = 'volume type extra specs'
@@ -40,18 +40,19 @@ class Scope(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """One key.
+    """A key.
 
-    :ivar name: the key as it is written, prefix included
-    :ivar summary: one line for people
-    :ivar scopes: where it may be given
-    :ivar option: the option of cinder.conf that stands for it. The driver
-        reports its value to the scheduler, as a capability of the same name.
-    :ivar policy: what a caller needs to set it on a volume; None for a key
-        that is not for volume metadata
-    :ivar attribute: the volume's attribute that shows what was made of it;
-        None where there is none
-    :ivar fixed: whether it is fixed when the volume is created
+    :ivar name: the key, including the prefix
+    :ivar summary: a description in one line
+    :ivar scopes: where the key may be set
+    :ivar option: the option of cinder.conf that sets the default of the back
+        end. The driver reports its value to the scheduler, as a capability of
+        the same name.
+    :ivar policy: the policy that a caller needs to set the key on a volume;
+        None for a key that is not allowed in volume metadata
+    :ivar attribute: the attribute of the volume that shows the result; None
+        if there is no attribute
+    :ivar fixed: whether the key is fixed at creation of the volume
     """
 
     name: str
@@ -64,7 +65,7 @@ class Key:
 
     @property
     def capability(self) -> str:
-        """The capability that tells the scheduler the option's value."""
+        """The capability that reports the option's value to the scheduler."""
         return self.option
 
 
@@ -138,7 +139,7 @@ KEYS: dict[str, Key] = {
     )
 }
 
-#: Keys that can be given in a volume's metadata at all.
+#: The keys that can be set in the metadata of a volume.
 VOLUME_KEYS: tuple[str, ...] = tuple(
     key.name for key in KEYS.values() if Scope.VOLUME in key.scopes
 )
@@ -146,13 +147,13 @@ VOLUME_KEYS: tuple[str, ...] = tuple(
 #: The option of cinder.conf for each key.
 OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
-#: What messages show as allowed where no key is.
+#: The allowed keys in messages if no key is allowed.
 NO_KEY = f'no {PREFIX} key at all'
 
 
-# Letters without a decomposition that a collation takes for a plain one:
-# utf8mb3_general_ci sharp s and dotless i, UCA collations d, b, o and l with a
-# stroke. Python's case folding would make two letters of a sharp s.
+# Letters without a decomposition that a collation compares as a plain letter:
+# sharp s and dotless i in utf8mb3_general_ci, and d, b, o and l with a stroke
+# in UCA collations. Python's case folding turns a sharp s into two letters.
 _LIKE_PLAIN = {
     ord(letter): plain
     for letters, plain in (
@@ -170,10 +171,10 @@ _LIKE_PLAIN = {
 def normal(name: str) -> str:
     """Return a name as databases compare it: without case and accents.
 
-    MariaDB and MySQL find the row of a key by a collation that ignores case,
-    accents and spaces at the end; newer ones also characters that are not
-    printed. After NFKC, case folding and stripping, two names that any of
-    them takes for the same are the same here.
+    MariaDB and MySQL look up the row of a key with a collation that ignores
+    case, accents and trailing spaces; newer collations also ignore
+    non-printing characters. NFKC, case folding and stripping make two names
+    equal if any of these collations treats them as equal.
     """
     composed = unicodedata.normalize('NFKC', name).translate(_LIKE_PLAIN)
     folded = unicodedata.normalize('NFKD', composed.casefold())
@@ -182,18 +183,18 @@ def normal(name: str) -> str:
 
 
 def is_ours(name: str) -> bool:
-    """Return whether a name is a key of ours, however it is spelled."""
+    """Return whether a name has the prefix of our keys, in any spelling."""
     return normal(name).startswith(PREFIX)
 
 
 def is_misspelled(name: str) -> bool:
-    """Return whether a key is ours but not spelled as keys are.
+    """Return whether a key is ours but is not spelled exactly.
 
-    A database may take it for the key that it resembles.
+    A database may treat it as the key that it resembles.
     """
     return is_ours(name) and normal(name) != name
 
 
 def names(scope: Scope) -> str:
-    """Return the keys that may stand in a scope, for a message."""
+    """Return the keys that are allowed in a scope, for a message."""
     return ', '.join(k.name for k in KEYS.values() if scope in k.scopes)

@@ -12,8 +12,8 @@
 
 """The layout of an RBD image: object size, stripe unit, stripe count.
 
-The rules are librbd's own (``src/librbd/image/CreateRequest.cc``,
-``src/osdc/Striper.cc``); tests hold them against the real library.
+The rules are those of librbd (``src/librbd/image/CreateRequest.cc``,
+``src/osdc/Striper.cc``). Tests compare them with the real library.
 """
 
 import dataclasses
@@ -22,17 +22,17 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
 
-#: librbd takes orders from 12 to 25; 26 is the limit of journal objects.
+#: librbd accepts orders from 12 to 25; 26 is the limit of journal objects.
 MIN_OBJECT_SIZE = 4 * sizes.KIB
 MAX_OBJECT_SIZE = 32 * sizes.MIB
-#: What librbd takes where it isn't given one: rbd_default_order, 22.
+#: The default of librbd: rbd_default_order, 22.
 DEFAULT_OBJECT_SIZE = 4 * sizes.MIB
 
 #: ceph/ceph#38655 (Pacific): "stripe unit must be at least 512 bytes".
 MIN_STRIPE_UNIT = 512
 
-#: librbd counts in 64 bits, the Python binding passes 63; nobody has more
-#: than a few hundred OSDs to stripe over. The backend's own limit is lower.
+#: librbd counts with 64 bits and its Python binding passes 63. No cluster has
+#: so many OSDs to stripe over. The limit of the back end is lower.
 MAX_STRIPE_COUNT = 2**31 - 1
 
 OBJECT_SIZE_ALLOWED = 'a power of two from 4 KiB to 32 MiB'
@@ -43,30 +43,31 @@ STRIPE_UNIT_ALLOWED = (
 
 
 def is_power_of_two(number: int) -> bool:
-    """Return whether a number is 1, 2, 4, 8 and so on."""
+    """Return whether a number is a power of two, 1 included."""
     return number > 0 and number & (number - 1) == 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Striping:
-    """Stripe unit in bytes and stripe count, which travel as one."""
+    """Stripe unit in bytes and stripe count, which are set together."""
 
     unit: int
     count: int
 
     @property
     def width(self) -> int:
-        """Bytes of one whole stripe."""
+        """Size of a full stripe in bytes."""
         return self.unit * self.count
 
 
 @dataclasses.dataclass(frozen=True)
 class ImageLayout:
-    """What librbd knows as order, stripe unit and stripe count.
+    """The order, stripe unit and stripe count of librbd.
 
     :ivar object_size: bytes
-    :ivar striping: None where data fills one object after the other, which
-        librbd writes as unit = object size, count = 1
+    :ivar striping: None if the image is not striped and data fills one object
+        after the other. librbd represents this as a stripe unit equal to the
+        object size and a stripe count of 1.
     """
 
     object_size: int
@@ -74,31 +75,38 @@ class ImageLayout:
 
     @classmethod
     def of(cls, object_size: int, unit: int, count: int) -> 'ImageLayout':
-        """Return the layout for librbd's three numbers."""
+        """Return the layout for the values of librbd.
+
+        :param object_size: bytes
+        :param unit: stripe unit in bytes
+        :param count: stripe count
+        """
         if count == 1 and unit == object_size:
             return cls(object_size)
         return cls(object_size, Striping(unit, count))
 
     @property
     def order(self) -> int:
-        """log2 of the object size, as librbd's calls want it."""
+        """Binary logarithm of the object size, for calls to librbd."""
         return self.object_size.bit_length() - 1
 
     @property
     def stripe_unit(self) -> int:
-        """Stripe unit in bytes; the object size where there's no striping."""
+        """Stripe unit in bytes; the object size without striping."""
         return self.striping.unit if self.striping else self.object_size
 
     @property
     def stripe_count(self) -> int:
-        """Stripe count; 1 where there's no striping."""
+        """Stripe count; 1 without striping."""
         return self.striping.count if self.striping else 1
 
     def object_count(self, size: int) -> int:
-        """Return how many objects an image of so many bytes has at most.
+        """Return the maximum number of objects of an image.
 
-        As ``Striper::get_num_objects``: the last period may be shorter than
-        the others, and then doesn't reach all of its objects.
+        This is the calculation of ``Striper::get_num_objects``: the last
+        period may be incomplete and then does not use all of its objects.
+
+        :param size: size of the image in bytes
         """
         unit, count = self.stripe_unit, self.stripe_count
         period = count * self.object_size
@@ -119,7 +127,7 @@ class ImageLayout:
 def parse_object_size(value: str | int) -> int:
     """Return an object size in bytes.
 
-    :raises OptionError: unless it is a power of two, 4 KiB to 32 MiB
+    :raises OptionError: unless it is a power of two from 4 KiB to 32 MiB
     """
     return _power_of_two(
         keys.OBJECT_SIZE, value, MIN_OBJECT_SIZE, OBJECT_SIZE_ALLOWED
@@ -129,8 +137,8 @@ def parse_object_size(value: str | int) -> int:
 def parse_stripe_unit(value: str | int) -> int:
     """Return a stripe unit in bytes.
 
-    :raises OptionError: unless it is a power of two, 512 bytes to 32 MiB.
-        Every factor of an object size (a power of two) is one itself.
+    :raises OptionError: unless it is a power of two from 512 bytes to 32 MiB.
+        The object size is a power of two, and so are all of its factors.
     """
     return _power_of_two(
         keys.STRIPE_UNIT, value, MIN_STRIPE_UNIT, STRIPE_UNIT_ALLOWED
@@ -140,12 +148,13 @@ def parse_stripe_unit(value: str | int) -> int:
 def parse_chunk_size(
     mebibytes: int, origin: errors.Origin | None = None
 ) -> int:
-    """Return the object size in bytes that ``rbd_store_chunk_size`` means.
+    """Return the object size in bytes for ``rbd_store_chunk_size``.
 
-    Cinder's and Glance's stock code takes the logarithm and drops what is
-    behind the comma, so that 6 MiB become 4 MiB without a word.
+    The stock code of Cinder and Glance truncates the logarithm to an integer
+    and so silently turns 6 MiB into 4 MiB.
 
-    :raises OptionError: for what librbd can't have as an object size
+    :param mebibytes: the value of the option
+    :raises OptionError: for a value that librbd rejects as an object size
     """
     size = int(mebibytes) * sizes.MIB
     if not is_power_of_two(size) or size > MAX_OBJECT_SIZE:
@@ -173,7 +182,8 @@ def _power_of_two(
 def parse_stripe_count(value: str | int) -> int:
     """Return a stripe count.
 
-    :raises OptionError: unless it is a whole number from 1
+    :raises OptionError: unless it is a whole number from 1 to
+        :data:`MAX_STRIPE_COUNT`
     """
     count = sizes.parse_count(keys.STRIPE_COUNT, value)
     if count > MAX_STRIPE_COUNT:
@@ -191,7 +201,7 @@ def check_unit(
 ) -> None:
     """Check that the stripe unit is a factor of the object size.
 
-    :raises OptionError: where it isn't
+    :raises OptionError: if it is not
     """
     unit = image_layout.stripe_unit
     if unit > image_layout.object_size or image_layout.object_size % unit:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What an operator allows, and the rules that depend on a volume's size."""
+"""The operator's limits, and the rules that depend on a volume's size."""
 
 import dataclasses
 
@@ -23,8 +23,8 @@ from rbd_volume_options import sizes
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
-#: Each object costs a request when it is deleted, copied or scrubbed. Of
-#: 64 KiB objects, 1 GiB has 16,384 at most.
+#: Deleting, copying and scrubbing take a request for each object. A volume of
+#: 1 GiB has up to 16,384 objects of 64 KiB.
 DEFAULT_MIN_OBJECT_SIZE = 64 * sizes.KIB
 
 #: 64 TiB in objects of 4 MiB, 1 TiB in objects of 64 KiB.
@@ -33,19 +33,19 @@ DEFAULT_MAX_OBJECTS = 1 << 24
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The limits of a backend.
+    """The limits of a back end.
 
-    :ivar max_stripe_count: the largest stripe count that may be asked for
-    :ivar require_whole_stripes: whether a volume's size must be a multiple of
-        stripe unit x stripe count (the rule of CERN's report; librbd itself
-        doesn't need it)
-    :ivar cache_modes: the modes that may be asked for
-    :ivar tenant_options: the keys that tenants may set, unless the volume's
-        type says otherwise
-    :ivar min_object_size: the smallest object size that may be requested, in
+    :ivar max_stripe_count: the maximum stripe count
+    :ivar require_whole_stripes: whether the size of a volume must be a
+        multiple of stripe unit x stripe count. This is the rule of CERN's
+        report; librbd does not require it.
+    :ivar cache_modes: the cache modes that may be requested
+    :ivar tenant_options: the keys that tenants may set, unless the volume
+        type overrides them
+    :ivar min_object_size: the minimum object size that may be requested, in
         bytes
-    :ivar max_objects: the largest number of RADOS objects that a volume may
-        have whose layout was requested
+    :ivar max_objects: the maximum number of RADOS objects of a volume with a
+        requested layout
     """
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
@@ -59,9 +59,9 @@ class Limits:
 def check_stripe_count(
     striping: layout.Striping, limits: Limits, origin: errors.Origin
 ) -> None:
-    """Check a stripe count against the backend's limit.
+    """Check a stripe count against the maximum of the back end.
 
-    :raises OptionError: where it is larger
+    :raises OptionError: if it is larger
     """
     if striping.count > limits.max_stripe_count:
         raise errors.OptionError(
@@ -77,7 +77,7 @@ def check_stripe_count(
 def check_object_size(
     object_size: int, limits: Limits, origin: errors.Origin
 ) -> None:
-    """Check an object size against the back end's minimum.
+    """Check an object size against the minimum of the back end.
 
     :param object_size: bytes
     :raises OptionError: if it is smaller
@@ -104,9 +104,9 @@ def check_object_count(
     """Check that a volume does not have more objects than allowed.
 
     Layouts with objects of at least librbd's default size are not limited:
-    they have no more objects than an ordinary volume.
+    they have no more objects than a volume with the default layout.
 
-    :param size: bytes
+    :param size: size of the volume in bytes
     :raises OptionError: if it has more
     """
     if image_layout.object_size >= layout.DEFAULT_OBJECT_SIZE:
@@ -128,9 +128,9 @@ def check_object_count(
 def check_cache_mode(
     mode: modes.CacheMode, limits: Limits, origin: errors.Origin
 ) -> None:
-    """Check a cache mode against the backend's list.
+    """Check a cache mode against the list of the back end.
 
-    :raises OptionError: where it isn't listed
+    :raises OptionError: if it is not in the list
     """
     if mode not in limits.cache_modes:
         raise errors.OptionError(
@@ -150,8 +150,8 @@ def check_whole_stripes(
 ) -> None:
     """Check that a volume's size is a multiple of the stripe width.
 
-    :param size: bytes
-    :raises OptionError: where it isn't and the backend requires it
+    :param size: size of the volume in bytes
+    :raises OptionError: if it is not, and the back end requires it
     """
     striping = image_layout.striping
     if not limits.require_whole_stripes or striping is None:
@@ -175,9 +175,9 @@ def check_object_map(
     image_features: features.Features,
     origin: errors.Origin | None = None,
 ) -> None:
-    """Check that an object map isn't too large for librbd.
+    """Check that an object map is not too large for librbd.
 
-    :param size: bytes
+    :param size: size of the image in bytes
     :raises OptionError: for more than 256,000,000 objects with an object map
     """
     if features.OBJECT_MAP not in image_features:

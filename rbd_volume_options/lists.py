@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comma-separated lists, as people write them in options and extra specs."""
+"""Comma-separated lists in options and extra specs."""
 
 
 def split(value: str) -> list[str]:
-    """Return the words of a list, without the spaces around them.
+    """Return the items of a list, without spaces around them.
 
-    As oslo.config's lists have it. An empty word stays: ``a,,b`` is a
-    mistake.
+    oslo.config splits its lists in the same way. Empty items are kept, so
+    that ``a,,b`` is an error.
     """
     return [word.strip(' \t') for word in value.split(',')]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What one place says: metadata, extra specs or options, parsed once."""
+"""The keys of one origin (metadata, extra specs, options), parsed once."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -35,12 +35,12 @@ _MAX_POOL_NAME = 128
 
 @dataclasses.dataclass(frozen=True)
 class VolumeOptions:
-    """The options that one place gives; None where it says nothing.
+    """The values that are set in one origin; None for unset values.
 
     :ivar object_size: bytes
-    :ivar striping: stripe unit and count
-    :ivar object_map: whether to have an object map
-    :ivar image_features: the whole set of features
+    :ivar striping: stripe unit and stripe count
+    :ivar object_map: whether the image gets an object map
+    :ivar image_features: the complete set of features
     :ivar cache_mode: cache mode of attachments
     :ivar data_pool: pool for the data
     :ivar tenant_options: the keys that tenants may set
@@ -56,17 +56,17 @@ class VolumeOptions:
 
 
 def ours(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the items whose key is ours."""
+    """Return the items whose keys have our prefix."""
     return {k: v for k, v in items.items() if k.startswith(keys.PREFIX)}
 
 
 def parse(
     items: Mapping[str, str], scope: keys.Scope, origin: errors.Origin
 ) -> VolumeOptions:
-    """Parse what one place says; keys of others are passed over.
+    """Parse the keys of one origin; keys without our prefix are ignored.
 
-    :raises OptionError: for an unknown key, a key in the wrong place, a value
-        that is none, or values that contradict each other
+    :raises OptionError: for an unknown key, a key that is not allowed in the
+        scope, an invalid value, or values that contradict each other
     """
     given = ours(items)
     try:
@@ -95,24 +95,24 @@ def parse(
 def unknown_key(
     name: str, value: object, scope: keys.Scope
 ) -> errors.OptionError:
-    """Return the error for a key of ours that doesn't exist.
+    """Return the error for a key that has our prefix but does not exist.
 
-    It names the exact spelling where there is a key that is meant.
+    The error has the exact spelling if the key resembles an existing one.
     """
     reason, meant = 'unknown key', keys.normal(name)
     if meant in keys.KEYS:
         reason = f'unknown key; the exact spelling is {meant}'
-    # The key is a stranger's text too, and as long as it likes.
+    # The key is untrusted input too, and its length is not limited.
     return errors.OptionError(
         errors.shown(name), value, reason, keys.names(scope)
     )
 
 
 def check_keys(given: Mapping[str, object], scope: keys.Scope) -> None:
-    """Check that keys exist, are spelled exactly and may stand in a place.
+    """Check that keys exist, are spelled exactly and are allowed in a scope.
 
-    :param given: keys of ours, however they are spelled
-    :raises OptionError: naming the first key that doesn't
+    :param given: keys with our prefix, in any spelling
+    :raises OptionError: for the first key that fails the check
     """
     for name, value in given.items():
         key = keys.KEYS.get(name)
@@ -158,12 +158,12 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
 
 
 def parse_pool(value: str) -> str:
-    """Return a pool's name.
+    """Return the name of a pool.
 
-    Stricter than Ceph: the name also goes onto a command line and into pool
-    specifications, where ``/``, ``@`` and spaces mean something else.
+    This is stricter than Ceph, because the name is also used on command lines
+    and in pool specifications, where ``/``, ``@`` and spaces have a meaning.
 
-    :raises OptionError: for anything else
+    :raises OptionError: for an invalid name
     """
     if (
         not 0 < len(value) <= _MAX_POOL_NAME
@@ -178,9 +178,9 @@ def parse_pool(value: str) -> str:
 
 
 def check_contradictions(options: VolumeOptions) -> None:
-    """Check what one place says against itself.
+    """Check that the values of one origin do not contradict each other.
 
-    :raises OptionError: where ``rbd:object_map`` contradicts ``rbd:features``
+    :raises OptionError: if ``rbd:object_map`` contradicts ``rbd:features``
     """
     chosen, wanted = options.image_features, options.object_map
     if chosen is None or wanted is None:

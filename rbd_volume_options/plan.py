@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How an RBD image is to be made: choices become numbers, rules checked."""
+"""The plan for a new RBD image: resolved values, checked by the rules."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -26,24 +26,24 @@ Origin = precedence.Origin
 
 @dataclasses.dataclass(frozen=True)
 class ImageState:
-    """Layout, features and data pool of an image, or those it would get."""
+    """Layout, features and data pool of an existing or prospective image."""
 
     layout: layouts.ImageLayout
     image_features: features.Features
     data_pool: str | None = None
 
 
-#: Stands for an image of which nothing is known: no rule that depends on it
-#: refuses anything.
+#: A placeholder for an unknown image. Rules that depend on the image refuse
+#: nothing with it.
 UNKNOWN = ImageState(layouts.ImageLayout(layouts.MAX_OBJECT_SIZE), frozenset())
 
 
 @dataclasses.dataclass(frozen=True)
 class ImagePlan:
-    """How an image is to be made; None: as the stock driver would.
+    """The plan for a new image; None for the values of the stock driver.
 
-    :ivar origins: where each part of the plan was given; None where a plan
-        repeats an image that exists
+    :ivar origins: where each part of the plan was set; None if the plan is
+        that of an existing image
     """
 
     layout: layouts.ImageLayout | None = None
@@ -55,10 +55,10 @@ class ImagePlan:
 
 
 def level_of(origin: Origin, state: ImageState) -> precedence.Level:
-    """Return what an existing image says, as a level.
+    """Return the values of an existing image, as a level.
 
-    Without its data pool: that always comes from the volume type or the back
-    end of the volume that is made. An image never passes its own on.
+    The level has no data pool. The data pool always comes from the volume
+    type or the back end of the new volume and is never inherited.
     """
     return precedence.Level(
         origin,
@@ -77,11 +77,12 @@ def plan_image(
     size: int,
     limits: limits_module.Limits,
 ) -> ImagePlan:
-    """Return how an image is to be made.
+    """Return the plan for a new image.
 
-    :param base: the image that the stock driver would make
+    :param base: the image that the stock driver would create
     :param size: bytes
-    :raises OptionError: for whatever librbd or the backend would refuse
+    :raises OptionError: for values that librbd or the limits of the back end
+        reject
     """
     asked_layout = resolved.layout_choice
     asked_features = resolved.features_choice
@@ -108,9 +109,9 @@ def check_layout(
     base: layouts.ImageLayout,
     limits: limits_module.Limits,
 ) -> None:
-    """Check a layout as far as it does not depend on a volume's size.
+    """Check the rules of a layout that do not depend on a volume's size.
 
-    :raises OptionError: for what no volume could have
+    :raises OptionError: for a layout that is not allowed for any size
     """
     striping = resolved.striping
     layouts.check_unit(resolved.layout_over(base), _origin_of(striping))
@@ -123,7 +124,7 @@ def check_layout(
 def check_object_size(
     resolved: precedence.Resolved, limits: limits_module.Limits
 ) -> None:
-    """Check a requested object size against the back end's minimum.
+    """Check a requested object size against the minimum of the back end.
 
     :raises OptionError: if it is smaller
     """
@@ -142,8 +143,8 @@ def _check_size(
 ) -> None:
     """Check a layout against a volume's size.
 
-    Striping that nobody gave through our keys or options (that of ceph.conf
-    or of the image that is cloned) is not restricted.
+    Striping that was not set by our keys or options is not restricted. It
+    comes from ceph.conf or from the image that is cloned.
     """
     image_layout = resolved.layout_over(base)
     striping = resolved.striping
@@ -162,5 +163,5 @@ def _check_size(
 
 
 def _origin_of(choice: precedence.Choice[object] | None) -> Origin:
-    """Return who gave a value; where nobody did, it is the base image's."""
+    """Return where a value was set; unset values come from the base image."""
     return choice.origin if choice else Origin.CLUSTER

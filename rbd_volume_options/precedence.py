@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which value wins, key by key."""
+"""The precedence of values, key by key."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -30,25 +30,25 @@ Origin = errors.Origin
 T = TypeVar('T')
 T_co = TypeVar('T_co', covariant=True)
 
-#: Who speaks for a volume itself, as against what it is made from or on.
+#: The origins that are existing images.
 _IMAGES = (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE)
 
-#: Where keys are written.
+#: The origins where keys are set.
 ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})
 
-#: Where keys, or the options of cinder.conf that stand for them, are written.
+#: The origins where keys, or the equivalent options of cinder.conf, are set.
 GIVEN = ASKED | {Origin.BACKEND}
 
 
 class Part(enum.Enum):
-    """A part of an image that is inherited, or not, as one."""
+    """A part of an image that is inherited as a unit."""
 
     OBJECT_SIZE = 'object_size'
     STRIPING = 'striping'
     FEATURES = 'features'
 
 
-#: The keys that give a part.
+#: The keys that set a part.
 KEYS_OF_PART: dict[Part, frozenset[str]] = {
     Part.OBJECT_SIZE: frozenset({keys.OBJECT_SIZE}),
     Part.STRIPING: frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT}),
@@ -58,10 +58,13 @@ KEYS_OF_PART: dict[Part, frozenset[str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """What one place says, and which place it is.
+    """The values of one origin.
 
-    :ivar answers_striping: whether no striping in its options means that
-        there is none, as in an RBD image; by default what the origin implies
+    :ivar origin: where the values were set
+    :ivar options: the values
+    :ivar answers_striping: whether unset striping means "not striped", as in
+        an RBD image, instead of "not set here"; by default, this depends on
+        the origin
     """
 
     origin: Origin
@@ -70,7 +73,7 @@ class Level:
 
     @property
     def has_striping(self) -> bool:
-        """Whether the level answers for striping, if only with "none"."""
+        """Whether the level sets striping, even if only to "not striped"."""
         if self.options.striping is not None:
             return True
         if self.answers_striping is None:
@@ -80,7 +83,7 @@ class Level:
 
 @dataclasses.dataclass(frozen=True)
 class Choice(Generic[T_co]):
-    """A value that won, and where it came from."""
+    """The effective value of a key, and its origin."""
 
     value: T_co
     origin: Origin
@@ -88,10 +91,10 @@ class Choice(Generic[T_co]):
 
 @dataclasses.dataclass(frozen=True)
 class Resolved:
-    """The value that won, for each key; None where nobody said anything.
+    """The effective value of each key; None for unset keys.
 
-    ``striping`` is a choice of None where an existing image, which has no
-    striping, is the first that speaks of it.
+    ``striping`` is a choice with the value None if the first level that sets
+    it is an existing image without striping.
     """
 
     object_size: Choice[int] | None = None
@@ -103,17 +106,17 @@ class Resolved:
 
     @property
     def layout_choice(self) -> Choice[object] | None:
-        """The choice that a complaint about the layout should name."""
+        """The choice to name in errors about the layout."""
         return self.striping or self.object_size
 
     @property
     def features_choice(self) -> Choice[object] | None:
-        """The choice that a complaint about features should name."""
+        """The choice to name in errors about features."""
         return self.object_map or self.image_features
 
     @property
     def origins(self) -> dict[Part, Origin]:
-        """Where each part comes from; the cluster where nobody gave it."""
+        """Where each part was set; the cluster for unset parts."""
         found = {
             Part.OBJECT_SIZE: self.object_size,
             Part.STRIPING: self.striping,
@@ -126,13 +129,13 @@ class Resolved:
 
     @property
     def image_layout(self) -> layout.ImageLayout | None:
-        """The layout, where both of its parts are known."""
+        """The layout, if both of its parts are known."""
         if self.object_size is None or self.striping is None:
             return None
         return self.layout_over(layout.ImageLayout(self.object_size.value))
 
     def layout_over(self, base: layout.ImageLayout) -> layout.ImageLayout:
-        """Return the layout asked for, with what nobody said from a base."""
+        """Return the requested layout; unset parts come from the base."""
         object_size = (
             self.object_size.value if self.object_size else base.object_size
         )
@@ -144,7 +147,7 @@ class Resolved:
         )
 
     def features_over(self, base: features.Features) -> features.Features:
-        """Return the features asked for, with the rest from a base."""
+        """Return the requested features; unset ones come from the base."""
         wanted = self.image_features.value if self.image_features else base
         if self.object_map:
             wanted = features.with_object_map(wanted, self.object_map.value)
@@ -152,11 +155,11 @@ class Resolved:
 
 
 def resolve(levels: Iterable[Level]) -> Resolved:
-    """Return the values that win among levels, key by key.
+    """Return the effective values of several levels, key by key.
 
-    ``stripe_unit`` and ``stripe_count`` are one key here. A place that lists
-    all features has said everything about the object map as well, so that
-    ``rbd:object_map`` of a place below it counts no more.
+    The stripe unit and the stripe count are resolved together. A level that
+    sets ``rbd:features`` also decides on the object map, so ``rbd:object_map``
+    of a level with lower precedence is ignored.
     """
     ordered = sorted(levels, key=lambda level: level.origin)
     chosen = _first(ordered, lambda o: o.image_features)
@@ -187,11 +190,11 @@ def _first(
 def _first_striping(
     levels: list[Level],
 ) -> Choice[layout.Striping | None] | None:
-    """As :func:`_first`; an image without striping says so by its layout.
+    """Return the first striping, like :func:`_first`.
 
-    A level that is an image (a source volume, a Glance image) always answers
-    for striping, even where it has none. What people write answers only
-    where they wrote it.
+    A level that is an image (a source volume, a Glance image) always sets
+    striping, even if the image is not striped. Other levels set it only if
+    they contain it.
     """
     for level in levels:
         if level.has_striping:

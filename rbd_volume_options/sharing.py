@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What multi-attach and replicated volume types rule out."""
+"""Restrictions of multi-attach and replicated volume types."""
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
@@ -22,10 +22,10 @@ from rbd_volume_options import precedence
 def check_shareable(
     resolved: precedence.Resolved, multiattach: bool, replicated: bool
 ) -> None:
-    """Check what is asked for against a multi-attach or replicated type.
+    """Check requested values against a multi-attach or replicated type.
 
-    :raises OptionError: where the type turns off what was asked for, or
-        turns on what a whole set of features leaves out
+    :raises OptionError: if the type disables a requested feature or cache
+        mode, or enables a feature that ``rbd:features`` does not have
     """
     wanted = resolved.image_features
     if multiattach:

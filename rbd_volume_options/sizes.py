@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Sizes in bytes, as people write them.
+"""Sizes in bytes, with optional units.
 
-Units are binary, as Ceph's own tools have them: ``64K``, ``64KiB`` and
-``65536`` are the same size. ``KB`` is refused, since it means 1,000 bytes to
-some and 1,024 to others.
+Units are binary, as in the tools of Ceph: ``64K``, ``64KiB`` and ``65536``
+are the same size. ``KB`` is refused because it is ambiguous: it can mean
+1,000 or 1,024 bytes.
 """
 
 import re
@@ -26,8 +26,8 @@ MIB = 1024 * KIB
 GIB = 1024 * MIB
 
 _UNITS = {'': 1, 'K': KIB, 'M': MIB, 'G': GIB}
-# ASCII digits only: str.isdigit() and int() also take those of other scripts.
-# Nineteen digits are enough for 2^63, the largest size that Ceph knows.
+# ASCII digits only: str.isdigit() and int() also accept those of other
+# scripts. Nineteen digits are enough for 2^63, the maximum size in Ceph.
 _SIZE = re.compile(r'([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?')
 _COUNT = re.compile(r'[1-9][0-9]{0,9}|0')
 
@@ -38,7 +38,7 @@ COUNT_FORMAT = 'a whole number from 1'
 def parse_size(key: str, value: str | int) -> int:
     """Return a size in bytes.
 
-    :raises OptionError: for anything that is no size
+    :raises OptionError: for a value that is not a size
     """
     match = _SIZE.fullmatch(_text(key, value, SIZE_FORMAT))
     if not match:
@@ -50,7 +50,7 @@ def parse_size(key: str, value: str | int) -> int:
 def parse_count(key: str, value: str | int) -> int:
     """Return a count.
 
-    :raises OptionError: for anything that is no whole number from 1
+    :raises OptionError: for a value that is not a whole number from 1
     """
     text = _text(key, value, COUNT_FORMAT)
     if not _COUNT.fullmatch(text) or int(text) < 1:
@@ -65,7 +65,7 @@ def _text(key: str, value: str | int, allowed: str) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return a size as people read it: ``64 KiB``, ``4 MiB``, ``512 B``."""
+    """Return a size as text: ``64 KiB``, ``4 MiB``, ``512 B``."""
     for name, unit in (('GiB', GIB), ('MiB', MIB), ('KiB', KIB)):
         if size >= unit and size % unit == 0:
             return f'{size // unit} {name}'

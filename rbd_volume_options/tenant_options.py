@@ -18,9 +18,9 @@ from rbd_volume_options import lists
 
 
 def parse(value: str) -> frozenset[str]:
-    """Return the keys that a list names; an empty one allows none.
+    """Return the keys in a list; an empty list allows no keys.
 
-    :raises OptionError: for a word that is no key of volume metadata
+    :raises OptionError: for a name that is not a key of volume metadata
     """
     names = frozenset(lists.split(value)) if value else frozenset[str]()
     for name in sorted(names):
@@ -35,9 +35,9 @@ def parse(value: str) -> frozenset[str]:
 
 
 def check(given: frozenset[str], allowed: frozenset[str]) -> None:
-    """Check that a tenant may set the keys that it has set.
+    """Check that a tenant is allowed to set the given keys.
 
-    :raises OptionError: naming the first key that it may not
+    :raises OptionError: for the first key that is not allowed
     """
     for name in sorted(given - allowed):
         raise errors.OptionError(

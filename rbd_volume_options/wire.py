@@ -10,25 +10,25 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Names that cross from one process to another, each defined once.
+"""Names that are shared between processes, each defined once.
 
-Cinder's API, its driver, Nova, Glance, Horizon, the page that it serves, the
-clients, Tempest and Ceph read what another of them wrote. The names of
-``rbd:`` keys are in :mod:`rbd_volume_options.keys`. Plain words of the API's
-answer (``name``, ``default``) are in its schema, ``options.json``.
+Cinder's API, its driver, Nova, Glance, Horizon and its pages, the clients,
+Tempest and Ceph read data that another of them wrote. The names of ``rbd:``
+keys are in :mod:`rbd_volume_options.keys`. Generic fields of the API response
+(``name``, ``default``) are in its schema, ``options.json``.
 
-Nothing here may change: volumes, attachments and services of an earlier
-release have these names.
+These names must not change: volumes, attachments and services of earlier
+releases use them.
 """
 
 # Cinder's API
 
-#: Alias of the extension, first part of its route and of its attributes.
+#: Alias of the API extension; prefix of its route and of its attributes.
 ALIAS = 'os-rbd-volume-options'
-#: Route of the extension, below the project.
+#: Route of the API extension, below the project.
 ROUTE = f'/{ALIAS}'
 
-# Attributes of a volume. Sizes are in bytes; null if nothing is recorded.
+# Attributes of a volume. Sizes are in bytes; null if there is no record.
 ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
 ATTRIBUTE_STRIPE_UNIT = f'{ALIAS}:stripe_unit'
 ATTRIBUTE_STRIPE_COUNT = f'{ALIAS}:stripe_count'
@@ -36,12 +36,12 @@ ATTRIBUTE_FEATURES = f'{ALIAS}:features'
 ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
 #: The cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
-#: Why the volume could not be created.
+#: The reason why the volume could not be created.
 ATTRIBUTE_REFUSED = f'{ALIAS}:refused'
-#: Why and when the last attachment was refused.
+#: The reason and the time of the last refused attachment.
 ATTRIBUTE_ATTACH_REFUSED = f'{ALIAS}:attach_refused'
 
-# Fields of the answer to what a volume type offers.
+# Fields of the response that lists the options of a volume type.
 SUPPORTED = 'supported'
 REQUIRE_WHOLE_STRIPES = 'require_whole_stripes'
 SETTABLE = 'settable'
@@ -51,8 +51,8 @@ MAXIMUM_OBJECTS = 'maximum_objects'
 POWER_OF_TWO = 'power_of_two'
 TOGETHER_WITH = 'together_with'
 
-# Values of DEFAULT_FROM, which clients and scripts compare. Messages use the
-# same words.
+# Values of DEFAULT_FROM. Clients and scripts compare them. Messages use the
+# same names.
 FROM_VOLUME_METADATA = 'volume metadata'
 FROM_VOLUME_TYPE = 'volume type'
 FROM_SOURCE_VOLUME = 'source volume'
@@ -60,10 +60,10 @@ FROM_BACKEND = 'backend configuration'
 FROM_GLANCE_IMAGE = 'Glance image'
 FROM_CLUSTER = 'Ceph configuration'
 
-# Texts by which Horizon recognizes the extension's refusals.
-#: Start of each HTTP 400; key, value and reason follow.
+# Horizon recognizes refusals of the API extension by these texts.
+#: Start of each HTTP 400 message; key, value and reason follow.
 REFUSED = 'RBD volume option refused: '
-#: HTTP 403 for a key.
+#: HTTP 403 message for a key.
 FORBIDDEN_KEY = 'Policy does not allow {policy}, which {key} needs.'
 
 # Policies
@@ -77,13 +77,13 @@ POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
 POLICY_OFFER_CACHE_MODES = f'{POLICY}:offer_cache_modes'
 POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
 
-# Capabilities, which the driver reports to the scheduler
+# Capabilities that the driver reports to the scheduler
 
 #: True for a back end with our driver. Operators match it in extra specs:
 #: ``capabilities:rbd_volume_options='<is> True'``.
 RBD_VOLUME_OPTIONS = 'rbd_volume_options'
 
-# Also the names of options in cinder.conf: their values are reported.
+# Also the names of options in cinder.conf. Their values are reported.
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
 RBD_VOLUME_STRIPE_UNIT = 'rbd_volume_stripe_unit'
 RBD_VOLUME_STRIPE_COUNT = 'rbd_volume_stripe_count'
@@ -99,7 +99,7 @@ RBD_REQUIRE_WHOLE_STRIPES = 'rbd_require_whole_stripes'
 RBD_MIN_OBJECT_SIZE = 'rbd_min_object_size'
 RBD_MAX_OBJECTS = 'rbd_max_objects'
 
-# Also the names of Ceph's options: their values are reported.
+# Also the names of options of Ceph. Their values are reported.
 RBD_DEFAULT_FEATURES = 'rbd_default_features'
 RBD_DEFAULT_STRIPE_UNIT = 'rbd_default_stripe_unit'
 RBD_DEFAULT_STRIPE_COUNT = 'rbd_default_stripe_count'
@@ -111,48 +111,49 @@ LENIENT = 'lenient'
 # Attachments
 
 #: Item of a connector: the names of the cache modes that the compute host
-#: allows, as a list or separated by commas. A host without it would ignore a
-#: mode.
+#: allows, as a list or separated by commas. A host without this item ignores
+#: cache modes.
 CONNECTOR_CACHE_MODES = 'rbd_cache_modes'
-#: Item of ``connection_info['data']``: the cache mode to attach with. Nova
-#: keeps it with the block device mapping, so that the mode outlives restarts
-#: and is used again after a migration.
+#: Item of ``connection_info['data']``: the cache mode of the attachment. Nova
+#: stores it with the block device mapping, so that the mode persists across
+#: restarts and is used again after a migration.
 CONNECTION_CACHE_MODE = 'cache_mode'
 
-# A volume's admin metadata: the record of what was made. The layout, features
-# and data pool are recorded under the names of their keys.
+# The record in the admin metadata of a volume, about the image that was
+# created. Layout, features and data pool have the names of their keys.
 
-#: Why the volume could not be created; a longer text is continued in the next
-#: entry. Not in the image metadata, which tenants can write and which Cinder
-#: clears if a creation from an image fails. Cinder's user messages are a fixed
-#: list of texts without room for a value.
+#: The reason why the volume could not be created. A longer text continues in
+#: the next entry. It is not in the image metadata, because tenants can write
+#: that and Cinder clears it if a creation from an image fails. It is not a
+#: user message of Cinder, because those have fixed texts without a value.
 RECORD_REFUSED = (
     'rbd:refused',
     'rbd:refused_2',
     'rbd:refused_3',
     'rbd:refused_4',
 )
-#: Why the last attachment was refused, and when, until one is made. Not in the
-#: image metadata, which is copied to snapshots, copies and Glance images.
+#: The reason and the time of the last refused attachment, removed by the next
+#: successful one. They are not in the image metadata, because that is copied
+#: to snapshots, copies and Glance images.
 RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
 RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
-#: Where object size, striping and features were specified when the image was
-#: made. Limits on what is inherited or extended depend on it.
+#: Where object size, striping and features were set when the image was
+#: created. The limits on inheriting and extending depend on it.
 RECORD_ORIGINS = 'rbd:origins'
-#: The back end whose driver made the record. A back end without our driver
-#: takes over a volume with its admin metadata, which does not describe the
-#: image there.
+#: The back end whose driver wrote the record. If a volume moves to a back end
+#: without our driver, it keeps its admin metadata, which does not describe
+#: the image there.
 RECORD_RECORDED_BY = 'rbd:recorded_by'
-#: During a restore: that the volume's keys were copied.
+#: During a restore: indicates that the keys of the volume were copied.
 RECORD_RESTORING = 'rbd:restoring'
-#: During a restore: start of the name of each copy; the key follows.
+#: During a restore: prefix of the name of each copy; the key follows.
 RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
 
-#: Where the first release told in a volume's image metadata why it could not
-#: be created.
+#: The item of the image metadata where the first release stored the reason
+#: why the volume could not be created.
 FORMER_REFUSED = 'rbd_volume_options_error'
 
 # Horizon
 
-#: Start of the routes that Horizon's pages ask, below ``/api/``.
+#: Prefix of the routes that Horizon's pages request, below ``/api/``.
 DASHBOARD_ROUTE = 'rbd_volume_options/'

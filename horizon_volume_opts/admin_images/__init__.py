@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The operators' panel *RBD Images*: object maps and layouts in use."""
+"""The admin panel *RBD Images*: object maps and layouts in use."""

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How many RBD images there are of which kind: numbers only.
+"""Counts of RBD images by object map and layout.
 
-A census can be added to, so that a large cloud is counted in steps, and be
-turned into plain values and back, for a cache that other processes and other
+A census can be extended, so that a large cloud is counted in steps. It can be
+converted to plain values and back, for a cache that other processes and other
 versions of this code read.
 """
 
@@ -28,24 +28,25 @@ from rbd_volume_options import layout
 
 
 class MapState(enum.Enum):
-    """What is known of an image's object map."""
+    """The known state of the object map of an image."""
 
     VALID = 'valid'
     NONE = 'none'
-    #: librbd passes the map over until it is rebuilt.
+    #: librbd ignores the map until it is rebuilt.
     INVALID = 'invalid'
-    #: Nothing is recorded of the image.
+    #: There is no record of the image.
     UNKNOWN = 'unknown'
 
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """The image of one volume.
+    """The RBD image of a volume.
 
     :ivar pool: Cinder's pool, ``host@backend#pool``
-    :ivar volume_type: the type's name; empty where there is none
-    :ivar image_layout: None where it isn't known
-    :ivar data_pool: the Ceph pool of its data, where that is another one
+    :ivar volume_type: name of the volume type; empty if there is none
+    :ivar map_state: state of the object map
+    :ivar image_layout: the layout; None if unknown
+    :ivar data_pool: Ceph pool of the data if it is a separate pool, or empty
     """
 
     pool: str
@@ -57,7 +58,7 @@ class Image:
 
 @dataclasses.dataclass(frozen=True)
 class MapRow:
-    """How many images of a pool and a volume type have a map."""
+    """Number of images of a pool and volume type, by state of the map."""
 
     pool: str
     volume_type: str
@@ -65,13 +66,13 @@ class MapRow:
 
     @property
     def total(self) -> int:
-        """All images of the pool and the type."""
+        """Number of all images of the pool and volume type."""
         return sum(self.counts.values())
 
 
 @dataclasses.dataclass(frozen=True)
 class LayoutRow:
-    """How many images have a layout."""
+    """Number of images with a layout."""
 
     image_layout: layout.ImageLayout
     data_pool: str
@@ -84,12 +85,14 @@ _LayoutKey = tuple[int, int, int, str]
 
 @dataclasses.dataclass
 class Census:
-    """The numbers, and how far the counting has come.
+    """The counts and the progress of counting.
 
-    :ivar taken: when the counting began, in ISO 8601 with its time zone
-    :ivar marker: what to go on from; None at the beginning and at the end
-    :ivar complete: whether everything was counted
-    :ivar others: volumes that aren't RBD images, or aren't made yet
+    :ivar taken: time when the count started, in ISO 8601 with a time zone
+    :ivar marker: the volume to continue after; None before the start and at
+        the end
+    :ivar complete: whether all volumes were counted
+    :ivar others: number of volumes that are not RBD images or are not created
+        yet
     """
 
     taken: str
@@ -101,11 +104,11 @@ class Census:
 
     @property
     def images(self) -> int:
-        """How many images were counted."""
+        """Number of images counted so far."""
         return sum(self._maps.values())
 
     def add(self, images: Iterable[Image]) -> None:
-        """Count images."""
+        """Add images to the counts."""
         for each in images:
             self._maps[each.pool, each.volume_type, each.map_state] += 1
             if found := each.image_layout:
@@ -117,7 +120,7 @@ class Census:
                 ] += 1
 
     def map_rows(self) -> list[MapRow]:
-        """Return the maps by pool and type, in the order of their names."""
+        """Return the counts by pool and volume type, sorted by name."""
         counts: dict[tuple[str, str], dict[MapState, int]] = {}
         for (pool, volume_type, state), number in self._maps.items():
             row = counts.setdefault(
@@ -127,7 +130,7 @@ class Census:
         return [MapRow(*key, counts[key]) for key in sorted(counts)]
 
     def layout_rows(self) -> list[LayoutRow]:
-        """Return the layouts, those in most use first."""
+        """Return the counts by layout, the most frequent layout first."""
         ordered = sorted(self._layouts.items(), key=lambda i: (-i[1], i[0]))
         return [
             LayoutRow(
@@ -137,7 +140,7 @@ class Census:
         ]
 
     def plain(self) -> dict[str, Any]:
-        """Return it in values that any serializer takes."""
+        """Return the census as plain values that can be serialized."""
         return {
             'taken': self.taken,
             'marker': self.marker,
@@ -152,9 +155,9 @@ class Census:
 
     @classmethod
     def of_plain(cls, values: Mapping[str, Any]) -> 'Census':
-        """Return what :meth:`plain` was called on.
+        """Return the census for the result of :meth:`plain`.
 
-        :raises LookupError, TypeError, ValueError: for anything else
+        :raises LookupError, TypeError, ValueError: for other values
         """
         found = cls(
             values['taken'],

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The plot: a bar for each pool and volume type, as numbers to draw.
+"""The geometry of the chart: a bar for each pool and volume type.
 
-The template makes an SVG of it, without script or inline style: it shows
-under any Content-Security-Policy, in print, and to those whose browser is
-told what the table beside it says.
+The template renders it as SVG without scripts or inline styles, so that it
+works with any Content-Security-Policy and in print. The table on the same
+page has the same numbers for screen readers.
 """
 
 from collections.abc import Iterable
@@ -26,19 +26,19 @@ from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts.admin_images import census
 
-#: What the SVG measures in its own units; it scales with the page.
+#: Width of the SVG in its own units. It scales with the page.
 WIDTH = 1000
 _LABELS = 330
 _BARS = WIDTH - _LABELS - 80
 _ROW = 34
 _BAR = 22
-#: A narrower piece has no room for its number.
+#: Minimum width of a piece for its number to fit.
 _ROOM = 36
-#: More bars than fit a page help nobody; the table has all.
+#: Maximum number of bars, so that they fit on a page. The table has all rows.
 MOST_BARS = 25
 
-# Colours of Okabe and Ito, told apart by those who don't see all colours.
-# Text on them: what has a contrast of 4.5 to 1 at least.
+# Colours of Okabe and Ito, which people with colour blindness can distinguish.
+# The text on them has a contrast of at least 4.5 to 1.
 STATES: dict[census.MapState, tuple[Any, str, str]] = {
     census.MapState.VALID: (_('with object map'), '#0072b2', '#ffffff'),
     census.MapState.NONE: (_('without'), '#e69f00', '#000000'),
@@ -60,12 +60,12 @@ class Piece:
 
     @property
     def middle(self) -> float:
-        """Where its number stands."""
+        """Horizontal position of the number."""
         return self.x + self.width / 2
 
     @property
     def has_room(self) -> bool:
-        """Whether its number fits into it."""
+        """Whether the number fits into the piece."""
         return self.width >= _ROOM
 
 
@@ -81,13 +81,13 @@ class Bar:
 
     @property
     def baseline(self) -> float:
-        """Where text beside it stands."""
+        """Vertical position of the text beside the bar."""
         return self.y + _BAR - 6
 
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """All bars, the longest as long as there is room."""
+    """All bars; the longest bar has the full width."""
 
     bars: Sequence[Bar]
     legend: Sequence[Piece]
@@ -97,12 +97,12 @@ class Chart:
 
     @property
     def height(self) -> int:
-        """Height in units of the SVG, the legend included."""
+        """Height in units of the SVG, including the legend."""
         return _ROW * (len(self.bars) + 1)
 
 
 def draw(rows: Iterable[census.MapRow]) -> Chart:
-    """Return the chart of rows, the largest first."""
+    """Return the chart of rows, the largest row first."""
     ordered = sorted(rows, key=lambda row: -row.total)
     shown = ordered[:MOST_BARS]
     scale = _BARS / max((row.total for row in shown), default=1)

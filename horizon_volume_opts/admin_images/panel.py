@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The panel, below Admin > Volume."""
+"""The panel in Admin > Volume."""
 
 from django.utils.translation import gettext_lazy as _
 import horizon
 
 
 class RBDImages(horizon.Panel):
-    """Shown to those who see all volumes: administrators of Cinder."""
+    """The panel; only for users who can list all volumes: Cinder admins."""
 
     name = _('RBD Images')
     slug = 'rbd_images'

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where the panel's numbers come from.
+"""The sources of the panel's numbers.
 
-Whoever looks at a page must not make Ceph work: nothing here opens an image.
-The volumes' attributes tell what was made, in one request of Cinder's for a
-thousand volumes. What only an open image tells, whether its map is valid, an
-operators' audit would have to find out beforehand; a source that reads such a
-report is another subclass of :class:`Source`.
+Viewing a page must not cause load on Ceph, so this module does not open
+images. The attributes of the volumes describe the images, and one request to
+Cinder returns them for a thousand volumes. Only an open image shows whether
+its map is valid, so an operator's audit would have to collect this in advance.
+A source that reads such a report is another subclass of :class:`Source`.
 """
 
 import abc
@@ -34,24 +34,24 @@ from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import wire
 
-#: Cinder gives no more at once unless osapi_max_limit says so.
+#: The maximum number of volumes in a response, unless osapi_max_limit is set.
 _PAGE = 1000
 _PROTOCOL = 'ceph'
-# There may be no image, or one that nobody has looked at yet.
+# In these states, the image may not exist or may not be recorded yet.
 _UNMADE = frozenset({'creating', 'error', 'managing', 'error_managing'})
 
 
 class Source(abc.ABC):
-    """One way to know about all images.
+    """A source of information about all images.
 
-    A subclass for a report: ``read`` fetches it from where the audit left
-    it and returns a complete census whose ``taken`` is the time of the audit.
+    A subclass for an audit report reads the report and returns a complete
+    census with the time of the audit as ``taken``.
     """
 
-    #: Part of the cache's key: another one for each source.
+    #: Part of the cache key, unique for each source.
     slug: ClassVar[str]
-    #: Whether it can tell a valid map from an invalid one. Where it can't,
-    #: the panel says so in place of a number.
+    #: Whether it distinguishes valid and invalid maps. If not, the panel
+    #: states that instead of a number.
     knows_invalid: ClassVar[bool]
     #: A sentence for the page.
     description: ClassVar[Any]
@@ -60,27 +60,27 @@ class Source(abc.ABC):
     def read(
         self, request: Any, found: census.Census | None = None
     ) -> census.Census:
-        """Count, for as long as a page may take.
+        """Count images for as long as a page may take.
 
-        :param found: what an earlier call returned, to go on from
-        :returns: a census; while it isn't complete, there is more to read
+        :param found: the census of an earlier call, to continue
+        :returns: a census; if it is not complete, another call continues it
         """
 
 
 class AttributesSource(Source):
-    """The attributes that our extension of Cinder's API gives volumes."""
+    """The volume attributes of our extension of Cinder's API."""
 
     slug = 'attributes'
     knows_invalid = False
     description = _('From what Cinder recorded when it made the volumes.')
 
-    #: Seconds after which a call returns with what it has.
+    #: Seconds after which a call returns an incomplete census.
     budget: ClassVar[float] = 10
 
     def read(
         self, request: Any, found: census.Census | None = None
     ) -> census.Census:
-        """Read pages of volumes until the budget is spent."""
+        """Read pages of volumes until the time budget is used up."""
         client = api.cinder.cinderclient(request)
         pools = _rbd_pools(client)
         if found is None:
@@ -100,7 +100,7 @@ class AttributesSource(Source):
 
 
 def _pages(client: Any, marker: str | None) -> Iterator[list[Any]]:
-    """Yield pages of all projects' volumes; the last one isn't full."""
+    """Yield pages of volumes of all projects; the last page is not full."""
     while True:
         page = client.volumes.list(
             search_opts={'all_tenants': 1}, marker=marker, limit=_PAGE
@@ -112,7 +112,7 @@ def _pages(client: Any, marker: str | None) -> Iterator[list[Any]]:
 
 
 def _rbd_pools(client: Any) -> frozenset[str]:
-    """Return Cinder's pools that are Ceph's, whichever driver they have."""
+    """Return Cinder's pools that are on Ceph, with any driver."""
     return frozenset(
         pool.name
         for pool in client.pools.list(detailed=True)
@@ -121,7 +121,7 @@ def _rbd_pools(client: Any) -> frozenset[str]:
 
 
 def _image(volume: Any, pools: frozenset[str]) -> census.Image | None:
-    """Return a volume's image; None for a volume that has none of RBD's."""
+    """Return the RBD image of a volume; None if it has none."""
     pool = getattr(volume, 'os-vol-host-attr:host', None) or ''
     volume_type = volume.volume_type or ''
     recorded = getattr(volume, wire.ATTRIBUTE_FEATURES, None)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The two tables of the panel: the numbers of the plot, and layouts."""
+"""The two tables of the panel: the numbers of the chart, and layouts."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ class MapsTable(tables.DataTable):
     )
 
     class Meta:
-        """Which is named so by Horizon."""
+        """Options of the table; Horizon requires this name."""
 
         name = 'maps'
         verbose_name = _('Object Maps')
@@ -76,12 +76,12 @@ class MapsTable(tables.DataTable):
         hidden_title = False
 
     def get_object_id(self, datum: census.MapRow) -> str:
-        """Return what tells a row from all others."""
+        """Return a unique ID of a row."""
         return f'{datum.pool}/{datum.volume_type}'
 
 
 class AuditedMapsTable(MapsTable):
-    """The same, from a source that can tell an invalid map."""
+    """Object maps from a source that can detect invalid maps."""
 
     invalid = tables.Column(
         _count(census.MapState.INVALID),
@@ -90,7 +90,7 @@ class AuditedMapsTable(MapsTable):
     )
 
     class Meta:
-        """Which is named so by Horizon."""
+        """Options of the table; Horizon requires this name."""
 
         name = 'maps'
         verbose_name = _('Object Maps')
@@ -113,7 +113,7 @@ class LayoutsTable(tables.DataTable):
     count = tables.Column('count', verbose_name=_('Images'), summation='sum')
 
     class Meta:
-        """Which is named so by Horizon."""
+        """Options of the table; Horizon requires this name."""
 
         name = 'layouts'
         verbose_name = _('Layouts in Use')
@@ -121,7 +121,7 @@ class LayoutsTable(tables.DataTable):
         hidden_title = False
 
     def get_object_id(self, datum: census.LayoutRow) -> str:
-        """Return what tells a row from all others."""
+        """Return a unique ID of a row."""
         found = datum.image_layout
         return (
             f'{found.object_size}/{found.stripe_unit}/{found.stripe_count}/'

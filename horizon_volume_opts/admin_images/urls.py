@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The panel's one address."""
+"""The URL of the panel."""
 
 from django.urls import path
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page: a plot, two tables, how old the numbers are."""
+"""The page: a chart, two tables and the age of the numbers."""
 
 import datetime
 import hashlib
@@ -28,12 +28,12 @@ from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import tables as image_tables
 
-#: Seconds for which numbers are shown again.
+#: Seconds for which the census is cached.
 CACHED = 300
-# Counts up when what is cached looks otherwise.
+# Increase this when the format of the cached values changes.
 _CACHE_VERSION = 1
 
-#: Commands that exist, and what each is for.
+#: Commands for the operator, each with its purpose.
 COMMANDS: tuple[tuple[str, Any], ...] = (
     (
         'cinder-rbd-ext types ensure --dry-run',
@@ -57,7 +57,7 @@ COMMANDS: tuple[tuple[str, Any], ...] = (
 
 
 class IndexView(tables.MultiTableView):
-    """Shows a census, which is cached, and counts again when told to."""
+    """Shows a cached census, and counts again on request."""
 
     table_classes = (
         image_tables.MapsTable,
@@ -77,7 +77,7 @@ class IndexView(tables.MultiTableView):
         self._census: census.Census | None = None
         super().__init__(*args, **kwargs)
 
-    # What is shown.
+    # Content of the page.
 
     def get_maps_data(self) -> list[census.MapRow]:
         """Return the rows of the first table."""
@@ -88,7 +88,7 @@ class IndexView(tables.MultiTableView):
         return self._found().layout_rows()
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the plot and what is said about the numbers."""
+        """Add the chart and the data about the census."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         found = self._found()
         context['census'] = found
@@ -102,10 +102,10 @@ class IndexView(tables.MultiTableView):
         context['commands'] = COMMANDS
         return context
 
-    # Where it comes from.
+    # Counting and caching.
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Count again from the beginning, or go on counting."""
+        """Count again from the beginning, or continue to count."""
         if 'refresh' in request.POST:
             cache.cache.delete(self._key())
         elif 'more' in request.POST:
@@ -115,16 +115,16 @@ class IndexView(tables.MultiTableView):
         return shortcuts.redirect(request.path)
 
     def _found(self) -> census.Census:
-        """Return the census of this request, read once."""
+        """Return the census; it is read once per request."""
         if self._census is None:
             self._census = self._cached() or self._count()
         return self._census
 
     def _key(self) -> str:
-        # Each region, of each Keystone, has a Cinder of its own.
+        # Each region of each Keystone has its own Cinder.
         user = self.request.user
         where = f'{user.endpoint} {user.services_region}'
-        # memcached takes no spaces and no long keys.
+        # memcached does not accept spaces or long keys.
         digest = hashlib.sha256(where.encode()).hexdigest()
         slug = self.source.slug
         return f'rbd_volume_options:{_CACHE_VERSION}:{slug}:{digest}'
@@ -140,7 +140,7 @@ class IndexView(tables.MultiTableView):
             exceptions.handle(
                 self.request, _('Unable to count the RBD images.')
             )
-            # Not cached; a count that was under way begins anew.
+            # Not cached; an unfinished count starts again.
             cache.cache.delete(self._key())
             return census.Census('')
         cache.cache.set(self._key(), found.plain(), CACHED)

@@ -15,8 +15,7 @@
 Copy or link this file into ``openstack_dashboard/local/enabled``.
 """
 
-# Horizon asks each of its files for what it adds; this one adds to panels
-# that are there, and one of its own.
+# This file extends existing panels and adds a new one.
 FEATURE = 'rbd_volume_options'
 
 PANEL_DASHBOARD = 'admin'
@@ -26,7 +25,7 @@ ADD_PANEL = 'horizon_volume_opts.admin_images.panel.RBDImages'
 
 ADD_INSTALLED_APPS = ['horizon_volume_opts']
 
-# Files by name, since AUTO_DISCOVER_STATIC_FILES takes Angular's naming.
+# Listed by name, because AUTO_DISCOVER_STATIC_FILES requires Angular's naming.
 ADD_JS_FILES: list[str] = [
     'horizon_volume_opts/js/layout.js',
     'horizon_volume_opts/js/layout-words.js',
@@ -39,7 +38,7 @@ ADD_ANGULAR_MODULES = ['horizon.dashboard.rbd-volume-options.launch']
 
 ADD_SCSS_FILES: list[str] = []
 
-# What was made, beside the stock tabs of a volume's details.
+# A tab for the RBD image, next to the stock tabs of a volume's details.
 _TAB = (10, 'horizon_volume_opts.volumes.details.RBDTab')
 EXTRA_TABS = {
     f'openstack_dashboard.dashboards.{dashboard}.volumes.tabs'

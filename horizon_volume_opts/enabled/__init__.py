@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What goes into Horizon's ``openstack_dashboard/local/enabled``."""
+"""Files for Horizon's folder ``openstack_dashboard/local/enabled``."""

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Our keys in the forms for a volume type's extra specs."""
+"""Our keys in the forms for extra specs of volume types."""

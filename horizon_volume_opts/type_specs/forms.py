@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The stock forms for extra specs; what isn't ours passes as before."""
+"""The stock forms for extra specs, with changes only for our keys."""
 
 from typing import Any
 
@@ -33,16 +33,17 @@ def _is_ours(key: str) -> bool:
 
 
 class _Checked:
-    """What both forms do with our keys: check them, and save them."""
+    """Common base of both forms: checks our keys and saves them."""
 
     request: Any
     initial: dict[str, Any]
     add_error: Any
 
     def _check(self, specs: dict[str, str]) -> errors.OptionError | None:
-        """Return what is wrong with the type's extra specs as they would be.
+        """Return the error in the type's resulting extra specs, or None.
 
-        Only with ours: a type may hold specs of many drivers.
+        Only our keys are checked, because a volume type can have extra specs
+        of other drivers.
         """
         there = api.cinder.volume_type_extra_get(
             self.request, self.initial['type_id'], raw=True
@@ -58,16 +59,17 @@ class _Checked:
         return None
 
     def _save(self, specs: dict[str, str], done: Any) -> bool:
-        """Save in one request; what Cinder refuses stands at the field.
+        """Save in one request; show a refusal of Cinder at the field.
 
-        It knows what we don't: the back ends that the type may use.
+        Cinder also checks the back ends that the type may use, which are not
+        known here.
         """
         try:
             api.cinder.volume_type_extra_set(
                 self.request, self.initial['type_id'], specs
             )
         except cinder_exceptions.BadRequest as error:
-            # Cinder's text begins with the key, after what it is about.
+            # Cinder's message has the key after an introduction.
             named = [key for key in specs if f'{key} = ' in error.message]
             _, *rest = specs
             field = 'partner' if rest and named == rest else 'value'
@@ -78,7 +80,7 @@ class _Checked:
 
 
 class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
-    """Offers our keys, checks them, and sets a pair in one request."""
+    """Suggests our keys, checks them and sets a pair in one request."""
 
     partner = forms.CharField(
         max_length=255,
@@ -98,7 +100,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         self.specs: dict[str, str] = {}
 
     def clean(self) -> dict[str, Any]:
-        """Check a key of ours with the specs that the type has."""
+        """Check one of our keys together with the type's extra specs."""
         data: dict[str, Any] = super().clean()
         key, value = data.get('key'), data.get('value')
         if not key or value is None:
@@ -121,19 +123,19 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         if key not in guide.ENTRIES:
             return 'key'
         other = guide.partner(key)
-        # Its own value, or a refusal of the key without it.
+        # The partner's value is refused, or it is missing.
         missing = other is not None and other in error.reason
         return 'partner' if missing or error.key == other else 'value'
 
     def handle(self, request: Any, data: dict[str, Any]) -> Any:
-        """Save the key, with its partner."""
+        """Save the key and its partner."""
         if not _is_ours(data['key']):
             return super().handle(request, data)
         return self._save(self.specs, _('Created extra spec "%s".'))
 
 
 class EditExtraSpec(_Checked, stock.EditExtraSpec):
-    """Says what is allowed for a key of ours, and checks it."""
+    """Shows the allowed values of our keys and checks them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -150,7 +152,7 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
             )
 
     def clean(self) -> dict[str, Any]:
-        """Check a key of ours with the specs that the type has."""
+        """Check one of our keys together with the type's extra specs."""
         data: dict[str, Any] = super().clean()
         key, value = self.initial['key'], data.get('value')
         if (

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an operator is told about each key of a volume type."""
+"""Help for operators about each key of a volume type."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -25,7 +25,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import sizes
 
-#: Given together, in one request.
+#: Keys that are set together, in one request.
 PAIR = (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 
 SUMMARIES: dict[str, Any] = {
@@ -48,7 +48,7 @@ def _powers(first: int, last: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-# Sizes people choose among; what else is allowed can be typed.
+# Suggested values. Users can enter other allowed values.
 _CHOICES: dict[str, tuple[str, ...]] = {
     keys.OBJECT_SIZE: _powers(64 * sizes.KIB, layout.MAX_OBJECT_SIZE),
     keys.STRIPE_UNIT: _powers(4 * sizes.KIB, 4 * sizes.MIB),
@@ -59,16 +59,18 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
-# Values that are refused for what they mean, not for how they are written.
+# Numbers that parse as a size but are refused as a value of the key.
 _WRONG = {keys.OBJECT_SIZE: '3', keys.STRIPE_UNIT: '3'}
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One key.
+    """The help for a key.
 
-    :ivar allowed: which values are, in the words of the refusals
-    :ivar choices: values to pick from; others may be allowed as well
+    :ivar key: the key
+    :ivar summary: one sentence about the key
+    :ivar allowed: the allowed values, as error messages describe them
+    :ivar choices: suggested values; others may be allowed as well
     """
 
     key: str
@@ -78,7 +80,7 @@ class Entry:
 
 
 def _allowed(key: str) -> str:
-    """Return what a refusal says: the rules stand in one place only."""
+    """Return the allowed values from an error, to define them only once."""
     specs = {PAIR[0]: '4K', PAIR[1]: '2'} if key in PAIR else {}
     try:
         options.parse(
@@ -98,5 +100,5 @@ ENTRIES: dict[str, Entry] = {
 
 
 def partner(key: str) -> str | None:
-    """Return the key that has to be given together with a key."""
+    """Return the key that must be set together with a key, if any."""
     return PAIR[1 - PAIR.index(key)] if key in PAIR else None

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Puts our forms where stock says which ones are used."""
+"""Sets our forms in the views of stock Horizon."""
 
 from horizon import forms as horizon_forms
 from openstack_dashboard.dashboards.admin.volume_types.extras import views
@@ -19,10 +19,10 @@ from horizon_volume_opts.type_specs import forms
 
 
 def use_forms() -> None:
-    """Have extra specs created and edited with our forms."""
+    """Use our forms to create and edit extra specs; a hook."""
     views.CreateView.form_class = forms.CreateExtraSpec
     views.EditView.form_class = forms.EditExtraSpec
     if not hasattr(views.EditView, '_populate_context'):
-        # Stock's own form_invalid calls that method, which doesn't exist: a
-        # value that is refused would end in an error of the server.
+        # form_invalid of stock Horizon calls this method, which does not
+        # exist: a refused value would cause an internal server error.
         views.EditView.form_invalid = horizon_forms.ModalFormView.form_invalid

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Text fields with what there is to pick from, and help."""
+"""Text fields with suggestions and help."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from horizon_volume_opts.type_specs import guide
 
 
 class Pick(forms.TextInput):
-    """A text field with a list of suggestions, which browsers show."""
+    """A text field with a list of suggestions, shown by the browser."""
 
     template_name = 'horizon_volume_opts/type_specs/pick.html'
 
@@ -36,7 +36,7 @@ class Pick(forms.TextInput):
     def get_context(
         self, name: str, value: Any, attrs: dict[str, Any]
     ) -> dict[str, Any]:
-        """Add the list, and its name to the field."""
+        """Add the list, and its name as an attribute of the field."""
         context: dict[str, Any] = super().get_context(name, value, attrs)
         widget = context['widget']
         if self.suggestions:
@@ -48,7 +48,7 @@ class Pick(forms.TextInput):
 
 
 class KeyPick(Pick):
-    """The key: one of ours, told what each means, or any other."""
+    """The field for the key; suggests and explains our keys."""
 
     template_name = 'horizon_volume_opts/type_specs/key_pick.html'
 
@@ -58,7 +58,7 @@ class KeyPick(Pick):
             [(entry.key, entry.summary) for entry in entries],
             {
                 **(attrs or {}),
-                # What the script looks for.
+                # Used by the script of the form.
                 'class': 'rbd-key',
                 'data-pair': ' '.join(guide.PAIR),
             },
@@ -67,7 +67,7 @@ class KeyPick(Pick):
     def get_context(
         self, name: str, value: Any, attrs: dict[str, Any]
     ) -> dict[str, Any]:
-        """Add the keys with all that is said about them."""
+        """Add our keys and their help."""
         context = super().get_context(name, value, attrs)
         described = f'{context["widget"]["list"]}_help'
         context['widget']['attrs']['aria-describedby'] = described

@@ -10,4 +10,4 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Additions to the project's panel of volumes."""
+"""Additions to the panel Project > Volumes."""

@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The form of Manage Attachments with the cache mode of the attachment.
+"""The form Manage Attachments with the cache mode of the attachment.
 
-A compute host reads ``rbd:cache_mode`` of the volume's metadata when it
-attaches; Nova's own request has no room for it. So the form sets it first.
+The cache mode of an attachment comes from ``rbd:cache_mode`` in the metadata
+of the volume, because Nova's request cannot contain it. Therefore, the form
+sets the metadata before it attaches the volume.
 """
 
 import logging
@@ -49,7 +50,7 @@ _SHARED = _(
 
 
 class AttachForm(group.GroupedForm, stock.AttachForm):
-    """Stock's form, and the cache mode where the volume's type offers it."""
+    """The stock form with the cache mode, if the volume type offers it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -71,7 +72,7 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
             self.group(group.GroupField([FIELD], _TEMPLATE), after='instance')
 
     def clean(self) -> Any:
-        """Check the mode by what the type offers."""
+        """Check the mode against the offer of the volume type."""
         data = super().clean()
         wanted = data.get(FIELD)
         if self._offer and wanted and wanted != self._before:
@@ -82,7 +83,7 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
         return data
 
     def handle(self, request: Any, data: Any) -> Any:
-        """Set the mode where it changes, then attach."""
+        """Set the mode if it changes, then attach the volume."""
         wanted = data.get(FIELD) or None
         if FIELD not in self.fields or self.fields[FIELD].disabled:
             wanted = self._before
@@ -102,10 +103,10 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
             raise
 
     def _put_back(self, request: Any, volume_id: str) -> None:
-        """Put back the mode of a volume that was not attached.
+        """Restore the mode of a volume that was not attached.
 
-        Stock's form fails too when it attached and couldn't read the volume
-        afterwards; then the host may be about to read the mode.
+        The stock form also fails if it attached the volume but could not read
+        it afterwards. Then the attachment may still need the mode.
         """
         try:
             if cinder.volume_get(request, volume_id).status == _AVAILABLE:
@@ -127,7 +128,7 @@ def _set(request: Any, volume_id: str, mode: str | None) -> None:
 def _field(
     offer: offers.UserOffer, volume: Any, current: str | None
 ) -> forms.Field:
-    """Return the field of the modes that a volume may have."""
+    """Return the field with the modes that are allowed for a volume."""
     option = offer.options[keys.CACHE_MODE]
     blank = wording.default(option['default'], option[wire.DEFAULT_FROM])
     choices = [('', blank)]
@@ -153,16 +154,16 @@ def _text(mode: cache_modes.CacheMode) -> str:
 
 
 def _show_again(view: Any, form: Any) -> Any:
-    """Show the page again with the form's errors.
+    """Show the page again with the errors of the form.
 
-    Stock's view does it by ``get`` for a form that isn't valid. For one that
-    is and could not be handled it would draw the table of attachments without
-    having asked for any, and fail.
+    The stock view uses ``get`` for a form that is not valid. For a valid form
+    that could not be handled, it would render the table of attachments without
+    loading its data, and fail.
     """
     return view.get(view.request)
 
 
 def use_form() -> None:
-    """Have Horizon's view use the form; a hook."""
+    """Use the form in Horizon's view; a hook."""
     views.EditAttachmentsView.form_class = AttachForm
     views.EditAttachmentsView.form_invalid = _show_again

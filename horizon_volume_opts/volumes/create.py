@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The Create Volume form with layout and features."""
+"""The Create Volume form with layout and image features."""
 
 from collections.abc import Mapping
 import json
@@ -38,7 +38,7 @@ LOG = logging.getLogger(__name__)
 
 _TEMPLATE = 'horizon_volume_opts/_volume_options.html'
 
-#: The field of the stock form that holds each kind of source.
+#: The fields of the stock form for each kind of source.
 _SOURCE_FIELDS = {
     'snapshot_source': source.SNAPSHOT,
     'volume_source': source.VOLUME,
@@ -46,7 +46,7 @@ _SOURCE_FIELDS = {
 
 
 class CreateForm(group.GroupedForm, stock.CreateForm):
-    """Stock's form, and the fields that the types in its list offer."""
+    """The stock form with the fields that the listed types offer."""
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
@@ -76,7 +76,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
             self.group(field, after='size')
 
     def clean(self) -> Any:
-        """Check what is asked for by the rules, as far as is known here."""
+        """Check the requested options with the known data."""
         data = super().clean()
         self._metadata = fields.metadata(data)
         if self._metadata:
@@ -103,9 +103,9 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         return name
 
     def _source(self, data: Mapping[str, Any]) -> source.Source | None:
-        """Return the source that settles the volume's type, if there is one.
+        """Return the source that determines the volume type, if any.
 
-        :raises OptionError: where it can't be looked up
+        :raises OptionError: if the lookup fails
         """
         chosen = data.get('volume_source_type')
         for name, kind in _SOURCE_FIELDS.items():
@@ -124,14 +124,14 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         return None
 
     def handle(self, request: Any, data: Any) -> Any:
-        """Create the volume with what is asked for."""
+        """Create the volume with the requested options."""
         if not self._metadata:
             return super().handle(request, data)
         with creation.asking(request, self._metadata) as self._asked:
             return super().handle(request, data)
 
     def api_error(self, message: str) -> None:
-        """Show a refusal of Cinder's at its field, others as stock does."""
+        """Show a refusal at its field, and other errors as stock Horizon."""
         if self._asked and self._asked.refusal:
             self._show(self._asked.refusal)
         else:
@@ -147,7 +147,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
 
 
 def described(found: Any) -> dict[str, Any]:
-    """Return what the form's script is to know of offers, by type."""
+    """Return the offers for the script of the form, by type name."""
     return {
         offer.name: {
             wire.REQUIRE_WHOLE_STRIPES: offer.require_whole_stripes,
@@ -163,10 +163,11 @@ def described(found: Any) -> dict[str, Any]:
 
 
 def use_form() -> None:
-    """Have Horizon's view use the form; a hook.
+    """Use the form in Horizon's view; a hook.
 
-    Only where the metadata of the form gets to Cinder: otherwise the form
-    would create volumes without what was chosen.
+    This fails before the form is used if the metadata of the form cannot be
+    passed to Cinder. Otherwise the form would create volumes without the
+    chosen options.
     """
     creation.carry_metadata()
     views.CreateView.form_class = CreateForm

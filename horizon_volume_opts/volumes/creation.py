@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Carries metadata from the form to Cinder.
+"""Passes metadata from the form to Cinder.
 
-Stock ``CreateForm.handle`` passes an empty dictionary of its own to
-``openstack_dashboard.api.cinder.volume_create``. The one thing that a form and
-that function both see is the request, so the form leaves there what it asks
-for. The function is wrapped once, when the application starts; for any other
-caller it stays what it was.
+The stock ``CreateForm.handle`` passes an empty dictionary to
+``openstack_dashboard.api.cinder.volume_create``. Only the request is available
+to both, so the form stores its metadata in the request. The function is
+wrapped once, when the application starts. It does not change for other
+callers.
 """
 
 from collections.abc import Iterator
@@ -38,10 +38,10 @@ _ATTRIBUTE = '_rbd_volume_options_asked'
 
 @dataclasses.dataclass
 class Asked:
-    """What a form asks for in the course of a request.
+    """The metadata that a form requests.
 
-    :ivar metadata: the keys
-    :ivar refusal: why they can't be had, once that is known
+    :ivar metadata: the keys and their values
+    :ivar refusal: the reason if Cinder refused them
     """
 
     metadata: Mapping[str, str]
@@ -50,7 +50,7 @@ class Asked:
 
 @contextlib.contextmanager
 def asking(request: Any, metadata: Mapping[str, str]) -> Iterator[Asked]:
-    """Have volumes of this request created with metadata."""
+    """Create the volumes of this request with metadata."""
     asked = Asked(metadata)
     setattr(request, _ATTRIBUTE, asked)
     try:
@@ -62,7 +62,7 @@ def asking(request: Any, metadata: Mapping[str, str]) -> Iterator[Asked]:
 def carry_metadata() -> None:
     """Wrap Horizon's function.
 
-    :raises AttributeError: where Horizon has no such function
+    :raises AttributeError: if Horizon does not have the function
     """
     cinder.volume_create = _carrying(cinder.volume_create)
 
@@ -84,7 +84,7 @@ def _carrying(stock: Any) -> Any:
             asked.refusal = refusals.read(error)
             if asked.refusal is None:
                 raise
-            # What stock forms take for "show it, keep what was typed".
+            # Stock forms show a ValidationError and keep the user's input.
             raise exceptions.ValidationError(asked.refusal.text) from error
 
     return volume_create

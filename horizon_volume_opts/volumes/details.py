@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What was made, in a tab of a volume's details.
+"""A tab with the RBD image in the details of a volume.
 
-Horizon's ``EXTRA_TABS`` adds it to the groups of tabs; nothing is replaced.
+Horizon's ``EXTRA_TABS`` adds it to the tab groups; nothing is replaced.
 """
 
 from collections.abc import Iterator
@@ -26,19 +26,19 @@ from rbd_volume_options import sizes
 
 
 class RBDTab(tabs.Tab):
-    """The RBD image of a volume and how it is attached."""
+    """The RBD image of a volume and its attachments."""
 
     name = _('RBD')
     slug = 'rbd_volume_options'
     template_name = 'horizon_volume_opts/_details.html'
 
     def allowed(self, request: Any) -> bool:
-        """Tell whether there is anything to show."""
+        """Return whether there is a record of the RBD image."""
         volume = self.tab_group.kwargs.get('volume')
         return volume is not None and made.of_volume(volume).state is not None
 
     def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return what the template shows."""
+        """Return the context of the template."""
         volume = self.tab_group.kwargs['volume']
         found = made.of_volume(volume)
         state = found.state
@@ -68,7 +68,7 @@ def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
 
 
 def in_brief(volume: Any) -> str:
-    """Return a volume's layout in a few words; a hyphen where unknown."""
+    """Return a short text for the layout; a hyphen if unknown."""
     state = made.of_volume(volume).state
     if state is None:
         return '-'

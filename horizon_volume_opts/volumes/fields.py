@@ -10,12 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The fields of the Create Volume form, and the metadata that they mean.
+"""The fields of the Create Volume form, and their metadata.
 
-Fields take any text: what is legal is written down in `rbd_volume_options`
-and checked there, so that a refusal names what would be accepted. Plain
-selects and boxes, not Horizon's themed ones: those hide the real control from
-the keyboard and from screen readers.
+Fields accept any text. The rules of `rbd_volume_options` check the values, so
+that an error lists the allowed values. The fields are plain selects and
+checkboxes, because Horizon's themed widgets hide the real control from the
+keyboard and from screen readers.
 """
 
 from collections.abc import Iterable
@@ -39,22 +39,23 @@ NAMES: dict[str, str] = {
     keys.OBJECT_MAP: 'rbd_object_map',
     keys.FEATURES: 'rbd_features',
 }
-#: Whether the whole set of features is chosen; unticked boxes say nothing.
+#: The field that enables choosing the complete set of features. Without it,
+#: unchecked boxes would be ambiguous.
 CHOOSE_FEATURES = 'rbd_choose_features'
 
 Choice = tuple[str, Any]
 
 
 class Features(forms.MultipleChoiceField):
-    """Features by name; an unknown one is for the rules to refuse."""
+    """Features by name; the rules refuse unknown ones."""
 
     def valid_value(self, value: Any) -> bool:
-        """Take any name."""
+        """Accept any name."""
         return True
 
 
 def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
-    """Return the fields for keys, by name, in the order of the form."""
+    """Return the fields for keys, by field name, in the order of the form."""
     wanted = frozenset(wanted)
     made: dict[str, forms.Field] = {}
     for key, name in NAMES.items():
@@ -72,7 +73,7 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
 
 
 def metadata(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys that cleaned data of the form asks for."""
+    """Return the metadata for the cleaned data of the form."""
     found = {
         key: str(data[name]).strip()
         for key, name in NAMES.items()
@@ -81,7 +82,7 @@ def metadata(data: Mapping[str, Any]) -> dict[str, str]:
     if data.get(CHOOSE_FEATURES):
         chosen = {features.LAYERING, *data.get(NAMES[keys.FEATURES], ())}
         found[keys.FEATURES] = features.joined(chosen)
-        # All features are said, the map among them.
+        # The set of features includes the object map.
         found.pop(keys.OBJECT_MAP, None)
     return found
 

@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A group of fields as one field, so that a stock template draws it.
+"""A group of fields in the form of one field, for stock templates.
 
-Horizon's templates draw one visible field after the other. A group stands
-among them as a field whose drawing is that of the real fields, each with its
-label, a line of explanation and its errors tied to it for screen readers.
+Horizon's templates render one visible field after the other. A group is a
+field that renders its members, each with its label, its help text and its
+errors linked to it for screen readers.
 """
 
 from collections.abc import Iterable
@@ -33,11 +33,11 @@ _KEYS = {name: key for key, name in fields.NAMES.items()}
 
 
 class GroupField(forms.Field):
-    """Stands for fields that are drawn together.
+    """A field that represents several fields, which are rendered together.
 
     :param members: the names of the fields
-    :param template: what draws them, from ``rows`` and the context
-    :param context: what else the template is to know
+    :param template: the template that renders ``rows`` and the context
+    :param context: additional variables of the template
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class GroupField(forms.Field):
         self.context = context or {}
 
     def get_bound_field(self, form: Any, field_name: str) -> 'BoundGroup':
-        """Return the group as it is drawn in a form."""
+        """Return the group, bound to a form."""
         return BoundGroup(form, self, field_name)
 
 
@@ -61,18 +61,18 @@ class BoundGroup(forms.BoundField):
 
     @property
     def auto_id(self) -> str:
-        """No id, for which a label would be drawn."""
+        """Empty, because with an ID a label would be rendered."""
         return ''
 
     @property
     def errors(self) -> Any:
-        """None of its own; each field shows its errors beside itself."""
+        """Always empty; each member shows its own errors."""
         return self.form.error_class()
 
     def as_widget(
         self, widget: Any = None, attrs: Any = None, only_initial: bool = False
     ) -> str:
-        """Draw the group."""
+        """Render the group."""
         rows = [_row(self.form[name]) for name in self.field.members]
         drawn: str = loader.render_to_string(
             self.field.template, {**self.field.context, 'rows': rows}
@@ -86,19 +86,19 @@ class BoundGroup(forms.BoundField):
 
 
 class GroupedForm:
-    """Mixed into a form: its template gets the group, not its members."""
+    """A mixin for forms; templates get the group instead of its members."""
 
     fields: dict[str, Any]
 
     def group(self, field: GroupField, after: str) -> None:
-        """Put a group behind another field."""
+        """Insert a group after another field."""
         names = [each for each in self.fields if each not in field.members]
         self.fields[NAME] = field
         names.insert(names.index(after) + 1, NAME)
         self.order_fields(names)  # type: ignore[attr-defined]
 
     def visible_fields(self) -> list[Any]:
-        """Return what a template draws."""
+        """Return the fields that a template renders."""
         found: list[Any] = super().visible_fields()  # type: ignore[misc]
         if NAME not in self.fields:
             return found
@@ -129,7 +129,7 @@ def _row(bound: Any) -> dict[str, Any]:
 
 
 def _boxes(bound: Any) -> Iterator[dict[str, Any]]:
-    """Return the boxes of a field of features; none of another field."""
+    """Yield the checkboxes of a features field; nothing for other fields."""
     if not isinstance(bound.field, fields.Features):
         return
     ticked = frozenset(bound.value() or ())

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a new volume is made from, as far as it settles the type."""
+"""The source of a new volume, if it determines the volume type."""
 
 import dataclasses
 from typing import Any
@@ -27,10 +27,10 @@ KINDS = (VOLUME, SNAPSHOT)
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A volume, or a snapshot's volume.
+    """A volume, or the volume of a snapshot.
 
     :ivar volume_type: the name of its type, which the new volume gets
-    :ivar state: its RBD image; None where nothing is recorded of it
+    :ivar state: its RBD image; None if there is no record of it
     """
 
     volume_type: str | None
@@ -38,10 +38,11 @@ class Source:
 
 
 def find(request: Any, kind: str, ident: str) -> Source:
-    """Look a source up.
+    """Look up a source.
 
     :param kind: one of :data:`KINDS`
-    :raises ClientException: as Cinder says
+    :param ident: ID of the volume or snapshot
+    :raises ClientException: if Cinder refuses the request
     """
     if kind == SNAPSHOT:
         ident = cinder.volume_snapshot_get(request, ident).volume_id

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A column with each volume's layout, where the operator asks for it."""
+"""A column with the layout of each volume, if the operator enables it."""
 
 from django.utils.translation import gettext_lazy as _
 from horizon import tables
@@ -22,19 +22,19 @@ from horizon_volume_opts.volumes import details
 
 
 class VolumesTable(stock.VolumesTable):
-    """Stock's table with one column more.
+    """The stock table with an additional column.
 
-    A subclass, which the view is told to use: the columns of the stock class
-    are shared with tables that inherit from it.
+    This is a subclass, because the columns of the stock class are shared with
+    tables that inherit from it.
     """
 
     rbd_layout = tables.Column(details.in_brief, verbose_name=_('RBD Layout'))
 
     class Meta(stock.VolumesTable.Meta):
-        """As stock's."""
+        """Options of the stock table."""
 
 
 def use_table() -> None:
-    """Have Horizon's view use the table, where it is asked for; a hook."""
+    """Use the table in Horizon's view, if it is enabled; a hook."""
     if conf.get(conf.LAYOUT_COLUMN):
         views.VolumesView.table_class = VolumesTable

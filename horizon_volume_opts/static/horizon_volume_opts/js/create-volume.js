@@ -12,10 +12,10 @@
  * under the License.
  */
 
-/* The group of RBD volume options in the Create Volume form: shown for types
- * that offer them, whatever a type's name (stock Horizon's data-switch-on
- * puts values into attribute names, where quotes, spaces and capitals are
- * lost). The server says in a data attribute what each type offers. */
+/* The group of RBD volume options in the Create Volume form. It is shown for
+ * types that offer options, with any type name. (Stock Horizon's
+ * data-switch-on puts values into attribute names, which lose quotes, spaces
+ * and capitals.) A data attribute has the offers of all types. */
 
 horizon.rbdVolumeOptions = (function () {
   'use strict';
@@ -23,7 +23,7 @@ horizon.rbdVolumeOptions = (function () {
   var rules = horizon.rbdLayout;
   var words = horizon.rbdLayoutWords;
   var KEYS = rules.KEYS;
-  // The keys that the form has fields for; the others are not a volume's own.
+  // The keys with a field in the form; the others do not apply to a volume.
   var ROWS = ['objectSize', 'unit', 'count', 'map', 'features'];
   var SOURCES = {
     volume_source: 'volume',
@@ -37,7 +37,7 @@ horizon.rbdVolumeOptions = (function () {
     this.offers = JSON.parse($group.attr('data-rbd-offers'));
     this.sourceUrl = $group.attr('data-rbd-sources');
     this.sources = {};
-    // A click too: stock's lists fail half-way for a value with a quote.
+    // Also on clicks: lists of stock Horizon fail for a value with a quote.
     this.$form.on('change input click', this.update.bind(this));
     this.update();
   }
@@ -50,8 +50,8 @@ horizon.rbdVolumeOptions = (function () {
     return this.$group.find('[data-rbd-key="' + key + '"]');
   };
 
-  /* {kind, id} of what the volume is made from; null for an empty one, an
-   * id of '' where it isn't chosen yet. */
+  /* {kind, id} of the source of the volume; null for an empty volume. The id
+   * is '' if no source is chosen yet. */
   Group.prototype.source = function () {
     var chosen = this.field('volume_source_type').val();
     var group = this;
@@ -64,8 +64,7 @@ horizon.rbdVolumeOptions = (function () {
       : null;
   };
 
-  /* What Cinder says about a source: null while it is being asked, and where
-   * it does not say. */
+  /* Cinder's data about a source; null during the request and if it fails. */
   Group.prototype.lookUp = function (source) {
     var path = source.kind + '/' + encodeURIComponent(source.id) + '/';
     var group = this;
@@ -89,7 +88,7 @@ horizon.rbdVolumeOptions = (function () {
       type = found ? found.volume_type : null;
       this.made = found ? found.made : null;
     }
-    // Not `in`: types may be called like members of every object.
+    // Not `in`: a type can have the same name as a member of Object.
     var known = Object.prototype.hasOwnProperty.call(this.offers, type);
     this.offer = known ? this.offers[type] : null;
     this.$group.prop({hidden: !this.offer, disabled: !this.offer});
@@ -131,7 +130,7 @@ horizon.rbdVolumeOptions = (function () {
       this.field('rbd_choose_features').prop('checked');
   };
 
-  /* A row that isn't shown isn't sent either. */
+  /* Hidden rows are disabled, so that they are not sent. */
   Group.prototype.showRows = function () {
     var group = this;
     var chooses = this.choosesFeatures();
@@ -139,7 +138,7 @@ horizon.rbdVolumeOptions = (function () {
       var key = KEYS[name];
       var shown = group.option(key).settable;
       if (key === KEYS.map) {
-        // A whole set of features says everything about the map too.
+        // A complete set of features also decides on the object map.
         shown = shown && !chooses;
       } else if (key === KEYS.features) {
         group.$group.find('[data-rbd-field="rbd_choose_features"]')
@@ -152,12 +151,12 @@ horizon.rbdVolumeOptions = (function () {
     });
   };
 
-  /* {value, from}: what the volume gets where nothing is chosen. */
+  /* {value, from}: the default of a key and its origin. */
   Group.prototype.byDefault = function (key) {
     return rules.byDefault(key, this.option(key), this.origin());
   };
 
-  /* The source as the rules want it. */
+  /* The source in the form that the rules use. */
   Group.prototype.origin = function () {
     return {made: this.made, isImage: this.fromImage};
   };
@@ -188,8 +187,8 @@ horizon.rbdVolumeOptions = (function () {
     });
     this.row(KEYS.unit).find('option').each(function () {
       var bytes = rules.parseSize(this.value);
-      // Never the chosen one: a disabled option is not sent, and the server
-      // is to say what is wrong with it.
+      // Never the chosen one: a disabled option is not sent, but the server
+      // must report what is wrong with it.
       this.disabled = !this.selected && chosen.objectSize !== null &&
         bytes > chosen.objectSize;
     });
@@ -198,7 +197,7 @@ horizon.rbdVolumeOptions = (function () {
       this.disabled = !this.selected && this.value !== '' &&
         allowed.indexOf(this.value === 'true') < 0;
     });
-    // Both or neither.
+    // Stripe unit and stripe count are required together.
     var $unit = this.field('rbd_stripe_unit');
     var $count = this.field('rbd_stripe_count');
     $count.attr({
@@ -209,7 +208,7 @@ horizon.rbdVolumeOptions = (function () {
     $count.prop('required', Boolean($unit.val()));
   };
 
-  /* A box is grey until what it requires is ticked. */
+  /* A box is disabled until all features that it requires are checked. */
   Group.prototype.showFeatures = function () {
     if (!this.choosesFeatures()) {
       this.ticked = false;
@@ -228,14 +227,14 @@ horizon.rbdVolumeOptions = (function () {
         .prop('hidden', option.allowed.indexOf(this.value) < 0);
     });
     this.ticked = true;
-    // In the order of what requires what.
+    // The boxes are in the order of their requirements.
     $.each(boxes, function (name, box) {
       var needs = option.requires[name] || [];
       var met = needs.every(function (each) {
         return boxes[each] && boxes[each].checked;
       });
       var required = option.required.indexOf(name) >= 0;
-      // librbd turns these two on together.
+      // librbd enables object-map and fast-diff together.
       var follows = name === 'fast-diff' && met;
       var allowed = option.allowed.indexOf(name) >= 0;
       box.checked = allowed && met && (box.checked || required || follows);
@@ -243,7 +242,7 @@ horizon.rbdVolumeOptions = (function () {
     });
   };
 
-  /* What is chosen for a key; null for nothing. */
+  /* The chosen value of a key; null if nothing is chosen. */
   Group.prototype.chosen = function (key, name, parse) {
     return this.option(key).settable ? parse(this.field(name).val()) : null;
   };
@@ -259,7 +258,7 @@ horizon.rbdVolumeOptions = (function () {
     }, this.offer.options, this.origin());
   };
 
-  /* Whether an object map is chosen; null where nothing is. */
+  /* Whether an object map is chosen; null if nothing is chosen. */
   Group.prototype.chosenMap = function () {
     if (this.choosesFeatures()) {
       return this.row(KEYS.features).find('[value="object-map"]')

@@ -12,7 +12,7 @@
  * under the License.
  */
 
-/* What the Create Volume form says about a layout: codes become sentences. */
+/* The texts of the Create Volume form about a layout, for codes of rules. */
 
 horizon.rbdLayoutWords = (function () {
   'use strict';
@@ -23,7 +23,7 @@ horizon.rbdLayoutWords = (function () {
     return value.toLocaleString(document.documentElement.lang || 'en');
   }
 
-  /* Who set a default; undefined where there is nothing to say. */
+  /* The text for the origin of a default; undefined for other origins. */
   function origin(code) {
     var words = {};
     words[rules.ORIGINS.type] = gettext('set by the volume type');
@@ -77,7 +77,7 @@ horizon.rbdLayoutWords = (function () {
     return words;
   }
 
-  /* What is wrong with a layout, by the code of the rule that it breaks. */
+  /* The text for the code of the rule that a layout violates. */
   function problem(code, gib, layout, limits) {
     return interpolate(sentences()[code], {
       count: limits.maxCount,

@@ -14,11 +14,12 @@
 
 /*
  * The layout of an RBD image: sizes and rules, for the Create Volume form and
- * for the Launch Instance wizard. Nothing here draws, asks or translates.
+ * for the Launch Instance wizard. This module does not change the page, send
+ * requests or translate texts.
  *
- * The server decides; this module shows early what the server will say. Its
- * rules, words and answers are those of the Python package
- * rbd_volume_options: the tests of both read the same table of cases.
+ * The server decides. This module predicts its decision while the user fills
+ * in the form. Its rules, terms and results are those of the Python package
+ * rbd_volume_options; the tests of both use the same table of cases.
  */
 
 horizon.rbdLayout = (function () {
@@ -33,7 +34,7 @@ horizon.rbdLayout = (function () {
   var COUNT = /^[1-9][0-9]{0,9}$/;
   var MAX_COUNT = Math.pow(2, 31) - 1;
 
-  /* Objects of at least this size are not limited in number. */
+  /* The number of objects of at least this size is not limited. */
   var DEFAULT_OBJECT_SIZE = 4 * MIB;
   var MAX_OBJECT_MAP_OBJECTS = 256000000;
 
@@ -46,7 +47,7 @@ horizon.rbdLayout = (function () {
     cacheMode: 'rbd:cache_mode'
   };
 
-  /* Where a value was given. */
+  /* Where a value was set. */
   var ORIGINS = {
     volume: 'volume_metadata',
     type: 'volume_type',
@@ -56,7 +57,7 @@ horizon.rbdLayout = (function () {
     cluster: 'cluster'
   };
 
-  /* Which rule a layout breaks. */
+  /* The rule that a layout violates. */
   var CODES = {
     striping: 'striping_incomplete',
     unit: 'unit_not_a_factor',
@@ -83,7 +84,7 @@ horizon.rbdLayout = (function () {
     return count !== null && count <= MAX_COUNT ? count : null;
   }
 
-  /* A size in bytes as people read it: 64 KiB, 4 MiB, 512 B. */
+  /* A size in bytes as text: 64 KiB, 4 MiB, 512 B. */
   function sizeText(bytes) {
     for (var i = 0; i < UNITS.length; i++) {
       if (bytes >= UNITS[i][1] && bytes % UNITS[i][1] === 0) {
@@ -93,7 +94,8 @@ horizon.rbdLayout = (function () {
     return bytes + ' B';
   }
 
-  /* One unit of a whole object in one object is how librbd says: none. */
+  /* librbd represents an image without striping as a stripe unit equal to the
+   * object size and a stripe count of 1. */
   function isStriped(layout) {
     return Boolean(layout.unit && layout.count) &&
       !(layout.count === 1 && layout.unit === layout.objectSize);
@@ -106,7 +108,7 @@ horizon.rbdLayout = (function () {
       : '';
   }
 
-  /* How many objects an image has at most: Striper::get_num_objects. */
+  /* The maximum number of objects of an image: Striper::get_num_objects. */
   function objectCount(bytes, layout) {
     var unit = layout.unit || layout.objectSize;
     var count = layout.count || 1;
@@ -119,12 +121,12 @@ horizon.rbdLayout = (function () {
     return total;
   }
 
-  /* Whether someone wrote the key for this volume or for its type. */
+  /* Whether the key was set on the volume or on its type. */
   function isAsked(origin) {
     return origin === ORIGINS.volume || origin === ORIGINS.type;
   }
 
-  /* The same, or an option of cinder.conf that stands for the key. */
+  /* Whether the key, or its option in cinder.conf, was set. */
   function isGiven(origin) {
     return isAsked(origin) || origin === ORIGINS.backend;
   }
@@ -152,10 +154,10 @@ horizon.rbdLayout = (function () {
   }
 
   /*
-   * The code of the rule that the server is going to name; null for none.
+   * The code of the rule that the layout violates; null if it is valid.
    *
-   * layout: what resolve() returns; its values are null where they are not
-   * known. limits: {minObjectSize, maxObjects, maxCount, wholeStripes}.
+   * layout: the result of resolve(), with null for unknown values.
+   * limits: {minObjectSize, maxObjects, maxCount, wholeStripes}.
    */
   function problem(bytes, layout, limits) {
     if (!layout.unit !== !layout.count) {
@@ -180,7 +182,7 @@ horizon.rbdLayout = (function () {
     return hasTooMany(bytes, layout, limits) ? CODES.objects : null;
   }
 
-  /* The limits of a volume type, of what the server says about it. */
+  /* The limits of a volume type, from the server's data about it. */
   function limitsOf(offer) {
     var size = offer.options[KEYS.objectSize];
     return {
@@ -192,11 +194,12 @@ horizon.rbdLayout = (function () {
   }
 
   /*
-   * {value, from}: what a volume gets for a key that nobody chooses for it.
+   * {value, from}: the default of a key for a volume, and its origin.
    *
-   * option: what the server says about the key. source: {made, isImage}: the
-   * RBD image of a source volume or snapshot, as the server says it, or null;
-   * whether the source is a Glance image, of which nothing is known.
+   * option: the server's data about the key. source: {made, isImage}. made is
+   * the server's data about the RBD image of a source volume or snapshot, or
+   * null. isImage is whether the source is a Glance image, whose layout and
+   * features are not known here.
    */
   function byDefault(key, option, source) {
     var made = source.made;
@@ -209,7 +212,8 @@ horizon.rbdLayout = (function () {
       values[KEYS.features] = made.features;
       return {value: values[key], from: ORIGINS.source};
     }
-    // A Glance image's layout, unlike its features, comes before Ceph's.
+    // The layout of a Glance image overrides that of Ceph; its features do
+    // not.
     if (source.isImage && option.default_from === ORIGINS.cluster &&
         key !== KEYS.map && key !== KEYS.features) {
       return {value: null, from: null};
@@ -220,7 +224,7 @@ horizon.rbdLayout = (function () {
     };
   }
 
-  /* Unit and count come from one place; an image without striping says so. */
+  /* Stripe unit and count have the same origin; null without striping. */
   function defaultStriping(options, source) {
     var unit = byDefault(KEYS.unit, options[KEYS.unit], source);
     var count = byDefault(KEYS.count, options[KEYS.count], source);
@@ -239,8 +243,9 @@ horizon.rbdLayout = (function () {
   /*
    * The layout that a volume gets, for problem() and objectCount().
    *
-   * chosen: {objectSize, unit, count, objectMap}, null where nothing is
-   * chosen. options: what the server says, by key. source: see byDefault().
+   * chosen: {objectSize, unit, count, objectMap}, with null for values that
+   * are not chosen. options: the server's data, by key. source: see
+   * byDefault().
    */
   function resolve(chosen, options, source) {
     var objectSize = byDefault(

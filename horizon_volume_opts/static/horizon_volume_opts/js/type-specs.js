@@ -13,9 +13,9 @@
  */
 
 /*
- * A volume type's extra specs: suggests values for the key that was chosen,
- * and shows the field for the other striping key only where it applies.
- * Without this script both work, with less comfort.
+ * The extra specs of a volume type: suggests values for the chosen key, and
+ * shows the field for the other striping key only if it applies. The form
+ * also works without this script.
  */
 (function (document, $) {
   'use strict';

@@ -13,9 +13,9 @@
  */
 
 /*
- * A step of the Launch Instance wizard: which layout the volume gets that the
- * instance boots from. The wizard's workflow is made to be extended; nothing
- * of it is replaced, and where it isn't there, nothing happens.
+ * A step of the Launch Instance wizard: the layout of the volume that the
+ * instance boots from. It uses the extension points of the wizard's workflow
+ * and does not replace parts of it. Without the workflow it does nothing.
  */
 (function () {
   'use strict';
@@ -32,7 +32,7 @@
     angular.module(OURS).config(extend);
   }
 
-  /* Whether there is a project dashboard here. */
+  /* Whether an Angular module exists; STOCK is in the project dashboard. */
   function exists(name) {
     try {
       return Boolean(angular.module(name));
@@ -44,9 +44,10 @@
   extend.$inject = ['$injector', '$provide'];
 
   /*
-   * When the workflow is made, not before: making it asks for policies, which
-   * on the login page sends the browser to the login page, for ever.
-   * To decorate what isn't there would keep every page from coming up.
+   * The step is added when the workflow is created, not earlier: creating the
+   * workflow requests policies, which on the login page redirects the browser
+   * to the login page in an endless loop. Decorating a service that does not
+   * exist would prevent all pages from loading.
    */
   function extend($injector, $provide) {
     if ($injector.has(STOCK + '.workflowProvider')) {
@@ -71,14 +72,14 @@
 
   layout.$inject = ['$window'];
 
-  /* Sizes and rules, which the Create Volume form uses too. */
+  /* Sizes and rules; the Create Volume form uses them too. */
   function layout($window) {
     return $window.horizon.rbdLayout;
   }
 
   offers.$inject = ['$q', 'horizon.framework.util.http.service'];
 
-  /* What volume types offer, and what volumes are, from our own routes. */
+  /* The offers of volume types and the layouts of volumes, from our routes. */
   function offers($q, http) {
     return {
       types: types,
@@ -88,8 +89,9 @@
     };
 
     /*
-     * Answers null where nobody can tell at the moment. An answer that was
-     * kept is older than the type that is named, if it lacks that type.
+     * Resolves to the offers by type name; null if they are not available at
+     * the moment. A cached response without the named type is older than the
+     * type and is not used.
      */
     function types(named) {
       var asked = {params: {named: named}};
@@ -104,9 +106,9 @@
     }
 
     /*
-     * The name of the type that was chosen; of the cloud's default one where
-     * none was. Horizon 25.3 (2025.1) has no choice of it. Answers null where
-     * nobody can tell.
+     * Resolves to the name of the chosen type, or of the default type if none
+     * is chosen; null if unknown. Horizon 25.3 (2025.1) does not offer a
+     * choice of types.
      */
     function typeName(chosen) {
       if (chosen) {
@@ -122,7 +124,7 @@
       );
     }
 
-    /* The layout of a volume, or of a snapshot's; null where it isn't known. */
+    /* The RBD image of a volume or a snapshot's volume; null if unknown. */
     function source(kind, id) {
       return http.get(
         '/api/rbd_volume_options/sources/' + kind + '/' + id + '/'
@@ -136,7 +138,7 @@
       );
     }
 
-    /* Not in a cloud without the extension of Cinder's API. */
+    /* False in a cloud without the extension of Cinder's API. */
     function isWorthShowing() {
       return types().then(function (found) {
         return found === null || Object.keys(found).length > 0;

@@ -12,7 +12,7 @@
  * under the License.
  */
 
-/* What stands in the step Volume Layout. */
+/* The content of the step Volume Layout. */
 (function () {
   'use strict';
 
@@ -29,14 +29,14 @@
 
   function LayoutController($scope, rules, offers, model) {
     var ctrl = this;
-    // new: Nova makes a volume; source: the volume, or the snapshot's, is
-    // there; none: the instance has no volume.
+    // new: Nova creates a volume; source: the volume, or that of the
+    // snapshot, exists; none: the instance has no volume.
     ctrl.kind = 'none';
     ctrl.rows = [];
     ctrl.reason = null;
     ctrl.isUnavailable = false;
 
-    // One string, since a new object each time would never stay the same.
+    // A string, because a new object in each digest would always differ.
     $scope.$watch(chosen, show);
 
     function chosen() {
@@ -124,7 +124,7 @@
       ];
     }
 
-    /* A layout that only Ceph says: that of the image, if it has one, wins. */
+    /* If a layout comes only from Ceph, that of the image overrides it. */
     function ofType(option, words) {
       if (!isGiven(option)) {
         return gettext('that of the image');
