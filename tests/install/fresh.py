@@ -129,7 +129,11 @@ class FreshVenv(Environment):
     def _install(self, *what: str) -> str:
         # Not `Venv.install`, which compiles everything: of each service only
         # a part is started.
-        constraints = ('--constraints', str(self._venv.constraints))
+        pins = self._venv.constraints
+        constraints = (
+            *('--constraints', str(pins)),
+            *('--build-constraints', str(pins.with_name('build.txt'))),
+        )
         return self._uv('install', *constraints, *what)
 
     def _uv(self, command: str, *words: str) -> str:
