@@ -91,7 +91,7 @@ class GuestImage:
         return target
 
     def _unpack_kernel(self, scratch: pathlib.Path) -> pathlib.Path:
-        """Unpack the Debian kernel without installing it; return its folder."""
+        """Unpack the Debian kernel, do not install it; return its folder."""
         shown = self._run(
             'apt-cache', 'depends', '--important', _KERNEL, cwd=scratch
         )
