@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Cinder: our driver on two Ceph pools, and a back end that isn't Ceph."""
+"""Cinder: our driver on two Ceph pools, and a back end without Ceph."""
 
 from __future__ import annotations
 
