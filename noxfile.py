@@ -12,9 +12,9 @@
 
 """The parts of tools/test, as sessions of nox.
 
-Each leaves its results as subunit streams in the folder that RBD_TEST_RESULTS
-names. The release of OpenStack is the newest unless RBD_TEST_RELEASE names
-another one.
+Each session stores its results as subunit streams in the folder that
+RBD_TEST_RESULTS names. RBD_TEST_RELEASE names the release of OpenStack. The
+default is the newest release.
 """
 
 import json
@@ -47,12 +47,12 @@ RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
 DEBIAN = ROOT / 'tools' / 'runner' / 'debian.sh'
 SANDBOX = str(ROOT / 'tools' / 'sandbox')
 nox.options.default_venv_backend = 'none'
-# What tools/test runs side by side: by default, of `all`, and where a regular
-# expression selects tests. OTHERS are for the newest release alone.
+# The sessions that tools/test runs in parallel: by default, for `all`, and if
+# a regular expression selects tests. OTHERS run only for the newest release.
 TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
-# Which tests run, as options of stestr; the lists give the reasons.
+# Options of stestr that select tests; the lists contain the reasons.
 BUT = '--exclude-list tests/functional/exclude.txt'
 OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
 OLD = '--exclude-list tests/oldest-exclude.txt'
@@ -74,10 +74,10 @@ def _end(session: nox.Session, status: int = 0) -> None:
 def _stestr(
     session: nox.Session, part: str, lists: str = '', release: str = RELEASE
 ) -> None:
-    """Run a folder of tests, then those below it that have to be alone.
+    """Run a folder of tests, then the subfolders that must run alone.
 
-    :param lists: which tests, as options of `stestr run`; regular
-        expressions and `tools/test all` override it
+    :param lists: options of `stestr run` that select tests; regular
+        expressions and `tools/test all` override them
     """
     if session.posargs or os.environ.get('RBD_TEST_ALL') == '1':
         lists = ''
@@ -89,7 +89,7 @@ def _stestr(
         # The programs of the tests' own environment come first.
         environ = {**_sandbox(release), **environ}
     if part == 'install':
-        # Tests have a HOME of their own, without what uv keeps.
+        # Tests have their own HOME, without the cache of uv.
         environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
     below = [x for x in alone.FOLDERS if x.startswith(f'tests/{part}/')]
     for folder in (f'tests/{part}', *below):
@@ -105,13 +105,13 @@ def _stestr(
 
 
 def _hooks(session: nox.Session, types: bool) -> None:
-    """Run hooks of pre-commit, each of which counts as one test."""
+    """Run hooks of pre-commit; each counts as one test."""
     env = venvs.for_tests(NEWEST).environ()
     text = (ROOT / '.pre-commit-config.yaml').read_text()
     for hook in (x['id'] for x in yaml.safe_load(text)['repos'][0]['hooks']):
         if types == (hook == 'mypy'):
             command = [sys.executable, '-m', 'pre_commit', 'run', hook]
-            # On files that aren't added yet, too.
+            # Include files that are not added yet.
             command += ['--color', 'never', '--files', *tree.files()]
             results.check(command, _saved(session, hook), env=env)
     _end(session)
@@ -129,9 +129,9 @@ def _javascript(session: nox.Session) -> None:
 
 
 def _sandbox(release: str) -> dict[str, str]:
-    """Have the sandbox up; return what its clients need.
+    """Start the sandbox; return the environment of its clients.
 
-    A file has tools/test take down what wasn't up before.
+    If the sandbox was not up before, a file tells tools/test to stop it.
     """
     shown = subprocess.run([SANDBOX, 'status', '--json'], stdout=-1).stdout
     there, ours = json.loads(shown), RESULTS / 'sandbox'
@@ -141,14 +141,14 @@ def _sandbox(release: str) -> dict[str, str]:
         subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
     subprocess.run([SANDBOX, 'up', '--release', release], check=True)
     env = json.loads(subprocess.check_output([SANDBOX, 'env', '--json']))
-    # The tests' own programs come first, not the cloud's.
+    # The programs of the tests take precedence over those of the cloud.
     del env['PATH']
     shots = str(venvs.cache() / f'screenshots-{release}')
     return {'RBD_TEST_SCREENSHOTS': shots, **os.environ, **env}
 
 
 def _program(session: nox.Session, module: str, *options: str) -> None:
-    """Run a program that tests on the sandbox and gives a stream."""
+    """Run a program that tests the sandbox and writes a subunit stream."""
     venv = venvs.for_tests(RELEASE)
     command = [venv.program('python'), '-m', module, *options]
     env = {**_sandbox(RELEASE), **venv.environ(), 'RBD_TEST_RELEASE': RELEASE}
@@ -158,13 +158,13 @@ def _program(session: nox.Session, module: str, *options: str) -> None:
 
 
 def _debian(session: nox.Session, part: str) -> None:
-    """Run a part on Debian 13, in a folder of its own."""
+    """Run a part on Debian 13, in a separate folder."""
     if os.environ.get('RBD_TEST_INSIDE'):
         packages.bring(part, LOG)
         return _stestr(session, part)
     packages.bring('platform', LOG)
     root = venvs.cache() / 'trixie'
-    # Fewer random cases: what differs there is the version of librbd.
+    # Fewer random cases: only the version of librbd differs.
     env = {'RBD_TEST_CASES': '800', **os.environ, 'RBD_TEST_INSIDE': '1'}
     with tempfile.TemporaryDirectory() as scratch:
         tree.export(pathlib.Path(scratch))
@@ -176,7 +176,7 @@ def _debian(session: nox.Session, part: str) -> None:
 
 
 def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
-    """Make a session that calls a function with arguments."""
+    """Add a session that calls a function with arguments."""
 
     def part(session: nox.Session) -> None:
         run(session, *how)
@@ -199,7 +199,7 @@ _part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
 _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
 PARTS = ('install', 'unit', 'functional')
 EVERY = [(release, part) for release in OLDER for part in PARTS]
-# None of the functional tests is in the list for those between.
+# The list of the releases in between contains no functional test.
 FEWER = [x for x in EVERY if x[0] == OLDEST or x[1] != 'functional']
 
 

@@ -11,8 +11,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-# Shared by tools/test and tools/sandbox: a virtual environment with the
-# Python programs that do their work.
+# Shared by tools/test and tools/sandbox: creates a virtual environment with
+# the Python programs that they use.
 
 UV='uv==0.13.8'
 
@@ -21,13 +21,13 @@ function fail {
     exit 1
 }
 
-# Debian ships Python's venv without what fills it.
+# Debian ships Python's venv without ensurepip.
 function need_venv {
     if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
         return
     fi
     [[ $EUID == 0 ]] || fail 'python3-venv is missing; install it as root'
-    # It has no daemon, so nothing keeps one from starting here.
+    # The package has no daemon, so no policy against daemons is needed.
     local -a install=(apt-get --quiet=2 -o Dpkg::Use-Pty=0 install --yes
         --no-install-recommends python3-venv)
     export DEBIAN_FRONTEND=noninteractive
@@ -36,7 +36,7 @@ function need_venv {
 }
 
 # need_programs FOLDER CONSTRAINTS DISTRIBUTION...
-# The environment is finished once it holds its stamp.
+# The environment is complete when it contains its stamp.
 function need_programs {
     local boot=$1 pins=$2 wanted
     shift 2

@@ -14,10 +14,10 @@
 
     tools/test [PART...] [--release RELEASE] [-- REGEX...]
 
-Without a part, all run that aren't for their name only, those on the sandbox
-beside the others; else the named ones, one after the other. What follows `--`
-selects tests by regular expression. The part `all` is everything there is, to
-be run before a release. KEEP=1 leaves the sandbox up. The parts:
+Without a part, all parts run except those that must be named. The parts that
+use the sandbox run in parallel with the others. Named parts run one after the
+other. Arguments after `--` are regular expressions that select tests. The part
+`all` runs everything, for a release. KEEP=1 keeps the sandbox up. The parts:
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
 
 
 def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
-    """Return what runs side by side: names, and options of nox."""
+    """Return what runs in parallel: names, and options of nox."""
     if parts and 'all' not in parts:
         return {'parts': ['--session', *parts]}
     kind = '-all' if parts else '-regex' if filtered else ''
@@ -53,7 +53,7 @@ def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
 
 
 def run(commands: dict[str, list[str]]) -> None:
-    """Run commands side by side; Ctrl-C ends them and all below them."""
+    """Run commands in parallel; Ctrl-C ends them and their children."""
     running = {
         name: subprocess.Popen(
             command,
@@ -68,7 +68,7 @@ def run(commands: dict[str, list[str]]) -> None:
     def show(name: str) -> None:
         prefix = f'{name:<7} | ' if len(running) > 1 else ''
         for line in running[name].stdout or ():
-            # In one piece, lest the other lane's words come in between.
+            # One call, so that the other lane does not split the line.
             text = line.decode(errors='replace').rstrip()
             print(f'{prefix}{text}\n', end='', flush=True)
         running[name].wait()
@@ -83,9 +83,10 @@ def run(commands: dict[str, list[str]]) -> None:
 
 
 def count(reports: Iterable[pathlib.Path]) -> results.Results:
-    """Count what sessions left beside nox's reports on them.
+    """Count the results that sessions stored next to nox's reports.
 
-    One that failed without a failed test, or without a report, counts as one.
+    A session that failed without a failed test counts as one failure, and so
+    does a session without a report.
     """
     whole = results.Results()
     for report in reports:
@@ -105,7 +106,7 @@ def count(reports: Iterable[pathlib.Path]) -> results.Results:
 
 
 def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
-    """Run the named parts; the last line says how many tests did what."""
+    """Run the named parts; the last line of output has the totals."""
     releases = state.releases()
     parser = argparse.ArgumentParser(prog='tools/test', add_help=False)
     parser.add_argument('part', nargs='*')
@@ -128,7 +129,7 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     try:
         run(commands)
     finally:
-        # A session that brought the sandbox up leaves this file.
+        # A session that started the sandbox creates this file.
         if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
             subprocess.run([_SANDBOX, 'down', '--keep-venv'])
     found = count(reports)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Results of tests as subunit streams: shown as they come, kept, counted."""
+"""Results of tests as subunit streams: show, store and count them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ import subunit
 import testtools
 
 _PROGRESS_SECONDS = 10
-# What is shown of a failed test's logs: their end, without what a service
-# answered at length. A traceback is shown whole.
+# Only the end of a failed test's logs is shown, and long lines, such as
+# answers of a service, are cut. A traceback is shown completely.
 _LINES = 30
 _WIDTH = 240
 
 
 class Results(testtools.StreamToDict):
-    """How tests ended; where `show`, failures are printed as they come."""
+    """Results of tests; with `show`, failures are printed immediately."""
 
     def __init__(self, show: bool = False) -> None:
         super().__init__(self._add)
@@ -46,7 +46,7 @@ class Results(testtools.StreamToDict):
         return f'{counts}, {self.skipped} skipped'
 
     def status(self, *args: Any, **event: Any) -> None:
-        """Take an event; show what isn't subunit."""
+        """Handle an event; show output that is not subunit."""
         if self._show and not event.get('test_id') and event.get('file_bytes'):
             text = bytes(event['file_bytes']).decode(errors='replace')
             print(text, end='', flush=True)
@@ -61,7 +61,7 @@ class Results(testtools.StreamToDict):
             reason = test['details'].get('reason')
             self._print(f'skipped {name}: {reason and reason.as_text()}')
         elif status != 'exists':
-            # 'inprogress' is a test whose worker died under it.
+            # 'inprogress' is a test whose worker died.
             self.failed += 1
             self.failures.append(name)
             self._print(f'FAILED ({status}) {name}\n{_said(test["details"])}')
@@ -75,7 +75,7 @@ class Results(testtools.StreamToDict):
 
 
 def _said(details: Mapping[str, Any]) -> str:
-    """Return the tracebacks of a test, and after them the end of its logs."""
+    """Return the tracebacks of a test, followed by the end of its logs."""
     tracebacks, logs = [], []
     for name, content in sorted(details.items()):
         if name.startswith('traceback'):
@@ -97,7 +97,7 @@ def _read(stream: Any, *readers: Any) -> None:
 
 
 def total(folder: pathlib.Path) -> Results:
-    """Count what is in the streams of a folder."""
+    """Count the results in the streams of a folder."""
     found = Results()
     for path in sorted(folder.glob('*.subunit')):
         with path.open('rb') as stream:
@@ -106,9 +106,9 @@ def total(folder: pathlib.Path) -> Results:
 
 
 def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
-    """Run a command that gives a subunit stream; show and keep it.
+    """Run a command that writes a subunit stream; show and store it.
 
-    :raises RuntimeError: it failed, and no test did
+    :raises RuntimeError: the command failed, but no test failed
     """
     shown = Results(show=True)
     errors = saved.with_suffix('.stderr')
@@ -118,10 +118,10 @@ def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
             _read(tests.stdout, shown, subunit.StreamResultToBytes(out))
     status = tests.returncode
     if status or shown.failed:
-        # Else not: Cinder's own tests fill it with thousands of warnings.
+        # Only then: Cinder's own tests write thousands of warnings to it.
         print(_end_of(errors.read_text(errors='replace')), flush=True)
-    # stestr ends with 1 where no test has such a name, with another status
-    # where a module can't be imported; no test ran in either case.
+    # stestr exits with 1 if no test matches, and with another status if a
+    # module cannot be imported; no test ran in either case.
     if status and not shown.failed and (shown.passed or status != 1):
         raise RuntimeError(f'{command[0]} ended with status {status}')
 

@@ -12,7 +12,7 @@
 
 """Calls to the cloud's own APIs, as its administrator.
 
-Plain HTTP: a start of the openstack client takes longer than all of the
+Uses plain HTTP: the startup of the openstack client takes longer than all
 calls that a new cloud needs.
 """
 
@@ -37,7 +37,7 @@ REGION = 'RegionOne'
 
 Body = dict[str, Any]
 
-# Of APIs whose oldest version is not enough.
+# Versions of APIs whose oldest version is not sufficient.
 _VERSIONS = {PLACEMENT: 'placement 1.4'}
 
 
@@ -70,11 +70,11 @@ class Api:
         return str(headers['X-Subject-Token'])
 
     def call(self, method: str, url: str, body: Body | None = None) -> Body:
-        """Call an API; return the body of its answer."""
+        """Call an API; return the body of the answer."""
         return _request(method, url, body, self._headers(url))[1]
 
     def upload(self, url: str, path: pathlib.Path) -> None:
-        """Send a file as it is."""
+        """Upload a file unchanged."""
         headers = {
             **self._headers(url),
             'Content-Type': 'application/octet-stream',
@@ -97,9 +97,9 @@ class Api:
         return self.call(method, f'{CINDER}{path}', body)
 
     def ensure(self, kind: str, body: Body, **match: str) -> str:
-        """Return the id of Keystone's thing that matches, made if new.
+        """Return the ID of a resource in Keystone; create it if missing.
 
-        :param kind: its name in the singular, such as ``user``
+        :param kind: the kind of the resource in the singular, such as ``user``
         """
         url = f'{KEYSTONE}/{kind}s'
         wanted = match or {'name': body['name']}

@@ -12,14 +12,14 @@
 
 """A one-node Ceph cluster in a private folder.
 
-Standard library only, so that functional tests can use it from any
-virtual environment; it takes some ten seconds to start::
+Uses only the standard library, so that functional tests can use it from any
+virtual environment. The startup takes about ten seconds::
 
     with CephCluster(Path('/tmp/c'), pools=['volumes']) as cluster:
         rados.Rados(conffile=str(cluster.conf))
 
-Nothing outside the folder is read or written: no /etc/ceph, no system
-user, no systemd. Several clusters can run side by side.
+It does not read or write anything outside the folder, and uses no /etc/ceph,
+no system user and no systemd. Several clusters can run in parallel.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sandbox_cloud import errors
 class CephCluster(ceph_files.CephFiles):
     """Monitor, manager and one OSD below one folder.
 
-    See :class:`sandbox_cloud.ceph_files.CephFiles` for what it is made from.
+    See :class:`sandbox_cloud.ceph_files.CephFiles` for the parameters.
     """
 
     @functools.cached_property
@@ -47,7 +47,7 @@ class CephCluster(ceph_files.CephFiles):
         return {}
 
     def daemons(self) -> dict[str, list[str]]:
-        """Return each daemon's command, in the foreground, in order."""
+        """Return the foreground command of each daemon, in startup order."""
         conf = ['--conf', str(self.conf), '--foreground']
         return {
             'mon': ['ceph-mon', *conf, '-i', 'a'],
@@ -56,9 +56,9 @@ class CephCluster(ceph_files.CephFiles):
         }
 
     def start(self, timeout: float = 120) -> None:
-        """Start the daemons as children; return when clients can work.
+        """Start the daemons as children; return when clients can use them.
 
-        The children die with the thread that called this.
+        The children end with the thread that called this method.
         """
         if self._children:
             return
@@ -77,12 +77,12 @@ class CephCluster(ceph_files.CephFiles):
             raise
 
     def _spawn(self, name: str, command: Sequence[str]) -> None:
-        # setpriv: even a killed test run must not leave a cluster.
+        # setpriv: a killed test run must not leave a cluster either.
         with (self.log / f'{name}.out').open('ab') as out:
             self._children[name] = subprocess.Popen(
                 ['setpriv', '--pdeathsig', 'KILL', *command],
-                # As daemons have it. In Debian 13 the OSD looks for the
-                # classes of RBD in lib/x86_64-linux-gnu, from where it is.
+                # The usual folder of daemons. In Debian 13 the OSD looks for
+                # RBD's classes in lib/x86_64-linux-gnu, a relative path.
                 cwd='/',
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -91,14 +91,14 @@ class CephCluster(ceph_files.CephFiles):
             )
 
     def stop(self, grace: float = 3) -> None:
-        """Stop the daemons, the slow ones the hard way.
+        """Stop the daemons; kill the slow ones.
 
-        Ceph's stores are made to be killed; a monitor alone would take
-        five seconds to end in good order.
+        Ceph's stores survive this. A monitor alone would take five seconds to
+        shut down.
         """
         atexit.unregister(self.stop)
-        # The monitor last: an OSD that says good-bye restarts at once,
-        # one that vanished is waited for.
+        # The monitor last: after an announced shutdown the OSD restarts
+        # immediately, otherwise the monitor waits for it.
         for names in (('osd', 'mgr'), ('mon',)):
             self._stop(names, grace / 2)
         self._children.clear()
@@ -126,13 +126,13 @@ class CephCluster(ceph_files.CephFiles):
         self.stop()
 
     def register_osd(self) -> None:
-        """Tell a running monitor about the OSD; again does nothing."""
+        """Register the OSD with a running monitor; idempotent."""
         self.command('osd', 'new', self.fsid)
 
     def create_pools(self) -> None:
-        """Make the pools that are missing, ready for RBD images."""
-        # Without arguments ceph reads commands from standard input: one
-        # start of that Python program instead of one for each pool.
+        """Create missing pools and initialise them for RBD images."""
+        # Without arguments, ceph reads commands from standard input: this
+        # starts the Python program once instead of once for each pool.
         self.command(
             text=''.join(f'osd pool create {name} 16\n' for name in self.pools)
         )
@@ -150,7 +150,7 @@ class CephCluster(ceph_files.CephFiles):
                 raise errors.SandboxError(f'rbd pool init {name}: {error}')
 
     def wait_ready(self, timeout: float = 120) -> None:
-        """Wait until OSD, manager and all placement groups are there."""
+        """Wait until OSD, manager and all placement groups are ready."""
         deadline = time.monotonic() + timeout
         while not self.is_ready():
             dead = [
@@ -166,7 +166,7 @@ class CephCluster(ceph_files.CephFiles):
             time.sleep(0.2)
 
     def is_ready(self) -> bool:
-        """Say whether clients can write and statistics are known."""
+        """Return whether clients can write and statistics are available."""
         status = json.loads(self.command('status', '--format', 'json'))
         pgs = status['pgmap']
         states = {item['state_name'] for item in pgs['pgs_by_state']}
@@ -178,5 +178,5 @@ class CephCluster(ceph_files.CephFiles):
         )
 
     def command(self, *args: str, text: str = '') -> str:
-        """Run ``ceph`` as client.admin; return what it prints."""
+        """Run ``ceph`` as client.admin; return its output."""
         return self._run('ceph', '--conf', str(self.conf), *args, text=text)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a one-node Ceph cluster is configured with: ceph.conf and keys."""
+"""The configuration of a one-node Ceph cluster: ceph.conf and keys."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ log file = /dev/null
 
 
 def new_key() -> str:
-    """Return a fresh cephx secret, as ceph-authtool --gen-key makes it."""
+    """Return a new cephx secret, like ceph-authtool --gen-key."""
     # CryptoKey: type AES (1), creation time, length, 16 random bytes.
     header = struct.pack('<hiih', 1, int(time.time()), 0, 16)
     return base64.b64encode(header + secrets.token_bytes(16)).decode()
 
 
 def keyring_section(name: str, key: str, caps: Caps) -> str:
-    """Return a client's or daemon's part of a keyring file."""
+    """Return the section of a client or daemon in a keyring file."""
     lines = [f'[{name}]', f'\tkey = {key}']
     lines += [f'\tcaps {kind} = "{cap}"' for kind, cap in caps.items()]
     return '\n'.join(lines) + '\n'

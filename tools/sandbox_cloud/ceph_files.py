@@ -30,12 +30,12 @@ from sandbox_cloud import errors
 from sandbox_cloud.state import SOCKET_PATH_MAX
 from sandbox_cloud.state import write_private
 
-# The longest name that Ceph gives a socket of ours.
+# The longest name of a socket in the cluster.
 _LONGEST_SOCKET = 'osd.0.asok'
 
 
 def free_ports(count: int) -> list[int]:
-    """Return TCP ports of 127.0.0.1 that nobody listens on now."""
+    """Return unused TCP ports of 127.0.0.1."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for sock in sockets:
@@ -44,17 +44,17 @@ def free_ports(count: int) -> list[int]:
 
 
 class CephFiles:
-    """What there is of a cluster when nothing runs.
+    """The files of a cluster, without its processes.
 
-    :param root: folder of the cluster, made if missing; its length is
-        limited because Unix sockets live in it
-    :param ports: the monitor's ports (messenger v2 and v1); free ones
-        are chosen, and kept for later starts, if None
-    :param pools: pools to make, each initialised for RBD
-    :param users: further clients (``client.cinder``) with their
+    :param root: folder of the cluster, created if missing; the length of
+        its path is limited because it contains Unix sockets
+    :param ports: the monitor's ports (messenger v2 and v1); if None, free
+        ports are chosen and kept for later starts
+    :param pools: pools to create and to initialise for RBD
+    :param users: additional clients (``client.cinder``) with their
         capabilities; ``client.admin`` always exists
     :param block_gib: size of the OSD's sparse file
-    :param memory_mib: what the OSD aims to use
+    :param memory_mib: memory target of the OSD
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class CephFiles:
 
     @property
     def etc(self) -> pathlib.Path:
-        """The folder that stands for /etc/ceph."""
+        """The folder that replaces /etc/ceph."""
         return self.root / 'etc'
 
     @property
     def conf(self) -> pathlib.Path:
-        """The cluster's ceph.conf; all a client needs."""
+        """The cluster's ceph.conf; a client needs no other file."""
         return self.etc / 'ceph.conf'
 
     @property
@@ -113,12 +113,12 @@ class CephFiles:
 
     @property
     def fsid(self) -> str:
-        """The cluster's id; known once prepared."""
+        """The cluster's ID; available after :meth:`prepare`."""
         return str(self._identity()['fsid'])
 
     @property
     def ports(self) -> tuple[int, int]:
-        """The monitor's ports, v2 and v1; known once prepared."""
+        """The monitor's ports, v2 and v1; available after :meth:`prepare`."""
         v2, v1 = self._identity()['ports']
         return v2, v1
 
@@ -128,10 +128,9 @@ class CephFiles:
         return identity
 
     def prepare(self) -> None:
-        """Write configuration and keys and format; again does nothing.
+        """Write configuration and keys and format the stores; idempotent.
 
-        A first attempt that was cut short is thrown away: nothing in it
-        was ever used.
+        An interrupted first attempt is removed: it was never used.
         """
         done = self.root / 'prepared'
         if done.exists():
@@ -182,10 +181,10 @@ class CephFiles:
         )
 
     def _write_keys(self) -> pathlib.Path:
-        """Make every key; return the keyring that the monitor starts from.
+        """Create all keys; return the initial keyring of the monitor.
 
-        With the capabilities in there too, no `ceph auth` command is
-        needed later: each would cost half a second.
+        It contains the capabilities too, so that no `ceph auth` command is
+        needed later. Each would take half a second.
         """
         sections = []
         for name, caps in {**ceph_conf.DAEMON_CAPS, **self.users}.items():

@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='tools/sandbox', description=_DESCRIPTION
     )
-    # For the shell script: before it installs anything, is this possible?
+    # For the shell script: check before it installs anything.
     parser.add_argument('--check', action='store_true', help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest='command', required=True)
 
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(place: state.State, args: argparse.Namespace) -> int:
-    # Only here: they need the bootstrap venv, which other commands don't.
+    # Only here: other commands run without the bootstrap venv.
     from sandbox_cloud import cloud
     from sandbox_cloud import progress
     from sandbox_cloud.services import horizon
@@ -100,7 +100,7 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
     os.umask(0o077)
     start = time.monotonic()
     with place.alone():
-        # Again: what held when this was called may not hold any more.
+        # Check again: the state may have changed in the meantime.
         release = preflight.check(place, args.release)
         place.make()
         if getattr(args, 'computes', None):
@@ -120,7 +120,7 @@ def _demo(place: state.State, args: argparse.Namespace) -> int:
     from sandbox_cloud import demo
 
     _up(place, args)
-    # The client keeps a cache, which has to go with the rest.
+    # The client has a cache, which must be removed with the sandbox.
     cache = {'XDG_CACHE_HOME': str(place.data / 'cache')}
     return demo.run({**_environ(place, 'demo'), **cache})
 
@@ -152,7 +152,7 @@ def _environ(place: state.State, cloud: str) -> dict[str, str]:
             'There is no sandbox; start one with tools/sandbox up'
         )
     return {
-        # Also for who changes HOME meanwhile, as tests do.
+        # Also for callers that change HOME, such as tests.
         'RBD_SANDBOX_STATE': str(place.root),
         'OS_CLIENT_CONFIG_FILE': str(place.run / 'clouds.yaml'),
         'OS_CLOUD': cloud,
@@ -187,7 +187,7 @@ def _logs(place: state.State, args: argparse.Namespace) -> int:
     sys.stdout.flush()
     count = '100' if args.service else '5'
     follow = ['--follow'] if args.follow else []
-    # tail takes this process's place, so that Ctrl-C ends it.
+    # tail replaces this process, so that Ctrl-C ends it.
     os.execvp(  # noqa: S606 - no shell is wanted
         'tail', ['tail', '-n', count, *follow, *map(str, found)]
     )

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cloud: its services brought up in order, and taken down."""
+"""The cloud: starts its services in order, and stops them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Cloud:
             self.services[make.name] = make(self.runtime, self.services)
 
     def up(self, progress: Progress) -> None:
-        """Bring everything up that is not; safe to call again."""
+        """Start everything that does not run; idempotent."""
         self.state.release = self.runtime.release
         suite = self._install(progress)
         with progress.step('configuration'):
             if not self.runtime.supervisor.is_up():
-                # Left by a supervisor that was killed.
+                # Processes of a supervisor that was killed.
                 processes.end(self.state.run)
             self._write_shims()
             for each in self.services.values():
@@ -118,7 +118,7 @@ class Cloud:
         if getattr(type(each), action) is getattr(Service, action) and (
             action != 'start'
         ):
-            # Nothing to do, so nothing to show.
+            # There is nothing to do and nothing to show.
             return
         with progress.step(name):
             getattr(each, action)()

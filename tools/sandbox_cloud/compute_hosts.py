@@ -12,10 +12,10 @@
 
 """The compute hosts of the cloud: one, or two to migrate servers between.
 
-Both are on this machine. Each has a libvirtd with folders, sockets and a host
-name of its own, and a nova-compute. They share the folder of the instances
-and the address, by which Nova takes them for hosts with a shared file system
-and asks no SSH.
+Both are on this machine. Each has a nova-compute, and a libvirtd with its own
+folders, sockets and host name. They share the folder of the instances and the
+address. Nova therefore treats them as hosts with a shared file system and does
+not use SSH.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ import uuid
 
 from sandbox_cloud.state import State
 
-#: As many as there can be.
+#: The maximum number of compute hosts.
 MOST = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class ComputeHost:
-    """A compute host: 1, which is always there, or 2."""
+    """A compute host: 1, which always exists, or 2."""
 
     state: State
     number: int
 
     @property
     def suffix(self) -> str:
-        """What tells its programs and files from those of the first."""
+        """The suffix of its programs and files; empty for the first host."""
         return '' if self.number == 1 else str(self.number)
 
     @property
@@ -49,17 +49,17 @@ class ComputeHost:
 
     @property
     def address(self) -> str:
-        """Where the memory of guests that migrate to it comes in."""
+        """The address for the memory of guests that migrate to it."""
         return f'127.0.0.{self.number}'
 
     @property
     def uuid(self) -> uuid.UUID:
-        """Its own, for libvirt: it tells two on one machine apart."""
+        """Its UUID in libvirt, which distinguishes hosts on one machine."""
         return self.state.uuid(f'libvirt-host{self.suffix}')
 
     @property
     def libvirt(self) -> pathlib.Path:
-        """What libvirtd finds in the place of the machine's folders."""
+        """The folder that replaces the machine's folders for libvirtd."""
         return self.state.data / f'libvirt{self.suffix}'
 
     @property
@@ -69,20 +69,20 @@ class ComputeHost:
 
     @property
     def uri(self) -> str:
-        """What libvirt's clients connect to."""
+        """The URI for libvirt's clients."""
         return uri(self.state.run, self.address)
 
     @property
     def nova(self) -> pathlib.Path:
-        """What nova-compute keeps."""
+        """The data of nova-compute."""
         return self.state.data / f'nova{self.suffix}'
 
 
 def uri(run: pathlib.Path, address: str) -> str:
-    """Return what libvirt's clients connect to on a host of a run."""
+    """Return the URI for libvirt's clients on a host of a run."""
     return f'qemu+unix:///system?socket={run}/virt-{address}/libvirt-sock'
 
 
 def all_of(state: State) -> list[ComputeHost]:
-    """Return the compute hosts that a cloud has."""
+    """Return the compute hosts of a cloud."""
     return [ComputeHost(state, n + 1) for n in range(state.computes)]

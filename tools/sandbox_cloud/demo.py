@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The suite's main job, shown and checked on the running cloud."""
+"""A demonstration and check of the suite on the running cloud."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _ASKED = {
 _NAME = 'sandbox-demo'
 _WORD = 'sandbox'
 _MIB = 4
-# An emulated guest on a machine that may do something else.
+# For an emulated guest on a busy machine.
 _PATIENCE = 120.0
 
 
 class Demo:
-    """Commands as a tenant would type them, shown as they are run."""
+    """Runs commands of a tenant and shows them."""
 
     def __init__(self, environ: dict[str, str]) -> None:
         self.environ = {**os.environ, **environ}
 
     def run(self, *command: str, show: bool = True) -> str:
-        """Run a command, print it with its output, return that."""
+        """Run a command, print it with its output, return the output."""
         if show:
             print(f'\n$ {shlex.join(command)}', flush=True)
         done = subprocess.run(
@@ -83,7 +83,7 @@ class Demo:
             time.sleep(0.5)
 
     def wait_for_answer(self, server: str, number: int) -> str:
-        """Wait until a server's guest has done what it was asked for."""
+        """Wait until a server's guest has executed a command."""
         deadline = time.monotonic() + _PATIENCE
         command = ('openstack', 'console', 'log', 'show', server)
         while True:
@@ -109,7 +109,7 @@ def _checks(info: dict[str, Any]) -> dict[str, bool]:
 
 
 def run(environ: dict[str, str]) -> int:
-    """Make a volume and use it on a server; 0 if all of it is right."""
+    """Create a volume and use it on a server; return 0 on success."""
     demo = Demo(environ)
     asked = [
         part
@@ -135,7 +135,7 @@ def run(environ: dict[str, str]) -> int:
 
 
 def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:
-    """Boot a server, attach the volume, have the guest write and read."""
+    """Boot a server, attach the volume, write and read in the guest."""
     server = demo.run(
         *('openstack', 'server', 'create', '--image', 'tiny', '--wait'),
         *('--flavor', 'tiny', '--nic', 'none', '-f', 'value', '-c', 'id'),
@@ -147,12 +147,12 @@ def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:
         print(f'\n$ virsh dumpxml {server}   # of it, the disk of the volume')
         disk = _disk(demo.run('virsh', 'dumpxml', server, show=False), volume)
         print(ElementTree.tostring(disk, encoding='unicode').strip())
-        # What a person would type into the server, which has no network:
-        # see sandbox_cloud.guest.
+        # A user would type this in the server, but it has no network: see
+        # sandbox_cloud.guest.
         guest.ask(image, f'1 write {_MIB} {_WORD}', demo.environ)
         said = demo.wait_for_answer(server, 1)
     finally:
-        # The volume is free then.
+        # The volume is then detached.
         demo.run('openstack', 'server', 'delete', '--wait', server)
         demo.wait_for(volume, 'available')
     driver = disk.find('driver')
@@ -165,7 +165,7 @@ def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:
 
 
 def _disk(domain: str, volume: str) -> ElementTree.Element:
-    """Return a volume's disk in a guest's XML."""
+    """Return the disk of a volume from a guest's XML."""
     root = ElementTree.fromstring(domain)  # noqa: S314 - libvirt made it
     (disk,) = (
         each for each in root.iter('disk') if each.findtext('serial') == volume

@@ -10,8 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the sandbox tells its user instead of a traceback."""
+"""Errors that the sandbox reports to its user without a traceback."""
 
 
 class SandboxError(Exception):
-    """Something that the user can understand and act on."""
+    """An error that the user can understand and correct."""

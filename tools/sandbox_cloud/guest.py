@@ -10,22 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How to talk to the guest: it listens to disks and answers on its console.
+"""Commands for the guest: it reads them from disks and answers on its console.
 
-The first sector of a disk may hold a line, padded with zeros::
+The first sector of a disk may contain a line, padded with zeros::
 
     guest, <number> write <MiB> <word>
     guest, <number> read <MiB>
 
-A guest that sees a line which it did not see on this disk before does as it
-says and answers on the serial console::
+When the line on a disk has changed, the guest executes it and answers on the
+serial console::
 
     guest: vdb <number> wrote <MiB> MiB md5=<checksum>
 
-What it writes are lines of the word, from the second MiB of the disk on; it
-flushes, drops its page cache, and reads from the disk what it takes the
-checksum of. The number is there to ask for the same thing again. Of each disk
-that appears it says what it sees::
+It writes lines of the word, from the second MiB of the disk on, flushes, drops
+its page cache, and computes the checksum of the data that it reads from the
+disk. A new number repeats the same command. When a disk appears, the guest
+writes its properties::
 
     guest: vdb size=<bytes> cache=<write-back or write-through> serial=<id>
 """
@@ -50,11 +50,11 @@ _MIB = 2**20
 def ask(
     image: str, line: str, environ: Mapping[str, str] | None = None
 ) -> None:
-    """Put a line on an RBD image, for the guest whose disk it is.
+    """Write a line to an RBD image that is a disk of a guest.
 
     :param image: ``pool/name``
-    :param line: what to do, as the module's text says, from the number on
-    :param environ: with CEPH_CONF; by default that of this process
+    :param line: the command, from the number on; see the module's docstring
+    :param environ: contains CEPH_CONF; by default that of this process
     """
     environ = {**os.environ, **(environ or {})}
     text = f'guest, {line}\n'.encode()
@@ -83,16 +83,16 @@ def ask(
 
 
 def answer(console: str, number: str | int) -> str | None:
-    """Return what the guest says it did when asked with a number.
+    """Return the guest's answer to the command with a number.
 
-    :returns: from the word after the number on; None if there is no answer
+    :returns: the text after the number; None if there is no answer
     """
     found = re.findall(rf'^guest: \S+ {number} (.*?)\r?$', console, re.M)
     return str(found[-1]) if found else None
 
 
 def seen(console: str, serial: str) -> dict[str, str] | None:
-    """Return what the guest saw last of a disk: size, cache, serial."""
+    """Return the last properties of a disk: size, cache, serial."""
     found = re.findall(
         rf'^guest: (\S+) (size=.* serial={serial[:20]}.*?)\r?$', console, re.M
     )
@@ -104,9 +104,9 @@ def seen(console: str, serial: str) -> dict[str, str] | None:
 
 
 def checksum(word: str, mib: int) -> str:
-    """Return the MD5 of what the guest writes."""
+    """Return the MD5 of the data that the guest writes."""
     line = f'{word}\n'.encode()
     size = mib * _MIB
     content = (line * (size // len(line) + 1))[:size]
-    # No secret: it is what a shell has.
+    # Not for secrets: the shell of the guest has this hash.
     return hashlib.md5(content, usedforsecurity=False).hexdigest()

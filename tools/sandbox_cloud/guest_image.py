@@ -10,10 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The guest: a disk image that boots in seconds and says what it sees.
+"""The guest: a disk image that boots in seconds and reports its disks.
 
-A kernel of Debian's and one shell script on busybox, so that all of it can
-be read: initramfs/init. Made once and kept beside the virtual environments.
+It consists of a Debian kernel and one shell script on busybox, initramfs/init,
+so that it is easy to read. It is created once and kept next to the virtual
+environments.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from sandbox_cloud import errors
 INIT = pathlib.Path(__file__).parent / 'initramfs' / 'init'
 _BUSYBOX = pathlib.Path('/bin/busybox')
 _MBR = pathlib.Path('/usr/lib/SYSLINUX/mbr.bin')
-# Names the newest kernel by what it depends on.
+# Depends on the newest kernel.
 _KERNEL = 'linux-image-cloud-amd64'
-# In the order in which they need each other.
+# In the order of their dependencies.
 _MODULES = (
     *('virtio_ring', 'virtio', 'virtio_pci_modern_dev'),
     *('virtio_pci_legacy_dev', 'virtio_pci', 'virtio_blk'),
@@ -49,17 +50,17 @@ APPEND console=ttyS0 quiet loglevel=1 panic=5
 """
 _MIB = 2**20
 _SIZE = 24 * _MIB
-# Where the only partition begins: sector and byte.
+# The start of the only partition: sector and byte.
 _SECTOR = 512
 _FIRST = 2048
 
 
 class GuestImage:
-    """The disk image in a folder, made when it isn't there.
+    """The disk image in a folder, created if it is missing.
 
-    :param folder: where images are kept; holds one for each state of what
-        it is made from
-    :param log: where the tools' output goes
+    :param folder: the folder of images; contains one for each state of the
+        sources
+    :param log: the file for the output of tools
     """
 
     def __init__(self, folder: pathlib.Path, log: pathlib.Path) -> None:
@@ -74,7 +75,7 @@ class GuestImage:
         return self.folder / f'tiny-{digest.hexdigest()[:12]}.raw'
 
     def make(self) -> pathlib.Path:
-        """Return the image, made if it is missing."""
+        """Return the image; create it if it is missing."""
         target = self.path
         if target.exists():
             return target
@@ -90,7 +91,7 @@ class GuestImage:
         return target
 
     def _unpack_kernel(self, scratch: pathlib.Path) -> pathlib.Path:
-        """Unpack Debian's kernel, not installed; return its folder."""
+        """Unpack the Debian kernel, do not install it; return its folder."""
         shown = self._run(
             'apt-cache', 'depends', '--important', _KERNEL, cwd=scratch
         )
@@ -132,7 +133,7 @@ class GuestImage:
         (scratch / 'initrd.gz').write_bytes(gzip.compress(done.stdout, 6))
 
     def _disk(self, scratch: pathlib.Path) -> None:
-        """Put boot loader, kernel and initramfs on a disk."""
+        """Write boot loader, kernel and initramfs to a disk."""
         disk = scratch / 'disk'
         offset = _FIRST * _SECTOR
         with disk.open('wb') as out:

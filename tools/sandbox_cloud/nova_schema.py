@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Makes Nova's databases and cells; run by the release's own Python.
+"""Create Nova's databases and cells; runs on the release's own Python.
 
-What ``nova-manage`` does in five commands (``api_db sync``, ``cell_v2
+Replaces five commands of ``nova-manage`` (``api_db sync``, ``cell_v2
 map_cell0``, ``cell_v2 create_cell``, ``db sync``, the last for two
-databases), each of which takes seconds to start.
+databases). Each command takes seconds to start.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from nova.cmd import manage
 
 
 def main(conf: str) -> None:
-    """Make what is missing, as this configuration file says."""
+    """Create what is missing, with this configuration file."""
     config.parse_args(['nova-manage', '--config-file', conf])
     objects.register_all()
     manage.ApiDbCommands().sync()
     cells = manage.CellV2Commands()
     cells.map_cell0()
-    # 2: it is there already, from an attempt that was cut short.
+    # 2: it exists already, from an interrupted attempt.
     if cells.create_cell(name='cell1') not in (0, 2):
         raise SystemExit('cell1 could not be made')
     if manage.DbCommands().sync():

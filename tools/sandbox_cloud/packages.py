@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Debian packages: bindep.txt says which, apt-get brings them."""
+"""Debian packages: bindep.txt lists them, apt-get installs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sandbox_cloud import errors
 from sandbox_cloud.state import CHECKOUT
 
 _BINDEP = CHECKOUT / 'bindep.txt'
-# What apt-get and dpkg have their own locks in; they wait for none of them.
+# The folder of the locks of apt-get and dpkg, which do not wait for them.
 _DPKG = pathlib.Path('/var/lib/dpkg')
 _POLICY = pathlib.Path('/usr/sbin/policy-rc.d')
 _REFUSE = '#!/bin/sh\n# Made by tools/sandbox while it installs.\nexit 101\n'
@@ -34,8 +34,8 @@ _REFUSE = '#!/bin/sh\n# Made by tools/sandbox while it installs.\nexit 101\n'
 def wanted(profile: str, text: str) -> list[str]:
     """Return the packages of a profile in bindep's format.
 
-    Only what bindep.txt uses of that format: a name, and in brackets the
-    profiles of which one has to be asked for.
+    Supports only the part of the format that bindep.txt uses: a name, and
+    profiles in brackets, one of which must be requested.
     """
     names = []
     for line in text.splitlines():
@@ -64,7 +64,7 @@ def missing(profile: str) -> list[str]:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Let one installation of ours run at a time; others wait."""
+    """Allow one installation of ours at a time; others wait."""
     folder = os.open(_DPKG, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -75,11 +75,11 @@ def _alone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_daemons() -> Iterator[None]:
-    """Keep packages from starting daemons when they are installed."""
+    """Prevent packages from starting daemons at installation."""
     try:
         descriptor = os.open(_POLICY, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
-        # The machine's own rule; ours to keep.
+        # The policy of the machine, which must be kept.
         if not os.access(_POLICY, os.X_OK):
             raise errors.SandboxError(
                 f'{_POLICY} exists but cannot be run, so the packages would '
@@ -98,14 +98,14 @@ def _no_daemons() -> Iterator[None]:
 
 
 def bring(profile: str, log: pathlib.Path) -> None:
-    """Install what is missing of a profile."""
+    """Install the missing packages of a profile."""
     if names := missing(profile):
         print(f'installing {" ".join(names)}', flush=True)
         install(names, log)
 
 
 def install(names: list[str], log: pathlib.Path) -> None:
-    """Install packages, reading the package lists anew if need be."""
+    """Install packages; update the package lists if necessary."""
     if os.geteuid() != 0:
         raise errors.SandboxError(
             'These packages are missing; install them as root: '

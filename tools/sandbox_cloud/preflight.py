@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Whether the sandbox can start here, found out before anything is made.
+"""Check whether the sandbox can start, before anything is created.
 
-Standard library only: it runs before anything is installed.
+Uses only the standard library: it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sandbox_cloud import state
 def check(place: state.State, asked: str | None) -> str:
     """Raise an error if the cloud cannot start.
 
-    :param asked: the release that the user asked for, if any
+    :param asked: the release that the user requested, if any
     :returns: the release to start
     """
     if os.geteuid() != 0:

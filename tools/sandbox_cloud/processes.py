@@ -12,9 +12,9 @@
 
 """Processes and listeners of this machine, read from /proc.
 
-What we start carries MARK in its environment, which children inherit, so
-that it is found again whatever became of its parents. Nothing else is
-ever signalled.
+Processes of the sandbox have MARK in their environment, which children
+inherit. They are therefore found even if their parents have ended. Other
+processes are never signalled.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def command_of(pid: int) -> str:
 
 
 def is_ours(pid: int, run: pathlib.Path) -> bool:
-    """Say whether a process was started by the sandbox in this folder."""
+    """Return whether the sandbox in this folder started a process."""
     wanted = f'{MARK}={run}'.encode()
     with contextlib.suppress(OSError):
         environ = (_PROC / str(pid) / 'environ').read_bytes()
@@ -66,12 +66,12 @@ def is_ours(pid: int, run: pathlib.Path) -> bool:
 
 
 def ours(run: pathlib.Path) -> list[int]:
-    """Return the sandbox's processes, zombies left out."""
+    """Return the sandbox's processes, without zombies."""
     return [pid for pid in _pids() if is_ours(pid, run)]
 
 
 def memory_mib(pids: Iterable[int]) -> int:
-    """Return what these processes hold, shared pages split fairly."""
+    """Return the memory of processes; shared pages are divided (PSS)."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -88,7 +88,7 @@ def family(pid: int) -> list[int]:
     for other in _pids():
         with contextlib.suppress(OSError, IndexError, ValueError):
             stat = (_PROC / str(other) / 'stat').read_text()
-            # The name in brackets may hold anything; fields follow it.
+            # The name in brackets may contain any character; fields follow it.
             parent = int(stat.rpartition(')')[2].split()[1])
             children.setdefault(parent, []).append(other)
     found = [pid]
@@ -98,7 +98,7 @@ def family(pid: int) -> list[int]:
 
 
 def end(run: pathlib.Path, grace: float = 3) -> int:
-    """End every process of the sandbox; return how many there were."""
+    """End every process of the sandbox; return their number."""
     found = ours(run)
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in ours(run):
@@ -122,7 +122,7 @@ def _listening_inodes() -> dict[str, int]:
 
 
 def listeners(ports: Iterable[int]) -> list[Listener]:
-    """Return who listens on these ports, on any address."""
+    """Return the processes that listen on these ports, on any address."""
     wanted = set(ports)
     inodes = {
         inode: port
@@ -136,7 +136,7 @@ def listeners(ports: Iterable[int]) -> list[Listener]:
                 port = inodes[inode]
                 found.setdefault(port, Listener(port, pid, command_of(pid)))
     for port in inodes.values():
-        # A process in another namespace shows its socket, not itself.
+        # Of a process in another namespace, only the socket is visible.
         found.setdefault(port, Listener(port, None, '?'))
     return list(found.values())
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A process of the cloud, as the supervisor is told of it."""
+"""A process of the cloud, as the supervisor runs it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Program:
     name: str
     command: tuple[str, ...]
     environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: Configuration it reads: it is restarted when their content changes.
+    #: Its configuration files: it is restarted when they change.
     inputs: tuple[pathlib.Path, ...] = ()
-    #: It imports our own distribution: restarted when that changes.
+    #: Whether it imports our distribution and is restarted when that changes.
     loads_suite: bool = False

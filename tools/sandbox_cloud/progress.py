@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What `up` shows while it works: each step and how long it took."""
+"""The progress of `up`: each step and its duration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Somewhere to show steps; several can be under way."""
+    """Shows steps; several can run in parallel."""
 
     def step(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Show a step for as long as the context lasts."""
+        """Show a step until the context ends."""
 
 
 class Lines:
-    """A line for each step that ended: for logs and pipes."""
+    """A line for each completed step, for logs and pipes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -74,7 +74,7 @@ class Live:
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Spin until the step has ended."""
+        """Show a spinner until the step has ended."""
         bar = self._bars.add_task(name, total=1)
         try:
             yield
@@ -86,7 +86,7 @@ class Live:
 
 @contextlib.contextmanager
 def shown() -> Iterator[Progress]:
-    """Show progress in the way that fits standard output."""
+    """Show progress in the form that suits standard output."""
     if sys.stdout.isatty():
         with Live() as live:
             yield live

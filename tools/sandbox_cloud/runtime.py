@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the services of a cloud run with: folders, programs, templates."""
+"""The runtime of the services of a cloud: folders, programs, templates."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from sandbox_cloud.state import write_private
 from sandbox_cloud.suite import SuiteVenv
 
 _TEMPLATES = pathlib.Path(__file__).parent / 'templates'
-# Programs that stand before the system's own of the same name.
+# Programs that replace programs of the system with the same name.
 _SHIMS = pathlib.Path(__file__).parent / 'shims'
 _SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 
 class Runtime:
-    """Of one release in one state folder; it knows no service."""
+    """The runtime of one release in one state folder, for all services."""
 
     def __init__(self, state: State, release: str) -> None:
         self.state = state
@@ -57,8 +57,8 @@ class Runtime:
     def environ(self) -> dict[str, str]:
         """Return the environment of everything that runs in the cloud.
 
-        Nothing is taken from the caller's: a PYTHONPATH, a proxy or an
-        OS_* of theirs must not reach the services.
+        It contains no variable of the caller: a PYTHONPATH, a proxy or an
+        OS_* variable must not affect the services.
         """
         folders = (self.state.bin, _SHIMS, self.venv.path / 'bin')
         path = ':'.join(map(str, (*folders, _SYSTEM_PATH)))
@@ -85,7 +85,7 @@ class Runtime:
         return target
 
     def execute(self, name: str, *command: str, **environ: str) -> None:
-        """Run a command of the cloud to its end; keep what it says."""
+        """Run a command of the cloud until it ends; log its output."""
         log = self.state.log / f'{name}.log'
         with log.open('a') as out:
             done = subprocess.run(

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Run tasks that depend on each other, as many at a time as can be."""
+"""Run tasks that depend on each other, with maximum parallelism."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Something to do once the tasks that it needs are done."""
+    """An action that runs after the tasks that it needs."""
 
     name: str
     action: Callable[[], None]
@@ -30,17 +30,17 @@ class Task:
 
 
 def run(tasks: Sequence[Task]) -> None:
-    """Run all tasks; after a failure start no more, and raise it.
+    """Run all tasks; after a failure, start no more tasks and raise it.
 
-    :raises ValueError: if a task needs one that is not there, or tasks
-        need each other in a circle
+    :raises ValueError: a task needs a task that does not exist, or tasks
+        depend on each other in a cycle
     """
     waiting = {task.name: task for task in tasks}
     for task in tasks:
         if unknown := task.needs - waiting.keys():
             raise ValueError(f'{task.name} needs unknown {sorted(unknown)}')
     done: set[str] = set()
-    # Threads only wait for processes, so more of them than cores is right.
+    # Threads only wait for processes, so their number may exceed the cores.
     with concurrent.futures.ThreadPoolExecutor(len(tasks) or 1) as pool:
         running: dict[concurrent.futures.Future[None], str] = {}
         while waiting or running:

@@ -10,20 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a service of the cloud is: the contract of services/*.py.
+"""The contract of the services of the cloud (services/*.py).
 
-``up`` takes a service through three steps, each after the services that
+``up`` runs three steps for a service. Each step runs after the services that
 the named attribute lists:
 
 1. :meth:`Service.initialise`, after :attr:`Service.initialise_after` are
-   ready, makes what has to be there before a start (a schema, a key);
-   what it does once it wraps in ``state.once``,
+   ready, creates what the startup requires (a schema, a key); actions that
+   must run only once use ``state.once``.
 2. :meth:`Service.start`, after :attr:`Service.requires` are ready, starts
-   the programs; :meth:`Service.wait` returns when clients can use them,
+   the programs. :meth:`Service.wait` returns when clients can use them.
 3. :meth:`Service.introduce`, after :attr:`Service.introduce_after` are
-   introduced, tells others about it (catalog, users, volume types).
+   introduced, registers it with other services (catalog, users, volume
+   types).
 
-Before all of them :meth:`Service.render` writes every configuration file.
+Before these steps :meth:`Service.render` writes all configuration files.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from sandbox_cloud import errors
 from sandbox_cloud.program import Program
 
 if TYPE_CHECKING:
-    # What is only asked for its ports (preflight) runs without jinja2.
+    # preflight only reads the ports and runs without jinja2.
     from sandbox_cloud.runtime import Runtime
 
-# A start on a machine that is busy with something else.
+# Seconds for a start on a busy machine.
 _PATIENCE = 180.0
-# Of a process of an API. Before this release they run on eventlet, where the
-# answer to a message of one thread comes in at another and is never seen.
+# Threads of an API process. Before this release, APIs run on eventlet, where
+# another thread receives the answer to a message of a thread and loses it.
 _THREADS = 4
 _OFF_EVENTLET = '2026.2'
 
@@ -65,30 +66,30 @@ class CatalogEntry:
 
 
 class Service(abc.ABC):
-    """One service; see the module's text for the order of its steps."""
+    """One service; see the module's docstring for the order of its steps."""
 
     name: ClassVar[str]
-    #: Ports on 127.0.0.1; the first is the one that people ask for.
+    #: Ports on 127.0.0.1; the first is the main port.
     ports: ClassVar[tuple[int, ...]] = ()
     initialise_after: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[tuple[str, ...]] = ()
     introduce_after: ClassVar[tuple[str, ...]] = ()
-    #: A path that its API answers without a login, if it is one.
+    #: A path that its API answers without authentication, if it has an API.
     health: ClassVar[str | None] = None
-    #: Distributions from PyPI that the release's venv has to hold.
+    #: Distributions from PyPI that the release's venv must contain.
     distributions: ClassVar[tuple[str, ...]] = ()
-    #: Names of its databases.
+    #: The names of its databases.
     databases: ClassVar[tuple[str, ...]] = ()
-    #: What it adds to Keystone's catalog; it has a service user then.
+    #: Its entries in Keystone's catalog. With entries, it has a service user.
     catalog: ClassVar[tuple[CatalogEntry, ...]] = ()
 
     def __init__(
         self, runtime: Runtime, services: Mapping[str, Service]
     ) -> None:
-        """Say which cloud it is in.
+        """Set the cloud of the service.
 
-        :param services: all of the cloud, by their names; not yet complete
-            while they are made
+        :param services: all services of the cloud by name; incomplete until
+            all of them are created
         """
         self.runtime = runtime
         self.services = services
@@ -96,31 +97,31 @@ class Service(abc.ABC):
 
     @property
     def etc(self) -> pathlib.Path:
-        """Its folder of configuration."""
+        """Its configuration folder."""
         return self.state.etc / self.name
 
     @property
     def data(self) -> pathlib.Path:
-        """Its folder of data."""
+        """Its data folder."""
         return self.state.data / self.name
 
     @abc.abstractmethod
     def programs(self) -> tuple[Program, ...]:
-        """Return its programs, in the order in which they start."""
+        """Return its programs, in startup order."""
 
     def render(self) -> None:  # noqa: B027 - steps may be empty
         """Write its configuration; runs at each ``up``."""
 
     def initialise(self) -> None:  # noqa: B027
-        """Make what has to be there before its programs start."""
+        """Create what its programs require to start."""
 
     def start(self) -> None:
-        """Start its programs; those that run are left alone."""
+        """Start its programs, except those that already run."""
         for program in self.programs():
             self.runtime.supervisor.start(program.name)
 
     def wait(self) -> None:
-        """Return when it can be used."""
+        """Wait until it can be used."""
         for port in self.ports:
             self._wait_port(port)
         if self.health:
@@ -128,9 +129,9 @@ class Service(abc.ABC):
             self._wait_http(self.health)
 
     def introduce(self) -> None:  # noqa: B027
-        """Tell other services about it."""
+        """Register it with other services."""
 
-    # For services of their own.
+    # For subclasses.
 
     def uwsgi(
         self,
@@ -139,7 +140,7 @@ class Service(abc.ABC):
         loads_suite: bool = False,
         name: str = '',
     ) -> Program:
-        """Return the program of its API, or of what it is else."""
+        """Return the uWSGI program of its API or web application."""
         ini = self.etc / 'uwsgi.ini'
         return Program(
             name or f'{self.name}-api',
@@ -158,7 +159,7 @@ class Service(abc.ABC):
         pyargv: str = '',
         static: pathlib.Path | None = None,
     ) -> None:
-        """Write what uWSGI needs to serve its API.
+        """Write the uWSGI configuration of its API.
 
         :param static: a folder to serve as /static
         """
@@ -176,7 +177,7 @@ class Service(abc.ABC):
         )
 
     def _wait_port(self, port: int) -> None:
-        """Wait until it listens; give up at once if it died."""
+        """Wait until it listens; fail immediately if it has died."""
 
         def listens() -> bool:
             with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where everything of a sandbox lives, and what it remembers."""
+"""The folder of a sandbox, and its persistent state."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from sandbox_cloud import errors
 
 # The checkout that this file is part of.
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-# The deepest socket of the sandbox, that of a guest's disk: no process has a
-# larger number, and nothing is at a higher address.
+# The longest socket path of the sandbox, that of a guest's disk, with the
+# largest process number and the highest address.
 _DEEPEST_SOCKET = 'run/librbd/4194304.140737488355327.asok'
-# sun_path holds 108 bytes with the closing NUL.
+# sun_path has 108 bytes, including the terminating NUL.
 SOCKET_PATH_MAX = 107
 
 
 def default_root() -> pathlib.Path:
-    """Return the state folder that environment and XDG rules ask for."""
+    """Return the state folder according to the environment and XDG."""
     if chosen := os.environ.get('RBD_SANDBOX_STATE'):
         return pathlib.Path(chosen).resolve()
     base = os.environ.get('XDG_STATE_HOME') or '~/.local/state'
@@ -44,14 +44,14 @@ def default_root() -> pathlib.Path:
 
 
 def releases() -> list[str]:
-    """Return the OpenStack releases we have pins for, oldest first."""
+    """Return the OpenStack releases with constraints, oldest first."""
     return sorted(
         path.stem for path in (CHECKOUT / 'constraints').glob('2*.txt')
     )
 
 
 def write_private(path: pathlib.Path, text: str, mode: int = 0o600) -> None:
-    """Write a file that only its owner can read, in one step."""
+    """Write a file in one step that only its owner can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f'.{path.name}.new')
     draft.unlink(missing_ok=True)
@@ -62,7 +62,7 @@ def write_private(path: pathlib.Path, text: str, mode: int = 0o600) -> None:
 
 
 class State:
-    """The state folder: tools and venvs beside one run of the cloud."""
+    """The state folder: tools, venvs and one run of the cloud."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -76,7 +76,7 @@ class State:
 
     @property
     def exists(self) -> bool:
-        """Whether a cloud was ever started here."""
+        """Whether a cloud was ever started in this folder."""
         return self.run.is_dir()
 
     def venv(self, release: str) -> pathlib.Path:
@@ -84,7 +84,7 @@ class State:
         return self.root / f'venv-{release}'
 
     def check(self) -> None:
-        """Raise an error if this place cannot be used."""
+        """Raise an error if this folder cannot be used."""
         longest = len(os.fsencode(self.root / _DEEPEST_SOCKET))
         if longest > SOCKET_PATH_MAX:
             raise errors.SandboxError(
@@ -95,7 +95,7 @@ class State:
             )
 
     def make(self) -> None:
-        """Make the folders."""
+        """Create the folders."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
         for folder in (self.run, self.etc, self.log, self.data, self.bin):
@@ -103,14 +103,14 @@ class State:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Let one command change the sandbox at a time; others wait."""
+        """Allow one command at a time to change the sandbox; others wait."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / 'lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def once(self, name: str, action: Callable[[], None]) -> None:
-        """Run an action unless it succeeded before in this run."""
+        """Run an action, unless it has already succeeded in this run."""
         marker = self.run / 'done' / name
         if not marker.exists():
             action()
@@ -130,7 +130,7 @@ class State:
 
     @property
     def computes(self) -> int:
-        """How many compute hosts the run has."""
+        """The number of compute hosts of the run."""
         with contextlib.suppress(FileNotFoundError):
             return int((self.run / 'computes').read_text())
         return 1
@@ -140,21 +140,21 @@ class State:
         (self.run / 'computes').write_text(f'{value}\n')
 
     def secret(self, name: str) -> str:
-        """Return the sandbox's own secret of this name, made when new."""
+        """Return the sandbox's secret of this name; create it if new."""
         path = self.run / 'secrets' / name
         with contextlib.suppress(FileNotFoundError):
             return path.read_text()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # 32 bytes as hex: fits a password and a 256-bit key alike.
+        # 32 bytes in hex: suitable as a password and as a 256-bit key.
         write_private(path, secrets.token_hex(32))
         return path.read_text()
 
     def uuid(self, name: str) -> uuid.UUID:
-        """Return the sandbox's own UUID of this name, made when new."""
+        """Return the sandbox's UUID of this name; create it if new."""
         return uuid.UUID(self.secret(name)[:32])
 
     def remove(self, keep_venv: bool) -> None:
-        """Remove the run, and unless told otherwise all of the folder."""
+        """Remove the run, and by default the whole folder."""
         gone = self.run if keep_venv else self.root
         if gone.exists():
             shutil.rmtree(gone)

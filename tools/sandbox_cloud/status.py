@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What runs, and the end of it. Needs nothing but the standard library."""
+"""Status and shutdown. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read(state: State) -> dict[str, Any]:
 
 
 def ranges(ports: Sequence[int]) -> str:
-    """Return sorted ports with those in a row as first-last."""
+    """Return sorted ports; contiguous ports are shown as first-last."""
     rows: list[list[int]] = []
     for port in ports:
         if rows and port == rows[-1][-1] + 1:
@@ -61,7 +61,7 @@ def ranges(ports: Sequence[int]) -> str:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Return it for people."""
+    """Return the status as a table."""
     if not found['services']:
         return f'Nothing runs in {found["folder"]}.'
     rows = [('SERVICE', 'STATE', 'PID', 'PORT', 'MiB')]
@@ -85,6 +85,6 @@ def table(found: dict[str, Any]) -> str:
 
 
 def down(state: State) -> None:
-    """Stop everything that the sandbox in this folder started."""
+    """Stop all processes of the sandbox in this folder."""
     Supervisor(state, {}).down()
     processes.end(state.run)

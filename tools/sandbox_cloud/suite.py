@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The environment of a sandbox's services, with our own distribution."""
+"""The virtual environment of a sandbox's services and the suite."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _BINDINGS = (
     *venvs.CEPH,
     *('libvirt.py', 'libvirt_qemu.py', 'libvirtmod*.cpython-*.so'),
 )
-# What builds our wheel, and the command line clients.
+# The build requirements of our wheel, and the command line clients.
 _TOOLS = (
     *('pbr', 'setuptools', 'wheel'),
     *('openstacksdk', 'python-openstackclient', 'python-cinderclient'),
     *('pymysql', 'python-memcached', 'pymemcache', 'pyuwsgi'),
 )
-# What a wheel is made from, besides the packages that setup.cfg names.
+# The sources of a wheel, besides the packages that setup.cfg lists.
 _BUILD_FILES = (
     *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
     *('requirements.txt', 'README.rst', 'LICENSE'),
@@ -56,20 +56,20 @@ class SuiteVenv(venvs.Venv):
                 'UV_CACHE_DIR': str(state.uv_cache),
                 'UV_LINK_MODE': 'hardlink',
                 'UV_NO_PROGRESS': '1',
-                # It leaves lock files behind.
+                # It leaves lock files.
                 'TMPDIR': str(state.data),
             },
         )
 
     def bring_services(self, distributions: Iterable[str]) -> None:
-        """Have services' distributions in it, and what goes with them."""
+        """Install the distributions of services and their clients."""
         if self.bring({*distributions, *_TOOLS}):
             self.link_bindings(*_BINDINGS)
 
     def bring_suite(self) -> str:
-        """Have our distribution in it, as a wheel made from the checkout.
+        """Install our distribution as a wheel that is built from the checkout.
 
-        :returns: what identifies its state
+        :returns: an identifier of its state
         """
         digest = hashlib.sha256()
         sources = sorted(_sources())
@@ -80,7 +80,7 @@ class SuiteVenv(venvs.Venv):
         if not self.stale('suite', suite):
             return suite
         with tempfile.TemporaryDirectory(dir=self.path) as name:
-            # A copy, since a build leaves files beside its sources.
+            # A copy, because a build leaves files next to its sources.
             tree = pathlib.Path(name) / 'tree'
             for path in sources:
                 target = tree / path.relative_to(CHECKOUT)
@@ -90,7 +90,7 @@ class SuiteVenv(venvs.Venv):
                 *('build', '--wheel', '--no-build-isolation'),
                 *('--python', self.program('python')),
                 *('--out-dir', str(tree / 'dist'), str(tree)),
-                # The copy has no git history to take it from.
+                # The copy has no git history that contains the version.
                 PBR_VERSION=f'0.0.0+sandbox.{suite[:12]}',
             )
             (wheel,) = (tree / 'dist').glob('*.whl')
@@ -100,7 +100,7 @@ class SuiteVenv(venvs.Venv):
 
 
 def _sources() -> Iterator[pathlib.Path]:
-    """Every file that ends in the wheel or decides what does."""
+    """All files that are in the wheel or determine its content."""
     for name in _BUILD_FILES:
         if (CHECKOUT / name).is_file():
             yield CHECKOUT / name

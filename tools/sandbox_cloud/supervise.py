@@ -12,8 +12,9 @@
 
 """The supervisor: supervisord on a private socket.
 
-It is a kept project, needs no systemd, restarts what dies and keeps logs.
-Only its daemon comes from PyPI; we talk to it with the standard library.
+supervisord is maintained, does not require systemd, restarts processes that
+die, and keeps logs. Only its daemon comes from PyPI; the sandbox communicates
+with it through the standard library.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ stdout_logfile_maxbytes = 20MB
 stdout_logfile_backups = 1
 """
 
-# What programs are started by. supervisord polls a descriptor for as long as
-# its number is in use, even where it has become a program's standard input,
-# and without a pause once nobody reads from that, which takes a processor:
-# https://github.com/Supervisor/supervisor/issues/807
+# The command that starts programs. supervisord polls a descriptor while its
+# number is in use, even if the number now refers to a program's standard
+# input. When no process reads from it, supervisord polls without a pause and
+# uses a whole processor: https://github.com/Supervisor/supervisor/issues/807
 # Most services close their standard input, so a copy of it stays open.
 _HOLDER = ('/bin/sh', '-c', 'exec "$0" "$@" 9<&0 </dev/null')
 
@@ -119,7 +120,7 @@ class Supervisor:
         self._socket = state.run / 'supervisor.sock'
 
     def _call(self, method: str, *args: Any) -> Any:
-        # One connection a call: several threads call at the same time.
+        # One connection per call: several threads call at the same time.
         proxy = xmlrpc.client.ServerProxy(
             'http://localhost/RPC2', _Transport(self._socket)
         )
@@ -127,19 +128,19 @@ class Supervisor:
             return getattr(proxy.supervisor, method)(*args)
 
     def is_up(self) -> bool:
-        """Say whether supervisord answers."""
+        """Return whether supervisord answers."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             self._call('getState')
             return True
         return False
 
     def up(self, programs: Sequence[Program], suite: str) -> None:
-        """Run supervisord with these programs, none started by this.
+        """Run supervisord with these programs; do not start them.
 
-        Programs that run and whose command, configuration or code changed
-        are stopped.
+        Stops running programs whose command, configuration or code has
+        changed.
 
-        :param suite: identifies the state of our own distribution
+        :param suite: an identifier of the state of our distribution
         """
         folder = self._state.run / 'programs'
         folder.mkdir(exist_ok=True)
@@ -159,7 +160,7 @@ class Supervisor:
         digest = hashlib.sha256(suite.encode() if program.loads_suite else b'')
         for path in program.inputs:
             digest.update(path.read_bytes())
-        # Not read by the program: a changed value makes supervisord see a
+        # The program ignores it: a new value lets supervisord detect a
         # changed program.
         environ = {
             **self._environ,
@@ -216,11 +217,11 @@ class Supervisor:
             time.sleep(0.1)
 
     def processes(self) -> dict[str, dict[str, Any]]:
-        """Return what supervisord knows about each program."""
+        """Return supervisord's information about each program."""
         return {info['name']: info for info in self._call('getAllProcessInfo')}
 
     def start(self, name: str) -> None:
-        """Start a program unless it runs."""
+        """Start a program, unless it already runs."""
         info = self._call('getProcessInfo', name)
         if info['statename'] not in _RUNNING:
             with contextlib.suppress(FileNotFoundError):
@@ -229,11 +230,11 @@ class Supervisor:
             self._call('startProcess', name, False)
 
     def stop(self, name: str) -> None:
-        """Stop a program, however long it takes."""
+        """Stop a program, without a time limit."""
         self._call('stopProcess', name)
 
     def check(self, name: str) -> None:
-        """Raise an error that explains itself if a program has died."""
+        """Raise an error with the reason if a program has died."""
         info = self._call('getProcessInfo', name)
         if info['statename'] in _FAILED:
             lines = self._log(name).read_text(errors='replace').splitlines()
@@ -248,7 +249,7 @@ class Supervisor:
         return self._state.log / f'{name}.log'
 
     def down(self, grace: float = 3) -> None:
-        """Stop all programs at the same time, then supervisord."""
+        """Stop all programs in parallel, then supervisord."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             self._call('stopAllProcesses', False)
             self._wait_stopped(self.processes(), grace)

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A virtual environment at the versions of a release's constraints.
+"""A virtual environment with the versions of a release's constraints.
 
-Standard library only: it runs on the system's Python before anything is
-installed. The sandbox's services and the tests have such environments.
+Uses only the standard library: it runs on the system's Python before anything
+is installed. The sandbox's services and the tests have such environments.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from sandbox_cloud import errors
 from sandbox_cloud import packages
 from sandbox_cloud.state import CHECKOUT
 
-#: The system's: Debian's bindings of Ceph and libvirt fit no other.
+#: The system's Python: Debian's Ceph and libvirt bindings require it.
 PYTHON = '/usr/bin/python3'
 CONSTRAINTS = CHECKOUT / 'constraints'
-#: Ceph's bindings, which Debian's packages hold and PyPI doesn't.
+#: Ceph's bindings, which are in Debian's packages but not on PyPI.
 CEPH = ('rados.cpython-*.so', 'rbd.cpython-*.so')
-#: Files that list what tests need.
+#: Files that list the requirements of tests.
 TESTS = ('requirements.txt', 'test-requirements.txt', 'doc/requirements.txt')
 _DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
 _SHOWN = 30
 
 
 class Venv:
-    """One of them.
+    """A virtual environment.
 
-    :param path: the folder of it
-    :param release: of OpenStack, whose constraints hold
-    :param uv: the program that installs
-    :param log: gets what uv says
-    :param environ: for uv, besides what there is
+    :param path: its folder
+    :param release: the OpenStack release whose constraints apply
+    :param uv: the path of uv
+    :param log: the file for the output of uv
+    :param environ: additional environment variables of uv
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Venv:
 
     @property
     def stamp(self) -> pathlib.Path:
-        """A file that changes whenever PyPI's distributions do."""
+        """A file that changes with the distributions from PyPI."""
         return self.path / 'installed.sha256'
 
     @property
     def site(self) -> pathlib.Path:
-        """The folder that packages are installed into."""
+        """The folder into which packages are installed."""
         (site,) = (self.path / 'lib').glob('python3*/site-packages')
         return site
 
@@ -83,7 +83,7 @@ class Venv:
         return str(self.path / 'bin' / name)
 
     def environ(self) -> dict[str, str]:
-        """Return an environment in which its programs come first."""
+        """Return an environment in which its programs take precedence."""
         return {
             **os.environ,
             'VIRTUAL_ENV': str(self.path),
@@ -93,7 +93,7 @@ class Venv:
         }
 
     def make(self) -> None:
-        """Make it, with nothing in it."""
+        """Create it, without packages."""
         self.run('venv', '--python', PYTHON, '--clear', str(self.path))
 
     def bring(
@@ -101,9 +101,9 @@ class Venv:
         distributions: Iterable[str],
         requirements: Sequence[pathlib.Path] = (),
     ) -> bool:
-        """Have distributions from PyPI in it; say if there was need to.
+        """Install distributions from PyPI; return whether any were missing.
 
-        :param requirements: files that list more of them
+        :param requirements: files that list additional distributions
         """
         names = sorted(distributions)
         digest = hashlib.sha256('\n'.join(names).encode())
@@ -123,10 +123,10 @@ class Venv:
         return True
 
     def install(self, *words: str) -> None:
-        """Have uv install something.
+        """Install something with uv, and compile it.
 
-        Compiled at once: where PYTHONDONTWRITEBYTECODE is set, each start
-        of a program would compile everything anew.
+        If PYTHONDONTWRITEBYTECODE is set, each start of a program would
+        otherwise compile everything again.
         """
         python = ('--python', self.program('python'))
         self.run('pip', 'install', '--compile-bytecode', *python, *words)
@@ -134,10 +134,10 @@ class Venv:
     def link_bindings(self, *names: str) -> None:
         """Make modules of Debian's packages importable in it.
 
-        PyPI has no builds of them.
+        PyPI has no builds of these modules.
 
-        :param names: of files, as patterns
-        :raises SandboxError: one is missing
+        :param names: patterns of file names
+        :raises SandboxError: a module is missing
         """
         for name in names:
             found = list(_DIST_PACKAGES.glob(name))
@@ -151,7 +151,7 @@ class Venv:
     def run(self, *words: str, **environ: str) -> None:
         """Run uv.
 
-        :raises SandboxError: it failed, with the end of what it said
+        :raises SandboxError: uv failed; contains the end of its output
         """
         self._log.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
@@ -174,7 +174,7 @@ class Venv:
             )
 
     def stale(self, name: str, wanted: str) -> bool:
-        """Whether a stamp is missing or says something else."""
+        """Return whether a stamp is missing or differs."""
         stamp = self.path / f'{name}.sha256'
         return not stamp.exists() or stamp.read_text() != wanted
 
@@ -184,7 +184,7 @@ class Venv:
 
 
 def cache() -> pathlib.Path:
-    """Return the folder that what tests need is kept in between runs."""
+    """Return the folder that caches the dependencies of tests."""
     base = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
     folder = pathlib.Path(base) / 'rbd-volume-options'
     folder.mkdir(parents=True, exist_ok=True)
@@ -194,10 +194,10 @@ def cache() -> pathlib.Path:
 def of_tests(
     release: str, kind: str = 'test', path: pathlib.Path | None = None
 ) -> Venv:
-    """Return an environment of the tests.
+    """Return a virtual environment of the tests.
 
-    :param kind: what it is called, before the release
-    :param path: its folder, where that isn't the one kept for the next run
+    :param kind: its name, without the release
+    :param path: its folder, if it is not the one that is kept between runs
     """
     return Venv(
         path or cache() / f'{kind}-{release}',
@@ -213,12 +213,12 @@ def for_tests(
     kind: str = 'test',
     requirements: Sequence[str] = TESTS,
 ) -> Venv:
-    """Return an environment of the tests with what they need.
+    """Return a virtual environment of the tests with their dependencies.
 
-    Ceph's bindings among it, from Debian's packages. One run at a time
-    installs; another waits.
+    These include Ceph's bindings from Debian's packages. Only one run at a
+    time installs; others wait.
 
-    :param profile: which of bindep.txt's packages have to be installed
+    :param profile: the profile of bindep.txt whose packages must be installed
     """
     venv = of_tests(release, kind)
     with (cache() / 'install.lock').open('w') as lock:

@@ -12,8 +12,8 @@
 
 """The services of the cloud, one file each.
 
-To add one, write a module with a subclass of
-:class:`sandbox_cloud.service.Service` and name it in :data:`ALL`.
+To add a service, write a module with a subclass of
+:class:`sandbox_cloud.service.Service` and add it to :data:`ALL`.
 """
 
 from __future__ import annotations

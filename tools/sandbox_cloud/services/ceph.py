@@ -43,8 +43,8 @@ _USERS = {
         'volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'vms'
     ),
     'client.cinder-backup': _caps('backups'),
-    # Not the pools of volumes: whoever can set the location of an image could
-    # read another project's volume.
+    # Without the pools of volumes: a user who can set the location of an image
+    # could otherwise read a volume of another project.
     'client.glance': _caps('images', 'images2'),
 }
 
@@ -57,7 +57,7 @@ class Ceph(Service):
 
     @property
     def cluster(self) -> CephCluster:
-        """The cluster, for whoever wants to talk to it."""
+        """The cluster, for other services."""
         return CephCluster(
             self.state.run / 'ceph',
             ports=(self.ports[0], self.ports[1]),
@@ -67,7 +67,7 @@ class Ceph(Service):
 
     @property
     def etc(self) -> pathlib.Path:
-        """The folder that stands for /etc/ceph."""
+        """The folder that replaces /etc/ceph."""
         return self.cluster.etc
 
     def programs(self) -> tuple[Program, ...]:
@@ -78,11 +78,11 @@ class Ceph(Service):
         )
 
     def initialise(self) -> None:
-        """Make keys and format the stores."""
+        """Create keys and format the stores."""
         self.cluster.prepare()
 
     def start(self) -> None:
-        """Start the daemons; the monitor hears of its OSD before it."""
+        """Start the daemons; register the OSD before it starts."""
         self.runtime.supervisor.start('ceph-mon')
         self.state.once('ceph-osd', self.cluster.register_osd)
         for name in ('ceph-mgr', 'ceph-osd'):

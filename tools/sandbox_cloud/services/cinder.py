@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Cinder: our driver on two Ceph pools, and a back end that isn't Ceph."""
+"""Cinder: our driver on two Ceph pools, and a back end without Ceph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sandbox_cloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
-# Seconds. Usually it takes ten, of a machine that does nothing else.
+# Seconds. On an idle machine it usually takes ten.
 _PATIENCE = 180
 _BACKENDS = {
     'sandbox@rbd',
@@ -35,7 +35,7 @@ _BACKENDS = {
     'sandbox@fake',
     'cinder-backup',
 }
-# Volume types by name: their extra specs.
+# Extra specs of the volume types, by name.
 _TYPES = {
     'rbd': {'volume_backend_name': 'rbd'},
     'rbd2': {'volume_backend_name': 'rbd2'},
@@ -63,7 +63,7 @@ class Cinder(Service):
     initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = ('ceph', 'rabbitmq', 'memcached')
     introduce_after: ClassVar[tuple[str, ...]] = ('keystone',)
-    # fixtures: cinder.tests, which holds the fake driver, imports it.
+    # fixtures: cinder.tests imports it and contains the fake driver.
     distributions: ClassVar[tuple[str, ...]] = (
         'cinder',
         'os-brick',
@@ -120,7 +120,7 @@ class Cinder(Service):
         return (*daemons, api)
 
     def initialise(self) -> None:
-        """Make its schema."""
+        """Create its schema."""
         self.state.once('cinder-schema', self._sync)
 
     def _sync(self) -> None:
@@ -129,7 +129,7 @@ class Cinder(Service):
         self.runtime.execute('cinder-manage', manage, *conf, 'db', 'sync')
 
     def introduce(self) -> None:
-        """Make the volume types; wait until each back end takes work."""
+        """Create the volume types; wait until each back end accepts work."""
         self.state.once('cinder-types', self._make_types)
         self._wait_backends()
 
@@ -149,10 +149,10 @@ class Cinder(Service):
                 api.cinder('POST', path, {'encryption': _LUKS})
 
     def _wait_backends(self) -> None:
-        """Wait until the scheduler knows all back ends, and the backup's.
+        """Wait until the scheduler knows all back ends and the backup service.
 
-        A service that listens, or whose record says up, may still be
-        connecting to its back end.
+        A service that listens, or whose status is up, may still be connecting
+        to its back end.
         """
         deadline = time.monotonic() + _PATIENCE
         while missing := _BACKENDS - self._known():

@@ -61,7 +61,7 @@ class Glance(Service):
         return (self.uwsgi(environ, (self.conf,), loads_suite=True),)
 
     def initialise(self) -> None:
-        """Make its schema; load our metadata definitions."""
+        """Create its schema; load our metadata definitions."""
         self.state.once('glance-schema', self._sync)
         self.state.once('glance-metadefs', self._load_metadefs)
 
@@ -71,7 +71,7 @@ class Glance(Service):
         self.runtime.execute('glance-manage', manage, *conf, 'db_sync')
 
     def _load_metadefs(self) -> None:
-        """Load the keys that Horizon's metadata editor is to offer."""
+        """Load the keys for Horizon's metadata editor."""
         manage = self.runtime.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
         folder = str(CHECKOUT / 'etc' / 'metadefs')

@@ -28,33 +28,33 @@ _PLUGIN = 'horizon_volume_opts'
 
 
 class Horizon(Service):
-    """The dashboard behind uWSGI, which serves its static files too."""
+    """The dashboard behind uWSGI, which also serves its static files."""
 
     name: ClassVar[str] = 'horizon'
     ports: ClassVar[tuple[int, ...]] = (8000,)
     health: ClassVar[str | None] = '/auth/login/'
-    # Nothing else: it finds the services in the catalog when somebody logs
-    # in. What it makes at first costs most, and is made beside the schemas.
+    # No other services: it finds them in the catalog when a user logs in. Its
+    # initialisation takes longest and runs in parallel with the schemas.
     requires: ClassVar[tuple[str, ...]] = ('memcached',)
     distributions: ClassVar[tuple[str, ...]] = ('horizon',)
 
     @property
     def settings(self) -> pathlib.Path:
-        """What is set differently from its defaults.
+        """The settings that differ from its defaults.
 
-        Horizon imports it as ``local.local_settings``, wherever on Python's
-        path that is.
+        Horizon imports this file as ``local.local_settings`` from Python's
+        path.
         """
         return self.etc / 'local' / 'local_settings.py'
 
     @property
     def enabled(self) -> pathlib.Path:
-        """The folder of operators' own enabled files."""
+        """The folder of the operator's enabled files."""
         return self.etc / 'enabled'
 
     @property
     def static(self) -> pathlib.Path:
-        """Static files; beside what they are made of, to survive a run."""
+        """Static files, next to their sources so that they survive a run."""
         return self.runtime.venv.path / 'horizon-static'
 
     @property
@@ -74,7 +74,7 @@ class Horizon(Service):
             memcached=self.services['memcached'].ports[0],
         )
         (self.settings.parent / '__init__.py').touch()
-        # Links, as an operator makes them, to what the wheel brought.
+        # Links to the files of the wheel, as an operator creates them.
         shutil.rmtree(self.enabled, ignore_errors=True)
         self.enabled.mkdir()
         for path in self._plugin().glob('enabled/_[0-9]*.py'):
@@ -96,7 +96,7 @@ class Horizon(Service):
         )
 
     def initialise(self) -> None:
-        """Collect and compress static files, unless they are as new."""
+        """Collect and compress static files, unless they are current."""
         wanted = self._state_of_static()
         stamp = self.static / 'made-of.sha256'
         if stamp.exists() and stamp.read_text() == wanted:
@@ -113,9 +113,9 @@ class Horizon(Service):
         )
 
     def _state_of_static(self) -> str:
-        """Identify all that goes into static files."""
+        """Return a checksum of all sources of static files."""
         digest = hashlib.sha256(self.runtime.venv.stamp.read_bytes())
-        # The secret is another one in each run.
+        # The secret differs in each run.
         settings = self.settings.read_text()
         secret = self.state.secret('horizon')
         digest.update(settings.replace(secret, '').encode())

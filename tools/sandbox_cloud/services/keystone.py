@@ -44,7 +44,7 @@ class Keystone(Service):
         return self.etc / 'keystone.conf'
 
     def render(self) -> None:
-        """Write configuration, and the clients' clouds.yaml."""
+        """Write the configuration, and clouds.yaml for clients."""
         self.runtime.render('keystone.conf', self.conf, data=self.data)
         self.render_uwsgi('keystone.wsgi.api', workers=2)
         self.runtime.render('clouds.yaml', self.state.run / 'clouds.yaml')
@@ -55,7 +55,7 @@ class Keystone(Service):
         return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
-        """Make keys, schema and the administrator."""
+        """Create keys, schema and the administrator."""
         for name in ('fernet-keys', 'credential-keys'):
             self._make_keys(self.data / name)
         self.state.once('keystone-schema', self._sync)
@@ -63,7 +63,7 @@ class Keystone(Service):
 
     def _make_keys(self, folder: pathlib.Path) -> None:
         # What `keystone-manage fernet_setup` and `credential_setup` do in
-        # three seconds each: a staged key, 0, and the first primary one, 1.
+        # three seconds each: a staged key, 0, and the first primary key, 1.
         for number in ('0', '1'):
             if not (folder / number).exists():
                 key = base64.urlsafe_b64encode(secrets.token_bytes(32))
@@ -81,7 +81,7 @@ class Keystone(Service):
         self._manage('db_sync')
 
     def _bootstrap(self) -> None:
-        # By the environment: a command line is for all to read.
+        # In the environment: all users can read a command line.
         self._manage(
             'bootstrap',
             OS_BOOTSTRAP_PASSWORD=self.state.secret('admin'),
@@ -92,7 +92,7 @@ class Keystone(Service):
         )
 
     def introduce(self) -> None:
-        """Make service users, the catalog and a tenant."""
+        """Create service users, the catalog and a tenant."""
         names = ','.join(entry.type for entry in self._entries())
         self.state.once(f'keystone-catalog-{names}', self._populate)
 

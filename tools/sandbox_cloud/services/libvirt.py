@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""libvirt: libvirtd with folders of its own, and QEMU below it."""
+"""libvirt: libvirtd with its own folders, and QEMU."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _KEY = """\
   <usage type='ceph'><name>client.cinder secret</name></usage>
 </secret>
 """
-# Each guest's connection to Ceph has a socket by which librbd can be asked
-# what it does: <process>.<number>.asok.
+# Each connection of a guest to Ceph has an admin socket of librbd:
+# <process>.<number>.asok.
 _GUESTS_CLIENT = """
 [client]
 admin socket = {sockets}/$pid.$cctid.asok
@@ -46,7 +46,7 @@ class Libvirt(Service):
     """The hypervisors of the compute hosts."""
 
     name: ClassVar[str] = 'libvirt'
-    # Guests' disks log in to Ceph as Cinder.
+    # Guests' disks authenticate to Ceph as Cinder.
     requires: ClassVar[tuple[str, ...]] = ('ceph',)
 
     @property
@@ -64,12 +64,12 @@ class Libvirt(Service):
 
     @property
     def secret_uuid(self) -> uuid.UUID:
-        """Names the key by which guests' disks log in to Ceph."""
+        """The UUID of the key with which disks authenticate to Ceph."""
         return self.state.uuid('libvirt')
 
     @property
     def guest(self) -> GuestImage:
-        """What servers boot from; made once, for all clouds to come."""
+        """The boot image of servers; created once, for all later clouds."""
         return GuestImage(
             self.state.root / 'guest', self.state.log / 'guest.log'
         )
@@ -101,11 +101,11 @@ class Libvirt(Service):
         return Program(f'libvirtd{host.suffix}', command, inputs=inputs)
 
     def initialise(self) -> None:
-        """Make the guest."""
+        """Create the guest image."""
         self.guest.make()
 
     def start(self) -> None:
-        """Show guests a ceph.conf, and start."""
+        """Write ceph.conf for guests, and start libvirtd."""
         ceph = self.services['ceph'].etc / 'ceph.conf'
         client = _GUESTS_CLIENT.format(sockets=self.state.run / 'librbd')
         for host in self.hosts:
@@ -114,7 +114,7 @@ class Libvirt(Service):
         super().start()
 
     def wait(self) -> None:
-        """Wait until each libvirtd answers; tell it the key."""
+        """Wait until each libvirtd answers; define its secret."""
         for host in self.hosts:
             self._wait_for(host)
             self.state.once(

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""MariaDB: one database for each service that wants one."""
+"""MariaDB: one database for each service that needs one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MariaDB(Service):
     ports: ClassVar[tuple[int, ...]] = (3306,)
 
     def render(self) -> None:
-        """Write the statements that it runs at each start."""
+        """Write the statements that it runs at each startup."""
         self.runtime.render(
             'mariadb.sql',
             self.etc / 'init.sql',
@@ -40,7 +40,7 @@ class MariaDB(Service):
         )
 
     def programs(self) -> tuple[Program, ...]:
-        """Return the server; safety of data is given for speed."""
+        """Return the server, configured for speed, not for data safety."""
         init = self.etc / 'init.sql'
         command = (
             *('/usr/sbin/mariadbd', '--no-defaults', '--user=root'),
@@ -58,11 +58,11 @@ class MariaDB(Service):
         return (Program('mariadb', command, inputs=(init,)),)
 
     def initialise(self) -> None:
-        """Make the server's own tables."""
+        """Create the server's system tables."""
         self.state.once('mariadb', self._install)
 
     def _install(self) -> None:
-        # What a first attempt left half done.
+        # Remains of an interrupted attempt.
         shutil.rmtree(self.data, ignore_errors=True)
         self.runtime.execute(
             'mariadb-install',

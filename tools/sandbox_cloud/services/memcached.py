@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""memcached: tokens that services have checked."""
+"""memcached: cache of validated tokens."""
 
 from __future__ import annotations
 

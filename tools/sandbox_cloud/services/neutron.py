@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Neutron, its API alone: Nova asks it for each server's ports.
+"""Neutron, only its API: Nova requests the ports of each server.
 
-No agent and no network: servers are made without one.
+There are no agents and no networks: servers have no network.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Neutron(Service):
         return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
-        """Make its schema."""
+        """Create its schema."""
         self.state.once('neutron-schema', self._sync)
 
     def _sync(self) -> None:

@@ -30,12 +30,12 @@ from sandbox_cloud.service import CatalogEntry
 from sandbox_cloud.service import Service
 from sandbox_cloud.services.libvirt import Libvirt
 
-# Name: MiB of memory, GiB of disk.
+# Memory in MiB and disk in GiB, by name.
 _FLAVORS = {'tiny': (192, 1), 'small': (256, 2)}
 _IMAGE = 'tiny'
-# Before this release a host that is new to Nova asks libvirt for its guests
-# before it listens to libvirt's events, and then has none until it is started
-# again: each detaching takes the 20 s after which Nova looks by itself.
+# Before this release, a new host queries libvirt for its guests before it
+# listens to libvirt's events, and then gets no events until it is restarted:
+# each detachment takes 20 s, after which Nova polls.
 _EVENTS_AT_ONCE = '2026.1'
 
 
@@ -62,14 +62,14 @@ class Nova(Service):
         return self.etc / 'nova.conf'
 
     def compute_conf(self, host: ComputeHost) -> pathlib.Path:
-        """Return a compute host's, which tells of no database."""
+        """Return a compute host's configuration file, without a database."""
         return self.etc / f'nova-compute{host.suffix}.conf'
 
     def render(self) -> None:
         """Write the configuration of all programs."""
         self.etc.mkdir(exist_ok=True)
-        # Nova takes the first of its configuration files in this folder for
-        # its API's pipeline.
+        # Nova uses its first configuration file in this folder as the pipeline
+        # of its API.
         paste = self.etc / 'api-paste.ini'
         shutil.copy(self.runtime.venv.path / 'etc/nova/api-paste.ini', paste)
         hosts = self._libvirt.hosts
@@ -141,7 +141,7 @@ class Nova(Service):
         )
 
     def initialise(self) -> None:
-        """Make its schemas and cells."""
+        """Create its schemas and cells."""
         self.state.once('nova-schema', self._sync)
 
     def _sync(self) -> None:
@@ -152,7 +152,7 @@ class Nova(Service):
         )
 
     def introduce(self) -> None:
-        """Make flavors and upload the guest; wait for the compute hosts."""
+        """Create flavors, upload the guest; wait for the compute hosts."""
         self.state.once('nova-flavors', self._make_flavors)
         self.state.once('nova-image', self._upload)
         wanted = {host.name for host in self._libvirt.hosts}
@@ -165,9 +165,9 @@ class Nova(Service):
                 )
 
     def _restart(self, host: ComputeHost) -> None:
-        """Start a compute host anew; return when it can be given servers.
+        """Restart a compute host; return when it accepts servers.
 
-        As it starts it takes servers that are being built there for stuck.
+        At startup it treats servers that are being built there as stuck.
         """
         name, before = self._compute(host).name, self._reported(host)
         self.runtime.supervisor.stop(name)
@@ -177,7 +177,7 @@ class Nova(Service):
         )
 
     def _reported(self, host: ComputeHost) -> str:
-        """Return when a compute host last reported, as Nova says it."""
+        """Return the time of the last report of a compute host in Nova."""
         path = f'/os-services?binary=nova-compute&host={host.name}'
         (service,) = self.runtime.api.call('GET', NOVA + path)['services']
         return service['updated_at'] or ''
@@ -193,11 +193,11 @@ class Nova(Service):
                 api.call('POST', f'{NOVA}/flavors', body)
 
     def _upload(self) -> None:
-        """Make the guest a public Glance image."""
+        """Upload the guest as a public Glance image."""
         api = self.runtime.api
         answer = api.call('GET', f'{GLANCE}/images?name={_IMAGE}')
         for image in answer['images']:
-            # What an attempt that was cut short left.
+            # Remains of an interrupted attempt.
             api.call('DELETE', f'{GLANCE}/images/{image["id"]}')
         body = {
             'name': _IMAGE,
@@ -209,7 +209,7 @@ class Nova(Service):
         api.upload(f'{GLANCE}/images/{ident}/file', self._libvirt.guest.make())
 
     def _known(self) -> set[str]:
-        """Return the hosts that the scheduler would send servers to."""
+        """Return the hosts that the scheduler can select."""
         # Only hosts that are mapped to a cell are listed.
         answer = self.runtime.api.call('GET', f'{NOVA}/os-hypervisors')
         up: set[str] = {
@@ -217,7 +217,7 @@ class Nova(Service):
             for host in answer['hypervisors']
             if host['state'] == 'up'
         }
-        # Placement knows what a host has a moment after Nova knows the host.
+        # Placement knows the resources of a host slightly later than Nova.
         answer = self.runtime.api.call(
             'GET', f'{PLACEMENT}/resource_providers?resources=VCPU:1'
         )

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Placement: what compute hosts have to give."""
+"""Placement: the resources of compute hosts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Placement(Service):
         return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
-        """Make its schema."""
+        """Create its schema."""
         self.state.once('placement-schema', self._sync)
 
     def _sync(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RabbitMQ: what Cinder's services talk to each other through."""
+"""RabbitMQ: the message broker of the services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import ClassVar
 from sandbox_cloud.program import Program
 from sandbox_cloud.service import Service
 
-# Erlang's schedulers spin when idle unless told not to; two cores are few.
+# By default Erlang's schedulers spin when idle; the machine has few cores.
 _ERLANG = (
     '-kernel inet_dist_use_interface {127,0,0,1} '
     '+S 1:1 +sbwt none +sbwtdcpu none +sbwtdio none'
@@ -27,11 +27,11 @@ _ERLANG = (
 
 
 class RabbitMQ(Service):
-    """The broker, and the port mapper that it needs, both private."""
+    """The broker and its port mapper, both private."""
 
     name: ClassVar[str] = 'rabbitmq'
-    # AMQP; between nodes; the port mapper, not on its usual port 4369 where
-    # one that somebody else started may listen.
+    # AMQP, the distribution port, and the port mapper. The port mapper does
+    # not use its default port 4369, where another one may listen.
     ports: ClassVar[tuple[int, ...]] = (5672, 25672, 14369)
 
     def render(self) -> None:
@@ -41,7 +41,7 @@ class RabbitMQ(Service):
         self.data.mkdir(exist_ok=True)
 
     def programs(self) -> tuple[Program, ...]:
-        """Return port mapper and broker."""
+        """Return the port mapper and the broker."""
         mapper = {
             'ERL_EPMD_ADDRESS': '127.0.0.1',
             'ERL_EPMD_PORT': str(self.ports[2]),
@@ -59,7 +59,7 @@ class RabbitMQ(Service):
             'RABBITMQ_CONF_ENV_FILE': '/dev/null',
             'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _ERLANG,
         }
-        # Not /usr/sbin/rabbitmq-server, which changes to another user.
+        # Not /usr/sbin/rabbitmq-server, which switches to another user.
         server = ('/usr/lib/rabbitmq/bin/rabbitmq-server',)
         return (
             Program('epmd', ('/usr/bin/epmd',), mapper),
