@@ -104,6 +104,8 @@ class Retype:
             not self.features_requested
             or self.settings.ceph_features is None
             or asked.multiattach
+            # Mirroring requires journaling, which no default has.
+            or asked.replicated
             or asked.resolve(backend_too=False).features_choice
             or choosable & asked.tenant_options
         ):

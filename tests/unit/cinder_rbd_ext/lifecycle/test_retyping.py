@@ -214,6 +214,8 @@ class DefaultFeaturesTest(base.TestCase):
     @ddt.data(
         ({}, True),
         ({keys.TENANT_OPTIONS: keys.OBJECT_MAP}, True),
+        # Mirroring requires the journal.
+        ({**_LOCKED, 'replication_enabled': '<is> True'}, True),
         # ceph.conf's of another day, or of a managed image.
         (_LOCKED, False),
     )
