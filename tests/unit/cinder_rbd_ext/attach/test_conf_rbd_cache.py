@@ -10,9 +10,6 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-from collections.abc import Iterator
-import contextlib
-from typing import Any
 
 import ddt
 
@@ -21,9 +18,8 @@ from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import host_modes
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
-from tests.fakes import fake_librbd
-from tests.fakes import fake_rados
 from tests.unit import base
+from tests.unit.cinder_rbd_ext.imaging import test_existing
 
 CacheMode = cache_modes.CacheMode
 _ASKED = attachment_mode.Asked(
@@ -31,30 +27,8 @@ _ASKED = attachment_mode.Asked(
 )
 
 
-class ImagesTestCase(base.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.cluster = fake_rados.Cluster('volumes', 'data')
-        client = self.cluster.rados.Rados()
-        client.connect()
-        self.pool_name = client.pool_reverse_lookup
-        self.ioctx = client.open_ioctx('volumes')
-        self.module = fake_librbd.Librbd(self.cluster)
-
-    def image(self, **asked: Any) -> Any:
-        """Return a new image, open."""
-        self.module.RBD().create(self.ioctx, 'i', 1 << 30, **asked)
-        return self.module.Image(self.ioctx, 'i')
-
-    @contextlib.contextmanager
-    def at(self, snapshot: str) -> Iterator[Any]:
-        """Open the image at a snapshot."""
-        with self.module.Image(self.ioctx, 'i', snapshot=snapshot) as image:
-            yield image
-
-
 @ddt.ddt
-class CacheOverrideTest(ImagesTestCase):
+class CacheOverrideTest(test_existing.ImagesTestCase):
     @ddt.data(
         ('true', True),
         ('FALSE', False),

@@ -12,18 +12,15 @@
 
 from unittest import mock
 
-from cinder import context
 from cinder import exception
 from cinder.db import api as db
-from cinder.tests.unit import test
-from cinder.tests.unit import utils as cinder_utils
-import fixtures
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests.unit.cinder_rbd_ext import test_record
 
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -36,28 +33,7 @@ _PLAIN_RECORDED = {
 }
 
 
-class RecordTestCase(test.TestCase):
-    """A volume of a tenant in Cinder's database."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger())
-        self.context = context.RequestContext('user', 'project')
-        self.admin = context.get_admin_context()
-        self.volume = cinder_utils.create_volume(
-            self.context, metadata={'rbd:object_size': '1M'}
-        )
-
-    def recorded(self) -> dict[str, str]:
-        """Return the volume's admin metadata."""
-        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
-
-    def reason(self) -> str | None:
-        """Return what a tenant can read."""
-        return record.refusal(self.recorded())
-
-
-class AttachRefusedTest(RecordTestCase):
+class AttachRefusedTest(test_record.RecordTestCase):
     def test_recorded_and_forgotten(self) -> None:
         record.made(self.volume.id, _PLAIN)
         for reason in ('the reason', 'a later one'):
