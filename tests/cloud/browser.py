@@ -158,6 +158,14 @@ class BrowserTestCase(base.CloudTestCase):
         )
         return waiting.until(lambda _: done())
 
+    def until_loaded(self) -> None:
+        """Wait until all of a page has arrived, after a click that sends."""
+        self.until_true(
+            lambda: self.driver.execute_script(
+                'return document.readyState === "complete"'
+            )
+        )
+
     def all(self, selector: str) -> list[WebElement]:
         """Return all elements, at once, that a selector finds."""
         return self.driver.find_elements(By.CSS_SELECTOR, selector)

@@ -46,6 +46,8 @@ class ImagesTest(browser.BrowserTestCase):
         self.click('button[name="refresh"]')
         gone = expected_conditions.staleness_of(before)
         self.until_true(lambda: gone(self.driver))
+        # The tables come after the time, and Chromium shows what has arrived.
+        self.until_loaded()
         self.find('.rbd-images-taken')
 
     def test_maps_and_layouts(self) -> None:
