@@ -21,6 +21,7 @@ from tests.life import creating
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import quota
 from tests.life import rule
 from tests.life import world as worlds
 
@@ -194,6 +195,8 @@ def _retype(
     moves = policy != 'never' and not world.model.snapshots_of(volume)
     if now != target and moves and target.on_ceph:
         world.violate('not-retyped', what)
+    if now != target and by == 'admin':
+        quota.expect_lost(world, there.owner, target)
     there.kind = now
     there.flagged = bool(record['multiattach'])
     there.keys = metadata.ours(record['metadata'])

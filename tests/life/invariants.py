@@ -15,16 +15,15 @@
 from __future__ import annotations
 
 from collections.abc import Container
-import time
 from typing import Any
 
 from rbd_volume_options import features
-from tests.life import cloud
 from tests.life import content
 from tests.life import expectation
 from tests.life import kinds
 from tests.life import metadata
 from tests.life import model
+from tests.life import quota
 from tests.life import state as states
 from tests.life import world as worlds
 
@@ -33,8 +32,6 @@ Record = dict[str, Any]
 
 _ALIAS = 'os-rbd-volume-options'
 _TENANTS = ('a', 'b')
-#: Seconds in which Cinder must have settled the quota of a finished request.
-_QUOTA_PATIENCE = 15
 
 
 def check(world: World, read: Container[str]) -> None:
@@ -64,7 +61,7 @@ def check(world: World, read: Container[str]) -> None:
         if there.name in read and there.status != 'error':
             _check_content(world, there)
     for tenant in _TENANTS:
-        _check_quota(world, tenant)
+        quota.check(world, tenant)
 
 
 def _records(world: World, tenant: str) -> dict[str, Record]:
@@ -202,60 +199,3 @@ def _check_content(world: World, there: model.Volume) -> None:
             if found.get(at) != expected.get(at)
         )
         world.violate('content', f'{there.name}: wrong at {wrong[:8]}')
-
-
-def _check_quota(world: World, tenant: str) -> None:
-    """Check that what a tenant uses up is what it has.
-
-    Cinder sets a volume's status before it commits or rolls back the
-    reservations, so a difference counts only if it stays.
-    """
-    deadline = time.monotonic() + _QUOTA_PATIENCE
-    while wrong := _wrong_quota(world, tenant):
-        if time.monotonic() > deadline:
-            world.violate('quota', f'{tenant} has {wrong}')
-            return
-        time.sleep(0.5)
-
-
-def _wrong_quota(world: World, tenant: str) -> str:
-    """Return one difference between a tenant's quota and what it has."""
-    caller = world.callers[tenant]
-    mine = [v for v in world.model.volumes.values() if v.owner == tenant]
-    snapshots = [
-        s for s in world.model.snapshots.values() if s.owner == tenant
-    ]
-    backups = [b for b in world.model.backups.values() if b.owner == tenant]
-    expected = {
-        'volumes': len(mine),
-        'snapshots': len(snapshots),
-        'gigabytes': sum(v.size for v in mine)
-        + sum(s.size for s in snapshots),
-        'backups': len(backups),
-        'backup_gigabytes': sum(b.size for b in backups),
-    }
-    for kind in kinds.by_name().values():
-        of = [v for v in mine if v.kind == kind]
-        expected[f'volumes_{world.type_name(kind)}'] = len(of)
-    answer = world.admin.get(f'/os-quota-sets/{caller.project}?usage=True')
-    usage = answer.body['quota_set']
-    for name, number in expected.items():
-        found = usage.get(name, {'in_use': 0, 'reserved': 0})
-        reserved = found['reserved'] and _reservations(caller.project, name)
-        if reserved or found['in_use'] != number:
-            return f'{number} {name}: {found}, open: {reserved}'
-    return ''
-
-
-def _reservations(project: str, resource: str) -> list[str]:
-    """Return a project's open reservations of a resource.
-
-    The sum that Cinder keeps of them is no proof: where a request adds the
-    row of another resource, `quota_reserve` commits and goes on with the sum
-    it read before, and loses what another request did to it meanwhile.
-    """
-    return cloud.rows(
-        'reservations',
-        project,
-        f"deleted = 0 and delta > 0 and resource = '{resource}'",
-    )

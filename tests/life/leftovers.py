@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from tests.life import ceph
 from tests.life import cloud
+from tests.life import quota
 from tests.life import world as worlds
 
 World = worlds.World
@@ -54,14 +55,11 @@ def check(world: World, more: list[str]) -> None:
 
 def _check_rows(world: World, tenant: str) -> None:
     project = world.callers[tenant].project
-    for table in ('volumes', 'snapshots', 'backups', 'reservations'):
-        condition = 'not deleted'
-        if table == 'reservations':
-            # Those that would give something back are left by Cinder's
-            # scheduler where it finds no host for a retype.
-            condition += ' and delta > 0'
-        if rows := cloud.rows(table, project, condition):
+    for table in ('volumes', 'snapshots', 'backups'):
+        if rows := cloud.rows(table, project, 'not deleted'):
             world.violate('left-in-database', f'{table}: {rows}')
+    if rows := quota.reserved(world, tenant):
+        world.violate('left-in-database', f'reservations: {rows}')
 
 
 def check_cluster(cluster: ceph.Cluster, before: set[str]) -> list[str]:
