@@ -25,8 +25,6 @@ from cliff import help
 from cliff import lister
 from oslo_config import cfg
 
-from nova_rbd_cache import program
-
 DISTRIBUTION = 'rbd-volume-options'
 
 #: The program whose configuration files are read.
@@ -82,7 +80,7 @@ class Check(lister.Lister):
             from nova_rbd_cache import check
         except ImportError as error:
             detail = (
-                f'{error} in {sys.prefix}: use the {program.NAME} of the '
+                f'{error} in {sys.prefix}: use the nova-rbd-cache of the '
                 f'environment where nova-compute is installed'
             )
             return _HEADER, [('Nova', 'FAILED', detail)]
