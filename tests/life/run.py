@@ -98,6 +98,7 @@ class Run:
         self._tenants = cloud.Tenants(self._admin)
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._lost: set[str] = set()
         self._numbers = itertools.count(1)
         self._deadline = time.monotonic() + plan.minutes * 60
 
@@ -224,6 +225,7 @@ class Run:
             image,
             told.append,
             self.plan.known,
+            lost_reservations=self._lost,
         )
         seed = f'{self.plan.seed} {number}'
         groups: Iterable[steps_module.Group] = steps_module.drawn(

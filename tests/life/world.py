@@ -47,7 +47,8 @@ class World:
 
     :ivar known: kinds of violations that don't end it
     :ivar found: those that were found and didn't
-    :ivar step: the number of the step, which names what it makes
+    :ivar lost_reservations: ids of open reservations that Cinder is known to
+        lose; those of earlier sequences too, which had the same tenants
     """
 
     callers: Mapping[str, cloud.Caller]
@@ -58,6 +59,7 @@ class World:
     known: frozenset[str] = frozenset()
     found: list[failures.Violation] = dataclasses.field(default_factory=list)
     model: models.Model = dataclasses.field(default_factory=models.Model)
+    lost_reservations: set[str] = dataclasses.field(default_factory=set)
 
     @property
     def admin(self) -> cloud.Caller:
