@@ -98,6 +98,7 @@ def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:
     Cinder reserves quota of the volume's project, but rolls back in the
     project of the request, fails, and leaves it to the next day's expiration.
     """
-    name = world.type_name(kind)
-    condition = f"resource in ('volumes_{name}', 'gigabytes_{name}')"
+    of = ('volumes', 'gigabytes', 'snapshots')
+    names = ', '.join(f"'{each}_{world.type_name(kind)}'" for each in of)
+    condition = f'resource in ({names})'
     world.lost_reservations |= set(reserved(world, owner, condition))
