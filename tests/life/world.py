@@ -30,7 +30,7 @@ from tests.life import state as states
 
 if TYPE_CHECKING:
     # Its bindings to librbd are not there where the rules are tested.
-    from tests.life import ceph
+    from tests.life import ceph_process
 
 Verdict = metadata.Verdict
 Record = dict[str, Any]
@@ -52,7 +52,7 @@ class World:
     """
 
     callers: Mapping[str, cloud.Caller]
-    cluster: ceph.Cluster
+    cluster: ceph_process.Cluster
     prefix: str
     image: models.Image
     tell: Callable[[str], None]
