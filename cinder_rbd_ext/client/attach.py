@@ -230,7 +230,7 @@ class AttachRBDVolume(command.ShowOne):
         attachment = Attachment(
             cloud.block_storage, cloud.compute, volume.id, server.id
         )
-        return COLUMNS, attach(attachment, parsed_args)
+        return COLUMNS, columns.row(*attach(attachment, parsed_args))
 
 
 def attach(
@@ -256,7 +256,7 @@ def attach(
         raise
     made = attachment.of_server(volume) or {}
     ident = made.get('attachment_id')
-    return columns.row(
+    return (
         attachment.server_id,
         attachment.volume_id,
         made.get('device'),

@@ -14,7 +14,6 @@ import argparse
 from typing import Any
 from unittest import mock
 
-from cliff import columns as cliff_columns
 import ddt
 from osc_lib import exceptions
 import requests
@@ -146,12 +145,7 @@ class AttachTest(base.TestCase):
 
     def _attach(self, *words: str) -> dict[str, Any]:
         attachment = attach.Attachment(self.cloud, self.cloud, 'v-id', 's-id')
-        found = [
-            each.machine_readable()
-            if isinstance(each, cliff_columns.FormattableColumn)
-            else each
-            for each in attach.attach(attachment, self._parsed(*words))
-        ]
+        found = attach.attach(attachment, self._parsed(*words))
         return dict(zip(attach.COLUMNS, found, strict=True))
 
     def _fails(self, *words: str) -> str:
@@ -266,3 +260,19 @@ class AttachTest(base.TestCase):
         )
         self.assertIn('API extension not loaded', str(error))
         self.assertEqual([], client.storage.posted + client.compute.posted)
+
+    def test_result(self) -> None:
+        """No mode is no text: "None" would look like the mode none."""
+        client = fake_cloud.Client()
+        client.storage.names = {'Volume': {'v': 'v-id'}}
+        client.compute.names = {'Server': {'s': 's-id'}}
+        found = ('s-id', 'v-id', '\x1b', 'a-id', None, None)
+        with mock.patch.object(
+            attach, 'attach', autospec=True, return_value=found
+        ):
+            text = client.run(attach.AttachRBDVolume, 's', 'v')
+            rows = client.rows(attach.AttachRBDVolume, 's', 'v')
+        self.assertRegex(text, r'\| cache_mode +\|  +\|')
+        self.assertIn(r'\x1b', text)
+        self.assertNotIn('\x1b', text)
+        self.assertIsNone(rows['cache_mode'])
