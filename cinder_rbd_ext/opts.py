@@ -163,7 +163,7 @@ BACKEND_OPTS: list[cfg.Opt] = [
         wire.RBD_REQUIRE_WHOLE_STRIPES,
         default=True,
         help=(
-            'Refuse a striped volume whose size is no multiple of '
+            'Refuse a striped volume whose size is not a multiple of '
             'stripe_unit x stripe_count, when it is created and when it is '
             "extended. librbd doesn't need it."
         ),

@@ -260,12 +260,12 @@ class RefusedTest(volume_form.FormTestCase):
         (
             {'stripe_unit': '64K', 'stripe_count': '3'},
             'stripe_count',
-            'no multiple of 64 KiB x 3',
+            'not a multiple of 64 KiB x 3',
         ),
         (
             {'stripe_unit': '64K', 'stripe_count': '4096'},
             'stripe_count',
-            'more than this backend allows',
+            'more than this back end allows',
         ),
         ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
     )

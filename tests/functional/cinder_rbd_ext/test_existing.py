@@ -63,7 +63,7 @@ class ExtendTest(base.DriverTestCase):
             volume,
             2,
         )
-        self.assertIn('2 GiB is no multiple of 64 KiB x 3', str(error))
+        self.assertIn('2 GiB is not a multiple of 64 KiB x 3', str(error))
         self.assertEqual(units.Gi, self.size_of(volume))
         lenient.extend_volume(volume, 2)
         self.assertEqual(2 * units.Gi, self.size_of(volume))

@@ -153,7 +153,7 @@ describe('The Create Volume form', () => {
       {rbd_stripe_unit: '8M', rbd_stripe_count: '2'}],
     ['The stripe count is at most 64.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '65'}],
-    ['8 GiB is no multiple of 64 KiB x 3.',
+    ['8 GiB is not a multiple of 64 KiB x 3.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '3'}],
     ['The object size is at least 64 KiB.', {rbd_object_size: '32K'}],
     ['The volume would have more than 16,777,216 objects. Choose a larger ' +

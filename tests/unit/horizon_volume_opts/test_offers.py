@@ -87,12 +87,12 @@ class OfferTestCase(base.TestCase):
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '65'},
             'rbd:stripe_count',
-            'more than this backend',
+            'more than this back end',
         ),
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
             'rbd:stripe_count',
-            'no multiple',
+            'not a multiple',
         ),
         ({'rbd:features': 'layering,object-map'}, 'rbd:features', 'requires'),
         (

@@ -70,7 +70,7 @@ horizon.rbdLayoutWords = (function () {
     words[rules.CODES.objectSize] =
       gettext('The object size is at least %(object)s.');
     words[rules.CODES.stripes] =
-      gettext('%(size)s GiB is no multiple of %(striping)s.');
+      gettext('%(size)s GiB is not a multiple of %(striping)s.');
     words[rules.CODES.objects] = gettext(
       'The volume would have more than %(objects)s objects. Choose a ' +
       'larger object size.');

@@ -266,7 +266,7 @@ class RefusalTest(AttachmentsTestCase):
             {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
         )
         request = self.put(self.reserved(volume), 'directsync')
-        words = 'not allowed by this backend; allowed: none, writeback'
+        words = 'not allowed by this back end; allowed: none, writeback'
         self.check_refused(volume, words, request, self.nova)
 
     def test_what_tenants_may_set_by_now(self) -> None:

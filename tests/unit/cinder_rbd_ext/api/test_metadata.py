@@ -156,10 +156,10 @@ class MetadataTest(base.ApiTestCase):
     def test_cache_modes_that_are_refused(self) -> None:
         for volume_type, mode, words in (
             ('rbd', 'fast', 'not a cache mode'),
-            ('rbd', 'unsafe', 'not allowed by this backend'),
+            ('rbd', 'unsafe', 'not allowed by this back end'),
             ('rbd2', 'directsync', 'none, writeback'),
             ('shared', 'writeback', 'multi-attach'),
-            ('striped', 'none', 'not for tenants to set'),
+            ('striped', 'none', 'tenants may not set this key'),
             ('fake', 'none', 'no back end of the volume type'),
         ):
             host = 'rbd' if volume_type in ('shared', 'striped') else None

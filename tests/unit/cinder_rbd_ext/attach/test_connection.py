@@ -112,7 +112,7 @@ class ServerTest(AttachingTestCase):
     def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
         offers = {**_PLAIN, 'rbd_cache_modes': ['unsafe']}
         volume = self.waiting('unsafe')
-        self.check_refused(volume, offers, 'not allowed by this backend')
+        self.check_refused(volume, offers, 'not allowed by this back end')
         listing = self.make_driver(rbd_allowed_cache_modes='none,unsafe')
         self.driver = listing
         self.check_refused(volume, _PLUGGED, 'does not offer it')
@@ -187,7 +187,7 @@ class ReplacedTest(AttachingTestCase):
         self.reserve(self.volume)
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
-        self.assertIn('not allowed by this backend', self.log.output)
+        self.assertIn('not allowed by this back end', self.log.output)
 
     def test_evacuation(self) -> None:
         """The old attachment goes before the new one is connected."""
@@ -207,7 +207,7 @@ class ReplacedTest(AttachingTestCase):
             clock.advance_time_seconds(5)
             self.reserve(self.volume)
         self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this backend'
+            self.volume, _PLUGGED, 'not allowed by this back end'
         )
 
     def test_another_server(self) -> None:
@@ -218,7 +218,7 @@ class ReplacedTest(AttachingTestCase):
             instance_uuid=_OTHER_SERVER,
         ).create()
         self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this backend'
+            self.volume, _PLUGGED, 'not allowed by this back end'
         )
 
 

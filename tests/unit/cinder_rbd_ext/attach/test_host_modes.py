@@ -110,7 +110,7 @@ class CheckTest(base.TestCase):
         )
 
     def test_nothing_allowed_there(self) -> None:
-        self.assertIn('allowed: none at all, by', self._text(frozenset()))
+        self.assertIn('allowed: no cache mode, by', self._text(frozenset()))
 
     def test_unsafe_is_to_be_listed(self) -> None:
         wanted = attachment_mode.Asked(

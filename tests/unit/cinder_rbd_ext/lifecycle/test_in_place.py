@@ -59,7 +59,7 @@ class ExtendTest(base.DriverTestCase):
         volume = self.made_volume(
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
         )
-        self._refused(volume, 4, '4 GiB is no multiple of 64 KiB x 3')
+        self._refused(volume, 4, '4 GiB is not a multiple of 64 KiB x 3')
         self.driver.extend_volume(volume, 6)
         self.assertEqual(6 * base.GIB, self._size(volume))
 

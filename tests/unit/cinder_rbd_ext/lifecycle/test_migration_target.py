@@ -121,7 +121,7 @@ class ArrivalsTest(base.DriverTestCase):
         error = self.raised(
             self._arrived, None, base.ASKED, self.make_type(), status
         )
-        self.assertIn('not for tenants to set', str(error))
+        self.assertIn('tenants may not set this key', str(error))
 
     def test_recorded_by_none(self) -> None:
         """As in a record of a release before this."""

@@ -192,7 +192,7 @@ class SentTestCase(FormTestCase):
         (
             {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '3'},
             'rbd_stripe_count',
-            'no multiple',
+            'not a multiple',
         ),
         (
             {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '99'},
@@ -208,7 +208,7 @@ class SentTestCase(FormTestCase):
         (
             {'rbd_choose_features': 'on', 'rbd_features': ['magic']},
             'rbd_features',
-            'no image feature',
+            'not an image feature',
         ),
     )
     @ddt.unpack
