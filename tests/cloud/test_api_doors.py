@@ -59,7 +59,7 @@ class SpellingTest(base.CloudTestCase):
             body: Any = {
                 'snapshot': {'volume_id': volume, 'metadata': {key: '8'}}
             }
-            words = 'not a key of snapshot metadata'
+            words = 'not allowed in snapshot metadata'
             self.check_refused(400, words, 'POST', '/snapshots', body)
             body = {'metadata': {key: '8'}}
             path = f'/snapshots/{snapshot}/metadata'
@@ -67,7 +67,7 @@ class SpellingTest(base.CloudTestCase):
         for key in ('RBD:x', 'rbd_volume_options_error'):
             body = {'os-set_image_metadata': {'metadata': {key: '\x1b[2J'}}}
             path = f'/volumes/{volume}/action'
-            words = 'not a key of image metadata'
+            words = 'not allowed in image metadata'
             self.check_refused(400, words, 'POST', path, body)
 
 

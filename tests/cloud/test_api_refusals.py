@@ -53,9 +53,9 @@ _VALUES: tuple[tuple[dict[str, str], str], ...] = (
     ({'rbd:object_map': '<is>'}, 'not a boolean'),
     ({'rbd:features': 'layering,object-map'}, 'requires exclusive-lock'),
     ({'rbd:features': 'exclusive-lock'}, 'layering is missing'),
-    ({'rbd:features': 'layering,,deep-flatten'}, 'is no image feature'),
+    ({'rbd:features': 'layering,,deep-flatten'}, 'is not an image feature'),
     ({'rbd:features': 'layering,striping'}, 'it follows from the layout'),
-    ({'rbd:features': ''}, 'is no image feature'),
+    ({'rbd:features': ''}, 'is not an image feature'),
     ({'rbd:features': 'layering', **_MAP}, 'contradicts rbd:features'),
     ({'rbd:cache_mode': 'fast'}, 'none, writethrough, writeback, directsync'),
     ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this back end'),
@@ -125,11 +125,11 @@ _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
         {'metadata': {'rbd:cache_mode': 'unsafe'}},
         'not allowed',
     ),
-    ('PUT', 'metadata', {'metadata': {}}, "can't be removed"),
-    ('PUT', 'metadata', {'metadata': {'a': 'b'}}, "can't be removed"),
+    ('PUT', 'metadata', {'metadata': {}}, 'cannot be removed'),
+    ('PUT', 'metadata', {'metadata': {'a': 'b'}}, 'cannot be removed'),
     ('PUT', 'metadata/rbd:object_map', {'meta': _NEW}, 'settled'),
-    ('DELETE', 'metadata/rbd:object_size', None, "can't be removed"),
-    ('PUT', '', {'volume': {'metadata': {}}}, "can't be removed"),
+    ('DELETE', 'metadata/rbd:object_size', None, 'cannot be removed'),
+    ('PUT', '', {'volume': {'metadata': {}}}, 'cannot be removed'),
 )
 
 # Extra specs, beside the name of the back end; by an administrator.

@@ -252,7 +252,7 @@ class ManageTest(base.DriverTestCase):
                 self._manage,
                 self.new_volume(asked),
             )
-            self.assertIn('not what the image has', str(error))
+            self.assertIn('differs from the image', str(error))
             self.assertEqual(['found'], self.cluster.names())
 
     @testtools.skipUnless(

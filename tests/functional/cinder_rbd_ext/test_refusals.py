@@ -97,7 +97,7 @@ class RefusalTest(base.DriverTestCase):
     def test_a_pool_that_does_not_exist(self) -> None:
         type_id = self.make_type(rbd_data_pool='nowhere')
         volume = self.new_volume(type_id=type_id)
-        self._check(volume, 'no such pool', {keys.DATA_POOL: ''})
+        self._check(volume, 'the pool does not exist', {keys.DATA_POOL: ''})
 
     def test_keys_that_tenants_may_not_set(self) -> None:
         for allowed, specs in (

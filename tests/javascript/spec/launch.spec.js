@@ -111,7 +111,7 @@ describe('The Launch Instance wizard', () => {
     expect(ctrl.kind).toBe('new');
     expect(ctrl.volumeType).toBe('rbd');
     expect(values(ctrl)).toEqual([
-      '4 MiB', 'that of the image', 'Yes', 'settled when it is made or attached'
+      '4 MiB', 'that of the image', 'Yes', 'fixed at creation or attached'
     ]);
   });
 

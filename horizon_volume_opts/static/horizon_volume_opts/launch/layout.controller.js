@@ -151,7 +151,7 @@
 
   function inWords(option, words) {
     return isGiven(option) ? words(option.default)
-      : gettext('settled when it is made or attached');
+      : gettext('fixed at creation or attached');
   }
 
   function yesOrNo(value) {

@@ -28,15 +28,15 @@ _GOOD = {
 }
 _BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({'RBD:object_map': 'true'}, 'the exact spelling is rbd:object_map'),
-    ({'rbd:object_map': None}, 'not a value'),
-    ({'rbd:object_map': None, 'rbd:stripe_unit': '64K'}, 'not a value'),
+    ({'rbd:object_map': None}, 'not a string'),
+    ({'rbd:object_map': None, 'rbd:stripe_unit': '64K'}, 'not a string'),
     (
         {
             'rbd:stripe_unit': '1M',
             'rbd:stripe_count': '3',
             'provisioning:max_vol_size': '2',
         },
-        'a multiple of 3 GiB, and the type has 1 to 2 GiB',
+        'a multiple of 3 GiB, and the volume type allows 1 to 2',
     ),
     (
         {
@@ -50,7 +50,10 @@ _BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({'rbd:stripe_unit': '64K'}, 'set without rbd:stripe_count'),
     ({'rbd:object_size': '3M'}, 'a power of two'),
     ({'rbd:data_pool': 'a/b'}, 'not a valid pool name'),
-    ({'rbd:tenant_options': 'rbd:data_pool'}, 'not a key that tenants can set'),
+    (
+        {'rbd:tenant_options': 'rbd:data_pool'},
+        'not a key that tenants can set',
+    ),
     (
         {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'},
         'not a factor of the object size',
@@ -157,7 +160,7 @@ class SpecsTest(base.ApiTestCase):
     def test_type_that_may_use_any_back_end(self) -> None:
         path = f'/types/{self.types["any"]}/extra_specs'
         body = {'extra_specs': {'rbd:object_map': 'true'}}
-        self.refused(400, 'without RBD', 'POST', path, body, app=self.admin)
+        self.refused(400, 'do not support', 'POST', path, body, app=self.admin)
 
     def test_before_the_back_end_is_there(self) -> None:
         path = f'/types/{self.types["nowhere"]}/extra_specs'

@@ -100,9 +100,9 @@ class CreateTest(base.ApiTestCase):
         (
             {'rbd:cache_mode': 'none'},
             {'volume_type': 'fake'},
-            'no back end of the volume type has RBD',
+            'no back end of the volume type supports',
         ),
-        ({'rbd:cache_mode': 'none'}, {'volume_type': 'any'}, 'without RBD'),
+        ({'rbd:cache_mode': 'none'}, {'volume_type': 'any'}, 'do not support'),
         ({'rbd:cache_mode': 'unsafe'}, {}, "rbd:cache_mode = 'unsafe'"),
         (
             {'rbd:object_size': '4M'},
@@ -304,7 +304,7 @@ class RetypeTest(base.ApiTestCase):
             'rbd:stripe_count': '1',
         }
         volume = self.volume(None, plain)
-        words = ('settled when it is made', 'the source has 1 MiB objects')
+        words = ('fixed at creation', 'the source has 1 MiB objects')
         self._refused(volume, words, 'striped')
         self._accepted(volume, 'striped', 'on-demand')
 
@@ -315,7 +315,9 @@ class RetypeTest(base.ApiTestCase):
 
     def test_object_map_and_multiattach(self) -> None:
         volume = self.volume({'rbd:object_map': 'true'}, base.MADE)
-        self._accepted(volume, 'shared', None, 'rbd:object_map (volumes of a multi-att')
+        self._accepted(
+            volume, 'shared', None, 'rbd:object_map (volumes of a multi-att'
+        )
 
     def test_size_that_the_new_layout_does_not_divide(self) -> None:
         db.volume_type_extra_specs_update_or_create(

@@ -276,7 +276,8 @@ class LenientTest(AttachingTestCase):
         """Without the mode: a host must not find it there one day."""
         volume = self.waiting()
         self.assertNotIn('cache_mode', self.data(volume, connector))
-        self.assertIn("to host 'compute-1' all the same: ", self.log.output)
+        text = "to host 'compute-1' without the requested cache mode: "
+        self.assertIn(text, self.log.output)
         self.assertIsNone(self.refusal(volume))
 
     def test_mode_that_the_host_offers(self) -> None:
@@ -304,7 +305,7 @@ class OverrideTest(AttachingTestCase):
         stored = self.cluster.stored(volume.name)
         stored.metadata['conf_rbd_cache'] = setting
         self.check_refused(
-            volume, _PLUGGED, f'conf_rbd_cache = {setting}', 'beats it'
+            volume, _PLUGGED, f'conf_rbd_cache = {setting}', 'overrides it'
         )
         del stored.metadata['conf_rbd_cache']
         self.assertEqual(mode, self.data(volume, _PLUGGED)['cache_mode'])
@@ -391,5 +392,5 @@ class OwnTest(AttachingTestCase):
             requester.of_connection(requester.current(volume), _PLAIN),
         )
         self.assertNotIn('cache_mode', self.data(volume, _PLAIN))
-        self.assertIn('all the same', self.log.output)
+        self.assertIn('without the requested cache mode', self.log.output)
         self.assertIsNone(self.refusal(volume))

@@ -163,7 +163,9 @@ class EveryWayTest(base.DriverTestCase):
         )
         error = self.raised(path.make)
         self.assertIn("rbd:data_pool = 'nowhere' (volume type)", str(error))
-        self.assertIn('no such pool', self._reason(path.volume) or '')
+        self.assertIn(
+            'the pool does not exist', self._reason(path.volume) or ''
+        )
 
 
 class ImportTest(base.DriverTestCase):

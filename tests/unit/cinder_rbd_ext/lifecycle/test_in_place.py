@@ -129,7 +129,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertTrue(self._retype(volume, multiattach='<is> True'))
         self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
         self.assertEqual({'a': 'b'}, self._metadata(volume))
-        self.assertIn('Removed from the metadata', self.log.output)
+        self.assertIn('removed keys that its volume type', self.log.output)
 
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))

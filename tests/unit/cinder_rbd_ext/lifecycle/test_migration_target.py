@@ -114,7 +114,7 @@ class ArrivalsTest(base.DriverTestCase):
         self.assertEqual(
             (22, 1 << 22, 1), self.layout_of(target.name, 'volumes2')
         )
-        self.assertIn('Removed from the metadata', self.log.output)
+        self.assertIn('removed keys that its volume type', self.log.output)
 
     @ddt.data('', 'migrating', 'success')
     def test_no_target(self, status: str) -> None:
