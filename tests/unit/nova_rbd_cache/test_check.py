@@ -54,7 +54,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
         for subject, detail in (
             ('registration', 'nova_rbd_cache.volume.RBDCacheVolumeDriver'),
             ('allowed modes', 'none, writethrough, writeback, directsync'),
-            ('mode of volumes that ask for none', 'network=writeback'),
+            ('mode of other volumes', 'network=writeback'),
             ("servers' own disks", 'stock features'),
             ('compute driver', 'libvirt.LibvirtDriver'),
         ):
