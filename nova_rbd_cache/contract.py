@@ -179,7 +179,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('tuned disk', _tuned_disk),
     Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
     Clause(
-        "servers' own disks", _ephemeral, lambda found: found.ephemeral.given
+        "ephemeral disks", _ephemeral, lambda found: found.ephemeral.given
     ),
 )
 

@@ -14,7 +14,7 @@
 
 The registration does not change files of Nova or os-brick. It registers one
 class with each of them in memory and, if the operator configured features for
-servers' own disks, replaces Nova's ``RBDDriver``.
+ephemeral disks, replaces Nova's ``RBDDriver``.
 """
 
 from typing import Any
