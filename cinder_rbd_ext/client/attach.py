@@ -131,8 +131,9 @@ class Attachment:
         except openstack.exceptions.ResourceTimeout as error:
             raise exceptions.CommandError(
                 f'Volume {self.volume_id} was not attached within {seconds} '
-                f'seconds, and may still be; its status is '
-                f'{printable.text(self.volume()["status"])}'
+                f'seconds. Its status is '
+                f'{printable.text(self.volume()["status"])}, and Nova may '
+                f'still attach it'
             ) from error
         raise AssertionError('iterate_timeout returned')
 
@@ -168,8 +169,8 @@ def _reason(volume: Record, refused_before: Record | None) -> str:
         reason = printable.text(refused['reason'])
         return f'Volume {volume["id"]} was not attached: {reason}'
     return (
-        f'Volume {volume["id"]} was not attached, and Cinder has not refused '
-        f'it: see "openstack server event list" and the log of nova-compute'
+        f'Volume {volume["id"]} was not attached, but Cinder did not refuse '
+        f'it. See "openstack server event list" and the log of nova-compute'
     )
 
 
@@ -274,6 +275,6 @@ def _put_back(
         attachment.put_back(mode)
     except exceptions.CommandError as error:
         raise NotAttached(
-            f'{why}. {keys.CACHE_MODE} of the volume could not be put back to '
+            f'{why}. Could not restore {keys.CACHE_MODE} of the volume to '
             f'{printable.value(mode)}: {error}'
         ) from error

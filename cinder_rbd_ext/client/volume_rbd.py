@@ -183,7 +183,7 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     yield keys.CACHE_MODE, *_cache_mode(volume, told)
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
-        yield f'attachment {ident}', made_with, 'when it was attached'
+        yield f'attachment {ident}', made_with, 'set at attachment'
     # Not from the image metadata, which tenants can write and which images
     # pass on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)

@@ -108,6 +108,13 @@ class ProgramCommands(sphinxext.AutoprogramCliffDirective):
             commands, self.options['application']
         )
 
+    def _drop_ignored_options(self, parser, ignored_opts):
+        """Drop options; put defaults into the help, as argparse does."""
+        super()._drop_ignored_options(parser, ignored_opts)
+        for action in parser._actions:
+            default = str(action.default)
+            action.help = (action.help or '').replace('%(default)s', default)
+
 
 def add_routes(app, docname, source):
     """Put the tables of routes into their page."""

@@ -245,7 +245,7 @@ class ShowTest(base.TestCase):
                 ),
                 'rbd:data_pool': (None, 'Ceph configuration'),
                 'rbd:cache_mode': ('none', 'volume metadata'),
-                'attachment 1': ('writeback', 'when it was attached'),
+                'attachment 1': ('writeback', 'set at attachment'),
             },
             found,
         )
