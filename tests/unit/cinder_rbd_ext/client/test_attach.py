@@ -236,7 +236,7 @@ class AttachTest(base.TestCase):
         """Nothing is put back then: it may still be attached."""
         self.cloud.polls = 9999999
         text = self._fails('--cache-mode', 'writeback', '--timeout', '0')
-        self.assertIn('within 0 seconds', text)
+        self.assertIn('within 0 seconds. Its status is reserved', text)
         self.assertIn('reserved', text)
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
