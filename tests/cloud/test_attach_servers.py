@@ -42,7 +42,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
             cache_mode=mode, device=None, wait=True, timeout=200
         )
         found = attach.attach(attachment, given)
-        self.addCleanup(self.detach, self.guest, volume)
+        self.remove_before_volumes(self.guest)
         return dict(zip(attach.COLUMNS, found, strict=True))
 
     def _check_command_refused(

@@ -84,7 +84,7 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
 
     def check_not_allowed(self) -> None:
         """Check that modes that the host does not allow are refused."""
-        words = 'allowed: none, directsync, unsafe'
+        words = 'allowed: none, directsync'
         asking = self.volume('writethrough')
         self.check_refused_by_nova(self.machine, asking, words)
         root = self.volume('writethrough', imageRef=self.image())

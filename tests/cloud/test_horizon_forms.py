@@ -330,7 +330,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
         self.choose_value('#id_rbd_cache_mode', 'writeback')
         self.whole_screenshot('attach-volume', 'form#attach_volume_form')
         self.click('form input[type="submit"]')
-        self.addCleanup(self.detach, server, volume)
+        self.remove_before_volumes(server)
         self.wait_for(volume, 'in-use')
         self.assertEqual('writeback', self.cache_mode(server, volume))
         self.open(
