@@ -100,7 +100,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
 
     def _check_back_end(self) -> None:
         volume = self.created(metadata={'rbd:cache_mode': 'none'})
-        words = 'not allowed by this backend'
+        words = 'not allowed by this back end'
         self._check_command_refused(volume, 'unsafe', words)
 
     def _check_setting_of_the_image(self) -> None:
