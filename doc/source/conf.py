@@ -34,8 +34,15 @@ openstackdocs_pdf_link = False
 html_theme = 'openstackdocs'
 html_static_path = ['_static']
 pygments_style = 'native'
-# The theme's footer needs one; 'doc/source' lies below the root.
-html_theme_options = {'show_other_versions': False}
+# Header, footer, sidebar and license of the theme are those of openstack.org.
+templates_path = ['../templates']
+# Without a code, pages load no analytics. The badge is loaded from
+# docs.openstack.org.
+html_theme_options = {
+    'analytics_tracking_code': '',
+    'display_badge': False,
+    'show_other_versions': False,
+}
 
 config_generator_config_file = [
     (
