@@ -13,14 +13,17 @@
 """The wheel and the sdist hold what the tree holds, and it loads."""
 
 import configparser
+import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
 
+from docutils import core
 import fixtures
 
 from tests import distribution
@@ -62,7 +65,33 @@ class BuiltTestCase(base.TestCase):
     def _held(self, wheel: pathlib.Path) -> set[str]:
         with zipfile.ZipFile(wheel) as archive:
             names = archive.namelist()
-        return {name for name in names if '.dist-info/' not in name}
+        apart = ('.dist-info/', '.data/')
+        return {name for name in names if not any(x in name for x in apart)}
+
+    def test_nothing_is_left_to_guess(self) -> None:
+        """The build does not warn about folders that are not listed."""
+        self.assertIn('Successfully built', self.built.log)
+        self.assertNotIn('would be ignored', self.built.log)
+
+    def test_wheel_holds_metadata_definitions(self) -> None:
+        """They get installed below the prefix of the environment."""
+        (data,) = self.built.installed.glob('*.data/data')
+        name = 'rbd-volume-options.json'
+        self.assertEqual(
+            (tree.ROOT / 'etc/metadefs' / name).read_text(),
+            (data / 'share/rbd-volume-options/metadefs' / name).read_text(),
+        )
+
+    def test_description_needs_no_repository(self) -> None:
+        """A package index has none of the files that a link could name."""
+        (info,) = self.built.installed.glob('*.dist-info')
+        text = (info / 'METADATA').read_text().partition('\n\n')[2]
+        wanted = (tree.ROOT / 'DESCRIPTION.rst').read_text()
+        self.assertEqual(wanted.strip(), text.strip())
+        self.assertEqual([], re.findall(r'<(?!http)[^>]*>`_|image::.*', text))
+        sink = io.StringIO()
+        core.publish_doctree(text, settings_overrides={'warning_stream': sink})
+        self.assertEqual('', sink.getvalue())
 
     def test_wheel_holds_every_file_of_the_packages(self) -> None:
         self.assertEqual(self._in_packages(), self._held(self.built.wheel))

@@ -24,7 +24,10 @@ from tests.unit import base
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGES = _ROOT / 'doc/source'
 #: Beside the pages.
-_FILES = ('README.rst', 'CONTRIBUTING.rst', 'devstack/README.rst')
+_FILES = (
+    *('README.rst', 'DESCRIPTION.rst', 'CONTRIBUTING.rst'),
+    'devstack/README.rst',
+)
 
 #: A regular expression, without case, and what to write in its place.
 PHRASES: Mapping[str, str] = {
