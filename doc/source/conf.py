@@ -12,7 +12,12 @@
 
 """Sphinx configuration of the documentation."""
 
+import pathlib
+import sys
+
 from cinder_rbd_ext.api import routes
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / 'ext'))
 
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
@@ -23,6 +28,7 @@ extensions = [
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
     'oslo_policy.sphinxpolicygen',
+    'support_matrix',
 ]
 
 # The suite has no repository at opendev.org that the theme could link to.
