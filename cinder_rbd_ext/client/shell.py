@@ -28,13 +28,13 @@ from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
 
 DISTRIBUTION = 'rbd-volume-options'
-_DESCRIPTION = 'Made by cinder-rbd-ext types ensure'
+_DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
 class EnsureTypes(lister.Lister):
-    """Make a volume type for each RBD back end that has none
+    """Create a volume type for each RBD back end that has none
 
-    What is there is never changed or deleted.
+    Existing volume types are never changed or deleted.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -43,7 +43,7 @@ class EnsureTypes(lister.Lister):
         parser.add_argument(
             '--dry-run',
             action='store_true',
-            help='Show what would be made, and make nothing',
+            help='Show what would be created, without creating it',
         )
         return parser
 
@@ -103,7 +103,10 @@ class Shell(app.App):
         parser.add_argument(
             '--os-cloud',
             metavar='<name>',
-            help='Cloud of clouds.yaml (default: OS_CLOUD, or OS_* variables)',
+            help=(
+                'Name of a cloud in clouds.yaml (default: OS_CLOUD, or the '
+                'OS_* variables)'
+            ),
         )
         return parser
 

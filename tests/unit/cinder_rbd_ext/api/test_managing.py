@@ -55,7 +55,7 @@ class ManageTest(base.ApiTestCase):
             ({'RBD:object_size': '1M'}, 'rbd', 'the exact spelling is'),
             ({'rbd:data_pool': 'ec'}, 'rbd', 'not a key of volume metadata'),
             ({'rbd:object_size': '3M'}, 'rbd', 'a power of two'),
-            ({'rbd:stripe_unit': '64K'}, 'rbd', 'given without'),
+            ({'rbd:stripe_unit': '64K'}, 'rbd', 'set without'),
             ({'rbd:cache_mode': 'unsafe'}, 'rbd', 'not allowed by this'),
             ({'rbd:cache_mode': 'none'}, 'fake', 'no back end of the volume'),
         ):
