@@ -128,7 +128,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
         self.set_options(disk_iothread=True, disk_queues=None)
         detail = self._found()['disks of volumes'].detail
         self.assertEqual(
-            "the guest's I/O thread, queues: as QEMU has it", detail
+            "the guest's I/O thread, queues: default of QEMU", detail
         )
 
 
