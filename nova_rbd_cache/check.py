@@ -132,7 +132,7 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
     yield Finding('mode of other volumes', True, stock)
     if found.disks.given:
         yield Finding('disks of volumes', True, _disks(found.disks))
-    yield Finding("ephemeral disks", True, _ephemeral(found.ephemeral))
+    yield Finding('ephemeral disks', True, _ephemeral(found.ephemeral))
 
 
 def _disks(found: settings.DiskSettings) -> str:

@@ -178,9 +178,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),
     Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
-    Clause(
-        "ephemeral disks", _ephemeral, lambda found: found.ephemeral.given
-    ),
+    Clause('ephemeral disks', _ephemeral, lambda found: found.ephemeral.given),
 )
 
 

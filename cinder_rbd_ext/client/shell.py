@@ -23,6 +23,7 @@ from cliff import commandmanager
 from cliff import lister
 import openstack
 
+from cinder_rbd_ext.client import audit
 from cinder_rbd_ext.client import backend_types
 from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
@@ -87,6 +88,7 @@ class Shell(app.App):
     def __init__(self) -> None:
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
+        commands.add_command('audit', audit.Audit)
         super().__init__(
             description='Commands for operators of RBD volume options',
             version=metadata.version(DISTRIBUTION),
@@ -112,7 +114,11 @@ class Shell(app.App):
 
     def block_storage(self) -> Any:
         """Return Cinder's API with the user from the options."""
-        return openstack.connect(cloud=self.options.os_cloud).block_storage
+        return self.cloud().block_storage
+
+    def cloud(self) -> Any:
+        """Return a connection to the cloud with the user from the options."""
+        return openstack.connect(cloud=self.options.os_cloud)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

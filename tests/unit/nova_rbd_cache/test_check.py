@@ -55,7 +55,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
             ('registration', 'nova_rbd_cache.volume.RBDCacheVolumeDriver'),
             ('allowed modes', 'none, writethrough, writeback, directsync'),
             ('mode of other volumes', 'network=writeback'),
-            ("ephemeral disks", 'stock features'),
+            ('ephemeral disks', 'stock features'),
             ('compute driver', 'libvirt.LibvirtDriver'),
         ):
             self.assertEqual(detail, found[subject].detail)
@@ -118,7 +118,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
         self, options: dict[str, str], detail: str
     ) -> None:
         self.set_options(**options)
-        self.assertEqual(detail, self._found()["ephemeral disks"].detail)
+        self.assertEqual(detail, self._found()['ephemeral disks'].detail)
 
     def test_disks_of_volumes_where_they_differ(self) -> None:
         self.assertNotIn('disks of volumes', self._found())
