@@ -31,12 +31,14 @@ class TranslationTest(base.TestCase):
         self.useFixture(fixture.ToggleLazy(True))
 
     def test_german(self) -> None:
-        message = i18n._(_TEXT)
+        translate = i18n._
+        message = translate(_TEXT)
         self.assertIn(
             'nova_rbd_cache kann nicht aktiv sein',
             oslo_i18n.translate(message, 'de'),
         )
 
     def test_other_language(self) -> None:
-        message = i18n._(_TEXT)
+        translate = i18n._
+        message = translate(_TEXT)
         self.assertEqual(_TEXT, oslo_i18n.translate(message, 'is'))
