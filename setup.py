@@ -14,4 +14,25 @@
 
 import setuptools
 
-setuptools.setup(setup_requires=['pbr>=6.1.1'], pbr=True)
+
+class Distribution(setuptools.Distribution):
+    """Has folders of data as packages, which they are to setuptools.
+
+    pbr lists only folders with an ``__init__.py``. For every other folder
+    setuptools would warn that it is not listed. pbr replaces ``packages`` and
+    ``cmdclass``.
+    """
+
+    def run_commands(self) -> None:
+        """Add the folders to the packages that pbr lists."""
+        tops = {name.partition('.')[0] for name in self.packages}
+        found = setuptools.find_namespace_packages(
+            include=[f'{top}.*' for top in tops], exclude=['*.__pycache__']
+        )
+        self.packages = sorted({*self.packages, *found})
+        super().run_commands()
+
+
+setuptools.setup(
+    setup_requires=['pbr>=6.1.1'], pbr=True, distclass=Distribution
+)

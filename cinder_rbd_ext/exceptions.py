@@ -13,8 +13,8 @@
 """Exceptions that the driver raises to Cinder's volume service."""
 
 from cinder import exception
-from cinder.i18n import _
 
+from cinder_rbd_ext.i18n import _
 from rbd_volume_options import wire
 
 

@@ -19,8 +19,9 @@ import contextlib
 from typing import Any
 
 from glance_store import exceptions
-from glance_store import i18n
 from glance_store._drivers import rbd as stock
+
+from glance_store_objmap import i18n
 
 OpenImage = Callable[[], contextlib.AbstractContextManager[Any]]
 

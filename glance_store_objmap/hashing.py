@@ -23,7 +23,8 @@ import threading
 from typing import Protocol
 
 from glance_store import exceptions
-from glance_store import i18n
+
+from glance_store_objmap import i18n
 
 
 class Hash(Protocol):

@@ -19,7 +19,8 @@ import logging
 from typing import Any
 
 from glance_store import exceptions
-from glance_store import i18n
+
+from glance_store_objmap import i18n
 
 LOG = logging.getLogger(__name__)
 

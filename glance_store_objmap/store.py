@@ -23,13 +23,13 @@ from typing import Any
 from glance_store import capabilities
 from glance_store import driver
 from glance_store import exceptions
-from glance_store import i18n
 from glance_store._drivers import rbd as stock
 from glance_store.common import utils as hashes
 
 from glance_store_objmap import connection
 from glance_store_objmap import download
 from glance_store_objmap import hashing
+from glance_store_objmap import i18n
 from glance_store_objmap import opts
 from glance_store_objmap import pieces
 from glance_store_objmap import releases

@@ -15,8 +15,9 @@
 from typing import Any
 
 from glance_store import exceptions
-from glance_store import i18n
 from glance_store._drivers import rbd as stock
+
+from glance_store_objmap import i18n
 
 #: The RADOS object that lists the trash. librbd creates it when it removes
 #: the first image.

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 from glance_store import exceptions
-from glance_store import i18n
 from glance_store._drivers import rbd as stock
 
+from glance_store_objmap import i18n
 from glance_store_objmap import settings as settings_module
 from glance_store_objmap import space
 from rbd_volume_options import sizes

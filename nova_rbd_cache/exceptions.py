@@ -13,7 +13,8 @@
 """Exceptions that are raised to nova-compute."""
 
 from nova import exception
-from nova.i18n import _
+
+from nova_rbd_cache.i18n import _
 
 
 class CacheModeRefused(exception.Invalid):

@@ -33,6 +33,7 @@ class Built:
     sdist: pathlib.Path
     wheel: pathlib.Path
     installed: pathlib.Path
+    log: str
 
 
 def build(
@@ -49,8 +50,8 @@ def build(
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, 'source')
         tree.export(source, root)
-        _run_build(python, source, target)
-    return _unpack(target)
+        log = _run_build(python, source, target)
+    return _unpack(target, log)
 
 
 def build_archive(
@@ -78,7 +79,7 @@ def _run_build(
     target: pathlib.Path,
     *arguments: str,
     **environ: str,
-) -> None:
+) -> str:
     # pbr takes the first two for the version whatever git says.
     unwanted = ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
     inherited = {
@@ -96,13 +97,14 @@ def _run_build(
     )
     if result.returncode:
         raise RuntimeError(f'the build failed:\n{result.stdout}')
+    return result.stdout
 
 
-def _unpack(target: pathlib.Path) -> Built:
+def _unpack(target: pathlib.Path, log: str) -> Built:
     (sdist,) = target.glob('*.tar.gz')
     (wheel,) = target.glob('*.whl')
     installed = target / 'installed'
     if not installed.exists():
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(installed)
-    return Built(sdist, wheel, installed)
+    return Built(sdist, wheel, installed, log)

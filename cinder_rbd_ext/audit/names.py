@@ -25,7 +25,7 @@ class Owner(enum.Enum):
     VOLUME = 'volume'
     #: A source that was deleted before its clones.
     DELETED_SOURCE = 'deleted source'
-    GLANCE_IMAGE = 'Glance image'
+    GLANCE_IMAGE = 'image of Glance'
     SERVER_DISK = 'server disk'
     VOLUME_SNAPSHOT = 'volume snapshot'
     CLONE = 'clone'

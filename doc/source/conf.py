@@ -12,9 +12,14 @@
 
 """Sphinx configuration of the documentation."""
 
+import pathlib
+import sys
+
 from cliff import sphinxext
 
 from cinder_rbd_ext.api import routes
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / 'ext'))
 
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
@@ -26,6 +31,7 @@ extensions = [
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
     'oslo_policy.sphinxpolicygen',
+    'support_matrix',
 ]
 
 # The suite has no repository at opendev.org that the theme could link to.
@@ -37,8 +43,15 @@ openstackdocs_pdf_link = False
 html_theme = 'openstackdocs'
 html_static_path = ['_static']
 pygments_style = 'native'
-# The theme's footer needs one; 'doc/source' lies below the root.
-html_theme_options = {'show_other_versions': False}
+# Header, footer, sidebar and license of the theme are those of openstack.org.
+templates_path = ['../templates']
+# Without a code, pages load no analytics. The badge is loaded from
+# docs.openstack.org.
+html_theme_options = {
+    'analytics_tracking_code': '',
+    'display_badge': False,
+    'show_other_versions': False,
+}
 
 # Options of the client's output, which all commands have.
 autoprogram_cliff_ignored = [

@@ -23,4 +23,10 @@ openstackdocs_pdf_link = False
 openstackdocs_use_storyboard = False
 
 html_theme = 'openstackdocs'
-html_theme_options = {'show_other_versions': False}
+# As in doc/source/conf.py.
+templates_path = ['../../doc/templates']
+html_theme_options = {
+    'analytics_tracking_code': '',
+    'display_badge': False,
+    'show_other_versions': False,
+}

@@ -11,7 +11,9 @@
 # under the License.
 """Glance only: the store of an API on a real Ceph cluster."""
 
+import contextlib
 import json
+import sqlite3
 from typing import ClassVar
 
 from tests.functional import ceph
@@ -44,6 +46,8 @@ _STOCK = """\
 enabled_backends = ceph:rbd
 """
 
+_NAMESPACE = 'OS::Cinder::RBDVolumeOptions'
+
 # The API as a web server loads it, in all releases, and the class that it
 # took for the store.
 _STORE = """
@@ -75,6 +79,8 @@ class GlanceTest(base.InstallTestCase):
             'suite/glance-api.conf', conf, pages.configuration(self.page)
         )
         self.write('stock/glance-api.conf', conf, _STOCK)
+        # Where the command of the page finds it.
+        self.write('.glance/glance-manage.conf', conf, _STOCK)
 
     def _store(self, which: str, *ours: str) -> str:
         """Start the API; return the module of its store."""
@@ -88,10 +94,21 @@ class GlanceTest(base.InstallTestCase):
         self.assertEqual('ceph', store['id'])
         return str(module)
 
+    def _namespaces(self) -> list[str]:
+        """Return the namespaces of metadata definitions in the database."""
+        path = self.folder / 'glance.sqlite'
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            rows = database.execute('SELECT namespace FROM metadef_namespaces')
+            return [str(name) for (name,) in rows]
+
     def test_alone(self) -> None:
         self.check_nothing_else()
         self.check_extra()
-        self.install_as_documented()
+        # An operator's Glance has a database.
+        home = {'HOME': str(self.folder)}
+        self.fresh.execute('glance-manage', 'db_sync', **home)
+        self.install_as_documented(**home)
+        self.assertIn(_NAMESPACE, self._namespaces())
         self.assertEqual(
             'glance_store_objmap.store', self._store('suite', *self.ours)
         )

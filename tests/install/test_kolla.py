@@ -32,6 +32,8 @@ from tests.unit import base
 #: The images that the suite goes into; those of a service are made from it.
 _IMAGES = ('cinder-base', 'glance-base', 'nova-base', 'horizon')
 _PIP = re.compile(r'python3 -m pip .*\binstall\b.*')
+#: What the page names as the operator's own.
+_WHEEL = 'https://WEB-SERVER/rbd_volume_options-VERSION-py3-none-any.whl'
 _FOOTER = 'RUN cd '
 _ENABLED = '_3110_rbd_volume_options.py'
 # What an image has that a virtual environment hasn't.
@@ -88,14 +90,12 @@ class KollaTest(base.TestCase):
         having = {
             image
             for image, text in files.items()
-            if 'rbd-volume-options' in text or 'rbd_volume_options' in text
+            if 'rbd_volume_options' in text
         }
         self.assertEqual(set(_IMAGES), having)
         for image in _IMAGES:
             (pip,) = (
-                line
-                for line in _PIP.findall(files[image])
-                if 'rbd-volume-options' in line
+                line for line in _PIP.findall(files[image]) if _WHEEL in line
             )
             # Beside the service, in one step, held to the same versions.
             self.assertIn(f' /{image.removesuffix("-base")} ', pip)
@@ -103,7 +103,7 @@ class KollaTest(base.TestCase):
         # The commands find the client there.
         self.assertIn(' python-openstackclient ', files['openstack-base'])
         before, _, footer = files['horizon'].partition(_FOOTER)
-        self.assertIn('rbd-volume-options', before)
+        self.assertIn(_WHEEL, before)
         self.assertIn(_ENABLED, footer)
         # The step is root's, as those before it.
         self.assertNotIn('\nUSER', before)
@@ -153,21 +153,18 @@ class KollaTest(base.TestCase):
         (venv.path / 'lib/python3').symlink_to(venv.site.parent.name)
         release = os.environ.get(fresh.RELEASE, state.releases()[-1])
         text = self.useFixture(kolla.Kolla(release)).dockerfiles()['horizon']
-        (pip,) = (
-            line for line in _PIP.findall(text) if 'rbd-volume-options' in line
-        )
+        (pip,) = (line for line in _PIP.findall(text) if _WHEEL in line)
         upper = tree.ROOT / 'constraints' / f'{release}.txt'
         for image, here in (
             ('python3 -m pip', 'pip'),
             (_UPPER, str(upper)),
             (' /horizon ', ' horizon '),
+            (_WHEEL, str(wheel)),
             ('\\', ''),
         ):
             pip = pip.replace(image, here)
         footer = text.partition(_FOOTER)[2].replace(_VENV, str(venv.path))
-        links = f'{wheel.parent} {os.environ.get("PIP_FIND_LINKS", "")}'
-        script = f'{pip}\ncd {footer}'
-        venv.execute('sh', '-euxc', script, PIP_FIND_LINKS=links)
+        venv.execute('sh', '-euxc', f'{pip}\ncd {footer}')
         self.assertLessEqual(before | {fresh.SUITE}, venv.distributions())
         enabled = venv.site / 'openstack_dashboard/local/enabled'
         self.assertTrue((enabled / _ENABLED).is_file())

@@ -13,6 +13,7 @@
 """The wheel and the sdist hold what the tree holds, and it loads."""
 
 import configparser
+import io
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ import sys
 import tarfile
 import zipfile
 
+from docutils import core
 import fixtures
 
 from tests import distribution
@@ -49,6 +51,13 @@ print(json.dumps(result))
 """
 
 
+#: Folders of the tree that are installed below the prefix, and where.
+_DATA = {
+    'doc/man': 'share/man/man1',
+    'etc/metadefs': 'share/rbd-volume-options/metadefs',
+}
+
+
 class BuiltTestCase(base.TestCase):
     timeout = 180
 
@@ -70,12 +79,38 @@ class BuiltTestCase(base.TestCase):
         }
 
     def _in_wheel(self) -> set[str]:
-        """Return the files of the packages, and where man pages go."""
+        """Return the files of the packages, and those for the prefix."""
         return self._in_packages() | {
-            name.replace('doc/man/', 'share/man/man1/')
+            f'{target}/{pathlib.PurePath(name).name}'
+            for folder, target in _DATA.items()
             for name in tree.files()
-            if name.startswith('doc/man/')
+            if name.startswith(f'{folder}/')
         }
+
+    def test_nothing_is_left_to_guess(self) -> None:
+        """The build does not warn about folders that are not listed."""
+        self.assertIn('Successfully built', self.built.log)
+        self.assertNotIn('would be ignored', self.built.log)
+
+    def test_wheel_holds_metadata_definitions(self) -> None:
+        """They get installed below the prefix of the environment."""
+        (data,) = self.built.installed.glob('*.data/data')
+        name = 'rbd-volume-options.json'
+        self.assertEqual(
+            (tree.ROOT / 'etc/metadefs' / name).read_text(),
+            (data / 'share/rbd-volume-options/metadefs' / name).read_text(),
+        )
+
+    def test_description_needs_no_repository(self) -> None:
+        """A package index has none of the files that a link could name."""
+        (info,) = self.built.installed.glob('*.dist-info')
+        text = (info / 'METADATA').read_text().partition('\n\n')[2]
+        wanted = (tree.ROOT / 'DESCRIPTION.rst').read_text()
+        self.assertEqual(wanted.strip(), text.strip())
+        self.assertEqual([], re.findall(r'<(?!http)[^>]*>`_|image::.*', text))
+        sink = io.StringIO()
+        core.publish_doctree(text, settings_overrides={'warning_stream': sink})
+        self.assertEqual('', sink.getvalue())
 
     def test_wheel_holds_every_file_of_the_packages(self) -> None:
         self.assertEqual(self._in_wheel(), self._held(self.built.wheel))

@@ -14,6 +14,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -28,6 +29,12 @@ _PROGRAMS = pathlib.Path(sys.executable).parent
 _SAMPLES = 'etc/oslo-config-generator/'
 #: What need not be read for the man pages.
 _OTHER_PAGES = 'admin,api,configuration,contributor,install,user'
+#: What a browser loads or sends a search to, unlike the target of a link.
+_LOADED = re.compile(
+    r'<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)="([^"]*)"'
+    r'|<form\b[^>]*?\baction="([^"]*)"'
+    r'|data-baseUrl="([^"]*)"'
+)
 
 
 def _man_text(path: pathlib.Path) -> list[str]:
@@ -64,6 +71,20 @@ class PagesTestCase(base.TestCase):
     def test_pages(self, source: str) -> None:
         warn = ('-W', '--keep-going', '-q')
         self._make('sphinx-build', *warn, source, self.folder)
+        pages = list(pathlib.Path(self.folder).rglob('*.html'))
+        self.assertNotEqual([], pages)
+        for page in pages:
+            self._check(page.read_text())
+
+    def _check(self, page: str) -> None:
+        """Check that a page loads nothing from elsewhere: the theme does."""
+        loaded = [''.join(each) for each in _LOADED.findall(page)]
+        self.assertNotEqual([], loaded)
+        self.assertEqual([], [x for x in loaded if '//' in x])
+        self.assertNotRegex(page, 'gtag|openstack-search|badge.html')
+        self.assertIn('<form action="', page)
+        self.assertIn('licensed under the', page)
+        self.assertNotIn('Creative Commons', page)
 
     def test_man_pages(self) -> None:
         """Those of the tree, which are installed, are up to date."""

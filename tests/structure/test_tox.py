@@ -82,6 +82,11 @@ class ToxTestCase(base.TestCase):
             for name in _expanded(pattern)
         ]
 
+    def test_each_environment_is_described(self) -> None:
+        """``tox list`` shows the descriptions."""
+        for section in self.sections:
+            self.assertNotEqual('', self.tox[section].get('description', ''))
+
     def test_unit_tests_run_on_each_release(self) -> None:
         self.assertEqual(
             {f'py3-{release}' for release in _RELEASES},

@@ -36,7 +36,7 @@ _SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
 #: Literals that are equal to a name and mean something else.
 _OTHER_MEANING = {
     ('cinder_rbd_ext/client/attach.py', 'cache_mode'): 'column of a table',
-    ('cinder_rbd_ext/client/volume_rbd.py', 'Glance image'): 'help text',
+    ('cinder_rbd_ext/client/create.py', 'Glance image'): 'help text',
     ('cinder_rbd_ext/tempest/config.py', 'cache_mode'): "Tempest's option",
     (
         'cinder_rbd_ext/tempest/config.py',

@@ -27,7 +27,10 @@ from tests.unit import base
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGES = _ROOT / 'doc/source'
 #: Beside the pages.
-_FILES = ('README.rst', 'CONTRIBUTING.rst', 'devstack/README.rst')
+_FILES = (
+    *('README.rst', 'DESCRIPTION.rst', 'CONTRIBUTING.rst'),
+    'devstack/README.rst',
+)
 
 #: Right in names of options and modules.
 _NAMES = ('backends', r'(?<!-)plugins?(?!-)')

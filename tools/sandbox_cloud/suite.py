@@ -39,7 +39,8 @@ _TOOLS = (
 # The sources of a wheel, besides the packages that setup.cfg lists.
 _BUILD_FILES = (
     *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
-    *('requirements.txt', 'README.rst', 'LICENSE'),
+    *('requirements.txt', 'DESCRIPTION.rst', 'LICENSE'),
+    'etc/metadefs/rbd-volume-options.json',
 )
 
 

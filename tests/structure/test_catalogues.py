@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The catalogues have all strings of the packages, German all translations."""
+
+import gettext
+import pathlib
+import re
+import sys
+from typing import Any
+
+import catalogues
+import ddt
+import horizon
+import openstack_dashboard
+
+from tests import tree
+from tests.unit import base
+
+_LANGUAGE = 'de'
+_PLACEHOLDER = re.compile(r'%\(\w+\)[sd]|%[sdr]|</?\w+[^>]*>|\{\$.*?\$\}')
+_HINT = 'run python tools/catalogues.py'
+
+
+@ddt.ddt
+class CataloguesTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # The configuration of an extractor names the module.
+        self.assertIs(catalogues, sys.modules['catalogues'])
+
+    def _german(self, domain: catalogues.Domain) -> pathlib.Path:
+        (found,) = (
+            path for path in domain.catalogues if _LANGUAGE in path.parts
+        )
+        return found
+
+    @ddt.data(*catalogues.DOMAINS)
+    def test_template_has_every_string(
+        self, domain: catalogues.Domain
+    ) -> None:
+        found = set(catalogues.strings(catalogues.extracted(domain)))
+        self.assertNotEqual(set(), found)
+        template = catalogues.strings(catalogues.read(domain.template))
+        self.assertEqual(found, set(template), _HINT)
+
+    @ddt.data(*catalogues.DOMAINS)
+    def test_german_is_complete(self, domain: catalogues.Domain) -> None:
+        template = catalogues.read(domain.template)
+        german = catalogues.read(self._german(domain))
+        strings = set(catalogues.strings(template))
+        self.assertEqual(strings, set(catalogues.strings(german)), _HINT)
+        self.assertEqual([], catalogues.missing(german))
+
+    @ddt.data(*catalogues.DOMAINS)
+    def test_placeholders_are_kept(self, domain: catalogues.Domain) -> None:
+        german = catalogues.strings(catalogues.read(self._german(domain)))
+        for (_, string), translated in german.items():
+            self.assertEqual(
+                set(_PLACEHOLDER.findall(str(string))),
+                set(_PLACEHOLDER.findall(str(translated))),
+                string,
+            )
+
+    @ddt.data(*catalogues.DOMAINS)
+    def test_compiled(self, domain: catalogues.Domain) -> None:
+        path = self._german(domain)
+        with path.with_suffix('.mo').open('rb') as file:
+            compiled = gettext.GNUTranslations(file)
+        german = catalogues.strings(catalogues.read(path))
+        for (_, string), translated in german.items():
+            if isinstance(string, tuple):
+                found: Any = tuple(
+                    compiled.ngettext(string[0], string[1], n) for n in (1, 2)
+                )
+            else:
+                found = compiled.gettext(string)
+            self.assertEqual(translated, found, _HINT)
+
+    @ddt.data('django', 'djangojs')
+    def test_strings_of_horizon_mean_the_same(self, name: str) -> None:
+        """Django looks up a string in the catalogues of all applications."""
+        (domain,) = (x for x in catalogues.DOMAINS if x.name == name)
+        path = self._german(domain)
+        ours = catalogues.strings(catalogues.read(path))
+        below = path.relative_to(domain.folder)
+        for module in (horizon, openstack_dashboard):
+            folder = pathlib.Path(str(module.__file__)).parent / 'locale'
+            stock = catalogues.strings(catalogues.read(folder / below))
+            for key in ours.keys() & stock.keys():
+                self.assertIn(stock[key] or ours[key], (ours[key],))
+
+    def test_wheel_has_them(self) -> None:
+        """Git knows the files, so that the wheel has them."""
+        for domain in catalogues.DOMAINS:
+            path = self._german(domain).with_suffix('.mo')
+            name = str(path.relative_to(tree.ROOT))
+            self.assertIn(name, tree.files())

@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The support matrix names what there is, in the form of Cinder's."""
+
+import configparser
+
+import ddt
+
+from sandbox_cloud import state
+from tests import tree
+from tests.unit import base
+
+_ADMIN = tree.ROOT / 'doc/source/admin'
+
+
+@ddt.ddt
+class SupportMatrixTestCase(base.TestCase):
+    def _read(self, name: str) -> configparser.ConfigParser:
+        matrix = configparser.ConfigParser(interpolation=None)
+        matrix.read(_ADMIN / name)
+        return matrix
+
+    def test_releases(self) -> None:
+        found = {
+            name.removeprefix('driver.')
+            for name in self._read('support-matrix.ini').sections()
+            if name.startswith('driver.')
+        }
+        self.assertEqual(set(state.releases()), found)
+
+    @ddt.data('support-matrix.ini', 'support-matrix-ceph.ini')
+    def test_each_row_names_each_column(self, name: str) -> None:
+        matrix = self._read(name)
+        drivers = [x for x in matrix.sections() if x.startswith('driver.')]
+        rows = [x for x in matrix.sections() if x.startswith('operation.')]
+        self.assertNotEqual([], rows)
+        for row in rows:
+            self.assertNotEqual('', matrix[row]['title'])
+            self.assertIn(matrix[row]['status'], ('mandatory', 'optional'))
+            for driver in drivers:
+                self.assertIn(
+                    matrix[row][driver], ('complete', 'partial', 'missing')
+                )
+
+    @ddt.data('support-matrix.ini', 'support-matrix-ceph.ini')
+    def test_page_shows_it(self, name: str) -> None:
+        page = (_ADMIN / 'support-matrix.rst').read_text()
+        self.assertIn(f'.. support-matrix:: {name}\n', page)

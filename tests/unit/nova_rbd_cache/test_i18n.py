@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Messages are translated from the catalogues of the package."""
+
+import oslo_i18n
+from oslo_i18n import fixture
+
+from nova_rbd_cache import i18n
+from tests.unit import base
+
+_TEXT = (
+    'nova_rbd_cache cannot be active: %(reason)s. To start nova-compute '
+    'without it, set [rbd_cache] enabled = False.'
+)
+
+
+class TranslationTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # As the service does, so that each request has its language.
+        self.useFixture(fixture.ToggleLazy(True))
+
+    def test_german(self) -> None:
+        translate = i18n._
+        message = translate(_TEXT)
+        self.assertIn(
+            'nova_rbd_cache kann nicht aktiv sein',
+            oslo_i18n.translate(message, 'de'),
+        )
+
+    def test_other_language(self) -> None:
+        translate = i18n._
+        message = translate(_TEXT)
+        self.assertEqual(_TEXT, oslo_i18n.translate(message, 'is'))
