@@ -256,9 +256,18 @@ class Uploads(base.StoreTestCase):
     def test_md5_for_both_hashes(self) -> None:
         """Glance with hashing_algorithm = md5; data are hashed once."""
         data = base.content(2 * PIECE + 9)
+        hashing: list[int] = []
+
+        class Watching(base.Body):
+            def read(self, wanted: int) -> bytes:
+                names = [thread.name for thread in threading.enumerate()]
+                hashing.append(names.count('glance-upload-hash'))
+                return super().read(wanted)
+
         _, _, checksum, multihash, _ = self.store.add(
-            'i', io.BytesIO(data), len(data), 'md5'
+            'i', Watching(data), len(data), 'md5'
         )
+        self.assertEqual({1}, set(hashing))
         expected = hashlib.md5(data).hexdigest()  # noqa: S324
         self.assertEqual((expected, expected), (checksum, multihash))
 
