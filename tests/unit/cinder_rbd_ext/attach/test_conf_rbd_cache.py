@@ -103,7 +103,7 @@ class OverrideTest(base.TestCase):
         )
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "
-            'false, set on the RBD image or its pool, beats it; allowed: '
-            'none, directsync; or have the setting removed',
+            'false, set on the RBD image or its pool, overrides it; allowed: '
+            'none, directsync, or remove the setting',
             str(error),
         )

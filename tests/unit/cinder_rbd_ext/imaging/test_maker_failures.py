@@ -215,7 +215,9 @@ class UndoFailsTest(FailureTestCase):
         ):
             self.assertIs(error, self.cause(path.make))
         self.cluster.forgive()
-        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn(
+            'Could not clean up the creation of image', self.log.output
+        )
 
     def test_of_one_step_leaves_the_others(self) -> None:
         """The source's snapshot stays, the clone goes all the same."""
@@ -230,7 +232,9 @@ class UndoFailsTest(FailureTestCase):
             [f'{path.volume.name}.clone_snap'],
             self.snapshots_of(path.source.name),
         )
-        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn(
+            'Could not clean up the creation of image', self.log.output
+        )
 
 
 class MigrationTest(FailureTestCase):
