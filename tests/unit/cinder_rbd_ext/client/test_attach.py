@@ -230,7 +230,7 @@ class AttachTest(base.TestCase):
         self.cloud.offers = None
         text = self._fails('--cache-mode', 'writeback')
         self.assertIn(_TOLD, text)
-        self.assertIn('could not be put back to unsafe: unsafe: not', text)
+        self.assertIn('of the volume to unsafe: unsafe: not', text)
 
     def test_no_wait(self) -> None:
         self.cloud.offers = None
@@ -245,7 +245,7 @@ class AttachTest(base.TestCase):
         """Nothing is put back then: it may still be attached."""
         self.cloud.polls = 9999999
         text = self._fails('--cache-mode', 'writeback', '--timeout', '0')
-        self.assertIn('within 0 seconds, and may still be', text)
+        self.assertIn('within 0 seconds. Its status is reserved', text)
         self.assertIn('reserved', text)
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 

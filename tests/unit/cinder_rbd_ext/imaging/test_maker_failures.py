@@ -196,7 +196,7 @@ class UndoFailsTest(FailureTestCase):
         ):
             self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
-        self.assertIn(f'Could not remove {path.volume.name}', self.log.output)
+        self.assertIn(f'incomplete image {path.volume.name}', self.log.output)
         self.assertIn('made to fail', self.log.output)
 
     def test_connection(self) -> None:
