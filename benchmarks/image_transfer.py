@@ -13,7 +13,7 @@
 """Uploads and downloads of our store against the stock one.
 
     python3 benchmarks/image_transfer.py --conf /etc/ceph/ceph.conf \
-        --pool images --user admin [--size 2048] [--runs 3]
+        --pool images --user admin [--size 2048] [--runs 3] [--at-once 32]
 
 Both stores in one run, in turns, with md5 and sha512 as Glance has them:
 only the ratios mean anything on another machine. The best of several runs
@@ -27,6 +27,9 @@ bytes, on a thread each, while as much is written as isn't zeros; for a
 download the reads. ``of at most`` is the ratio of the stock store to that.
 Above them stands how fast the machine hashes by itself, and what ``rbd
 bench`` writes to the same pool.
+
+With ``--at-once`` each process makes so many transfers at the same time, each
+of ``--size``.
 """
 
 import argparse
@@ -35,6 +38,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import concurrent.futures
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -67,6 +71,12 @@ PIECE = 8 * MIB
 WATCH = 45
 
 
+@functools.cache
+def block(size: int) -> bytes:
+    """Return random bytes, which transfers at once share."""
+    return random.Random(1).randbytes(size)  # noqa: S311
+
+
 class Body:
     """A body that costs next to nothing to make: parts of one random block.
 
@@ -74,7 +84,7 @@ class Body:
     """
 
     def __init__(self, size: int, sparse: bool) -> None:
-        self._block = random.Random(1).randbytes(64 * MIB)  # noqa: S311
+        self._block = block(64 * MIB)
         self._zeros = bytes(64 * MIB)
         self._at = 0
         self._size = size
@@ -125,12 +135,14 @@ class Limit:
     :param what: the transfer that this is the limit of
     """
 
-    def __init__(self, what: str, args: argparse.Namespace) -> None:
+    def __init__(
+        self, what: str, image: str, args: argparse.Namespace
+    ) -> None:
         self._size = args.size * MIB
         self._sparse = 'sparse' in what
         self._depth = args.depth or 4
-        self._place = args.pool, args.image
-        self._block = random.Random(1).randbytes(PIECE)  # noqa: S311
+        self._place = args.pool, image
+        self._block = block(PIECE)
         self._client = rados.Rados(conffile=args.conf, rados_id=args.user)
         self._client.connect()
 
@@ -180,11 +192,16 @@ def _ignore(*_: object) -> None:
     """Do nothing: librbd wants to have somebody to tell."""
 
 
-def prepared(args: argparse.Namespace) -> Callable[[], object]:
+def images(image: str, args: argparse.Namespace) -> list[str]:
+    """Return the names of what is uploaded at once."""
+    return [f'{image}-{n}' for n in range(args.at_once)]
+
+
+def prepared(args: argparse.Namespace, image: str) -> Callable[[], object]:
     """Return what does the transfer, with all that costs little before."""
     what, kind = args.transfer.split(':')
     if kind == 'limit':
-        limit = Limit(what, args)
+        limit = Limit(what, image, args)
         return limit.download if what == 'download' else limit.upload
     made = make(kind, args, 'thin' in what)
     size = args.size * MIB
@@ -192,23 +209,25 @@ def prepared(args: argparse.Namespace) -> Callable[[], object]:
         'rbd',
         stock.StoreLocation,
         cfg.ConfigOpts(),
-        uri=f'rbd://fsid/{args.pool}/{args.image}/snap',
+        uri=f'rbd://fsid/{args.pool}/{image}/snap',
     )
     if what == 'download':
         return lambda: collections.deque(made.get(place)[0], maxlen=0)
     body = Body(size, 'sparse' in what)
     announced = 0 if 'unknown' in what else size
-    return lambda: made.add(args.image, body, announced, 'sha512')
+    return lambda: made.add(image, body, announced, 'sha512')
 
 
 def transfer(args: argparse.Namespace) -> dict[str, float]:
     """Upload or download in this process; return how that went."""
-    work = prepared(args)
+    works = [prepared(args, image) for image in images(args.image, args)]
+    threads = concurrent.futures.ThreadPoolExecutor(len(works))
     usage = resource.getrusage(resource.RUSAGE_SELF)
     # From here on VmHWM is the peak of the transfer alone.
     pathlib.Path('/proc/self/clear_refs').write_text('5')
     before, began = memory('VmRSS'), time.monotonic()
-    work()
+    for done in [threads.submit(work) for work in works]:
+        done.result()
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = sum(
@@ -225,6 +244,7 @@ def run(
     command = [sys.executable, __file__, '--conf', args.conf]
     command += ['--pool', args.pool, '--user', args.user]
     command += ['--size', str(args.size), '--depth', str(args.depth)]
+    command += ['--at-once', str(args.at_once)]
     command += ['--transfer', f'{what}:{kind}', '--image', image]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env=os.environ
@@ -242,14 +262,15 @@ def run(
 
 
 def remove(image: str, args: argparse.Namespace) -> None:
-    """Remove an image through the store, if it is there."""
+    """Remove what was uploaded through the store, if it is there."""
     made = make('ours', args, False)
     deadline = time.monotonic() + WATCH
-    while True:
+    names = images(image, args)
+    while names:
         try:
-            made._delete_image(args.pool, image, 'snap')
+            made._delete_image(args.pool, names[-1], 'snap')
         except exceptions.NotFound:
-            return
+            names.pop()
         except exceptions.InUseByStore:
             # By a transfer that was killed: its watch expires.
             if time.monotonic() > deadline:
@@ -293,6 +314,7 @@ def compare(what: str, args: argparse.Namespace) -> None:
         for kind, results in found.items()
         for key in ('seconds', 'memory', 'cpu')
     }
+    total = args.size * args.at_once
     ratios = [
         best['stock', 'seconds'] / best[kind, 'seconds']
         for kind in ('ours', 'limit')
@@ -300,7 +322,7 @@ def compare(what: str, args: argparse.Namespace) -> None:
     print(
         f'{what:28}'
         + ''.join(
-            f'{kind}: {args.size / best[kind, "seconds"]:6.0f} MiB/s '
+            f'{kind}: {total / best[kind, "seconds"]:6.0f} MiB/s '
             f'{best[kind, "cpu"]:5.1f} s CPU '
             f'+{best[kind, "memory"]:4.0f} MiB   '
             for kind in KINDS
@@ -312,14 +334,14 @@ def compare(what: str, args: argparse.Namespace) -> None:
 
 def limits(args: argparse.Namespace) -> None:
     """Print what hashing and the cluster can do by themselves."""
-    block = random.Random(1).randbytes(8 * MIB)  # noqa: S311
+    data = block(8 * MIB)
     blocks = max(1, args.size // 32)
 
     def rate(name: str) -> float:
         digest = hashlib.new(name)
         began = time.monotonic()
         for _ in range(blocks):
-            digest.update(block)
+            digest.update(data)
         return blocks * 8 / (time.monotonic() - began)
 
     alone = {name: rate(name) for name in ('md5', 'sha512')}
@@ -358,6 +380,7 @@ def main() -> None:
     parser.add_argument('--size', type=int, default=2048, help='MiB')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--depth', type=int, default=0)
+    parser.add_argument('--at-once', type=int, default=1)
     parser.add_argument(
         '--only', help='run only the parts whose name contains this text'
     )

@@ -25,12 +25,16 @@ from glance_store_objmap import config_types
 #: the options can be listed without glance_store.
 SHARED_GROUP = 'backend_defaults'
 
-#: Measured with writes of at most 8 MiB, md5 and sha512, and one OSD: more
+#: Measured with writes of 4 and 8 MiB, md5 and sha512, and one OSD: more
 #: than four writes in flight were not faster.
 DEFAULT_WRITE_DEPTH = 4
 #: Reads need more memory: four in flight took twice as much as three.
 DEFAULT_READ_DEPTH = 3
 MAX_DEPTH = 64
+
+#: Mebibytes.
+DEFAULT_UPLOAD_MEMORY = 256
+MIN_UPLOAD_MEMORY = 16
 
 STORE_OPTS: list[cfg.Opt] = [
     cfg.Opt(
@@ -86,8 +90,19 @@ STORE_OPTS: list[cfg.Opt] = [
         max=MAX_DEPTH,
         help=(
             'Number of concurrent writes of an upload. Each write has the '
-            'size rbd_store_chunk_size, but at most 8 MiB. An upload uses up '
-            'to 64 MiB of memory in addition to its concurrent writes.'
+            'size rbd_store_chunk_size, but at most 4 MiB. All uploads of a '
+            'process share the memory of rbd_store_upload_memory.'
+        ),
+    ),
+    cfg.IntOpt(
+        'rbd_store_upload_memory',
+        default=DEFAULT_UPLOAD_MEMORY,
+        min=MIN_UPLOAD_MEMORY,
+        help=(
+            'Memory in MiB for the data of all uploads of a process. Each '
+            'upload gets an equal share. Many concurrent uploads use smaller '
+            'and fewer writes, of at least 256 KiB. Stores of one process '
+            'share the memory, so that they should have the same value.'
         ),
     ),
     cfg.IntOpt(

@@ -15,6 +15,7 @@
 import dataclasses
 from typing import Any
 
+from glance_store_objmap import pieces
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -42,9 +43,9 @@ _LIMITS = limits.Limits(
     max_objects=1 << 63,
 )
 
-#: Larger pieces do not make an upload faster. An upload holds up to five
-#: pieces in addition to those in flight.
-MAX_PIECE = 8 * sizes.MIB
+#: Larger pieces do not make an upload faster. With the default number of
+#: writes in flight, an upload needs no more memory than in the stock store.
+MAX_PIECE = 4 * sizes.MIB
 
 #: librbd holds two more copies of the data that it reads, in messages and in
 #: its own buffers.
@@ -58,6 +59,7 @@ class StoreSettings:
     :ivar options: layout and features of images
     :ivar chunk_size: object size of the stock store, in bytes
     :ivar write_depth: maximum number of writes in flight
+    :ivar memory: memory of the uploads of a process, in bytes
     :ivar read_depth: maximum number of reads in flight
     :ivar thin: whether pieces that contain only zeros are not written
     """
@@ -65,6 +67,7 @@ class StoreSettings:
     options: options.VolumeOptions
     chunk_size: int
     write_depth: int
+    memory: int
     read_depth: int
     thin: bool
 
@@ -82,7 +85,8 @@ class StoreSettings:
             if (value := getattr(configuration, option)) is not None
         }
         chunk_size = layout.parse_chunk_size(
-            _power_of_two(configuration.rbd_store_chunk_size),
+            # The stock store truncates the binary logarithm: 3 becomes 2.
+            pieces.power_of_two(configuration.rbd_store_chunk_size),
             errors.Origin.BACKEND,
         )
         origin = errors.Origin.BACKEND
@@ -101,13 +105,14 @@ class StoreSettings:
             options=parsed,
             chunk_size=chunk_size,
             write_depth=configuration.rbd_store_write_depth,
+            memory=configuration.rbd_store_upload_memory * sizes.MIB,
             read_depth=configuration.rbd_store_read_depth,
             thin=configuration.rbd_thin_provisioning,
         )
 
     @property
     def piece(self) -> int:
-        """Size of a write, in bytes."""
+        """Maximum size of a write, in bytes."""
         return min(self.chunk_size, MAX_PIECE)
 
     @property
@@ -128,11 +133,3 @@ class StoreSettings:
             return plan.plan_image(resolved, base, size, _LIMITS)
         except errors.OptionError as error:
             raise error.renamed(OPTION_OF_KEY) from None
-
-
-def _power_of_two(chunk_size: int) -> int:
-    """Return the chunk size that the stock store uses, such as 2 for 3.
-
-    The stock store truncates the binary logarithm to an integer.
-    """
-    return 1 << (chunk_size.bit_length() - 1)

@@ -36,6 +36,13 @@ def is_refusal(error: BaseException) -> bool:
     return getattr(error, 'errno', None) in FULL
 
 
+def storage_full(name: str) -> exceptions.StorageFull:
+    """Return Glance's exception for an RBD image without space."""
+    return exceptions.StorageFull(
+        message=i18n._('No space left for image %s') % name
+    )
+
+
 def available(client: Any, pool_id: int) -> int | None:
     """Return the free space of a pool in bytes; None if unknown.
 

@@ -184,8 +184,10 @@ class Store(stock.Store):
         """
         size = image_size or 0
         checksum = hashes.get_hasher('md5', False)
-        multihash = hashes.get_hasher(hashing_algo, False)
-        takers = [checksum, multihash, *([verifier] if verifier else [])]
+        multihash = checksum
+        if str(hashing_algo) != 'md5':
+            multihash = hashes.get_hasher(hashing_algo, False)
+        takers = list({checksum, multihash, verifier} - {None})
         with (
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
@@ -227,7 +229,7 @@ class Store(stock.Store):
             ) from error
         except stock.rbd.Error as error:
             if space.is_refusal(error):
-                raise _storage_full(name) from error
+                raise space.storage_full(name) from error
             raise
 
     def _fill(
@@ -241,16 +243,16 @@ class Store(stock.Store):
         """Write and hash the data of a source; return the bytes written."""
         # With thin provisioning, the space that data needs is not known yet.
         room.require(1 if self.settings.thin else max(1, size))
-        writing = upload.Upload(image, size, self.settings, room.require)
-        try:
-            with hashing.Hashing(takers) as hashed:
-                for piece in pieces.pieces(source, self.settings.piece):
-                    # The write is first because it can be refused.
-                    writing.write(piece)
-                    hashed.update(piece)
-                writing.finish()
-        finally:
-            writing.abandon()
+        with (
+            upload.begun(image, size, self.settings, room.require) as writing,
+            hashing.Hashing(takers) as hashed,
+        ):
+            for piece in pieces.pieces(source, writing.next_size):
+                # The write is first because it can be refused.
+                hashed.update(writing.write(piece))
+                # Keep no reference during the next read.
+                del piece
+            writing.finish()
         return writing.written
 
     @contextlib.contextmanager
@@ -269,7 +271,7 @@ class Store(stock.Store):
             LOG.error('Could not store image %s: %s', place.image, error)
             self._discard(place)
             if space.is_refusal(error):
-                raise _storage_full(place.image) from error
+                raise space.storage_full(place.image) from error
             raise
 
     def _discard(self, place: StoreLocation) -> None:
@@ -342,9 +344,3 @@ class Store(stock.Store):
             ) as image,
         ):
             yield image
-
-
-def _storage_full(name: str) -> exceptions.StorageFull:
-    return exceptions.StorageFull(
-        message=i18n._('No space left for image %s') % name
-    )

@@ -14,11 +14,14 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 from typing import Any
 
 from glance_store import exceptions
 from glance_store._drivers import rbd as stock
 
+from glance_store_objmap import budget
 from glance_store_objmap import i18n
 from glance_store_objmap import settings as settings_module
 from glance_store_objmap import space
@@ -28,7 +31,26 @@ from rbd_volume_options import sizes
 #: in the stock store.
 MAX_GROWTH = 8 * sizes.GIB
 
-_ZEROS = bytes(settings_module.MAX_PIECE)
+
+@contextlib.contextmanager
+def begun(
+    image: Any,
+    size: int,
+    settings: settings_module.StoreSettings,
+    require: Callable[[int], object],
+) -> Iterator['Upload']:
+    """Begin an upload with its share of the memory; wait for it at the end.
+
+    The parameters are those of :class:`Upload`.
+    """
+    with budget.UPLOADS.share(
+        settings.memory, settings.piece, settings.write_depth
+    ) as share:
+        writing = Upload(image, size, settings, share, require)
+        try:
+            yield writing
+        finally:
+            writing.abandon()
 
 
 class Upload:
@@ -41,6 +63,7 @@ class Upload:
     :param image: the open RBD image
     :param size: announced size in bytes; 0 if unknown
     :param settings: the settings of the store
+    :param share: the memory of the upload
     :param require: raises an exception if the pool has less space than the
         given number of bytes; called when the image grows
     """
@@ -50,21 +73,30 @@ class Upload:
         image: Any,
         size: int,
         settings: settings_module.StoreSettings,
-        require: Callable[[int], object] = lambda needed: None,
+        share: budget.Share,
+        require: Callable[[int], object],
     ) -> None:
         self.written = 0
         self._image = image
         self._announced = size
         self._allocated = size
         self._growth = settings.chunk_size
-        self._depth = settings.write_depth
+        self._share = share
         self._thin = settings.thin
         self._require = require
         self._in_flight: collections.deque[_Write] = collections.deque()
+        # Sizes of the newest pieces, which can be in memory.
+        self._held: collections.deque[int] = collections.deque()
 
-    def write(self, piece: bytes) -> None:
+    def next_size(self) -> int:
+        """Return the size of the next piece, in bytes."""
+        return self._share.next_size(sum(self._held), self.written)
+
+    def write(self, piece: bytes) -> bytes:
         """Write the next piece; waits if too many writes are in flight.
 
+        :returns: equal data to hash; zeros that are not written do not need
+            memory
         :raises glance_store.exceptions.Invalid: for more data than announced
         :raises rbd.Error: if this or an earlier write fails
         """
@@ -79,9 +111,12 @@ class Upload:
             )
         if not self._announced and end > self._allocated:
             self._grow(end)
-        if not (self._thin and is_zero(piece)):
+        if self._thin and is_zero(piece):
+            piece = _zeros(len(piece))
+        else:
             self._send(piece)
         self.written = end
+        return piece
 
     def finish(self) -> None:
         """Wait until all data is stored, and set the size of the image.
@@ -124,11 +159,15 @@ class Upload:
         self._image.resize(self._allocated)
 
     def _send(self, piece: bytes) -> None:
-        if len(self._in_flight) >= self._depth:
+        while len(self._in_flight) >= self._share.depth:
             # Wait for the oldest write, which usually completes first. The
             # others continue meanwhile.
             self._in_flight.popleft().finish()
         self._in_flight.append(_Write(self._image, piece, self.written))
+        self._held.append(len(piece))
+        # An older piece is written and hashed.
+        while len(self._held) > max(len(self._in_flight), budget.HASHING):
+            self._held.popleft()
 
 
 class _Write:
@@ -178,5 +217,17 @@ def is_zero(piece: bytes) -> bool:
     This compares bytes objects. The comparison stops at the first byte that
     differs, and for zeros takes a hundredth of the time of ``any(piece)``.
     """
-    whole = len(piece) == len(_ZEROS)
-    return piece == (_ZEROS if whole else bytes(len(piece)))
+    return piece == _zeros(len(piece))
+
+
+def _zeros(length: int) -> bytes:
+    # Only the last piece of an upload has another size.
+    return _ZEROS.get(length) or bytes(length)
+
+
+#: The kernel maps zeros that are only read to a single page.
+_ZEROS = {
+    size: bytes(size)
+    for order in range(settings_module.MAX_PIECE.bit_length())
+    if (size := 1 << order) >= budget.MIN_PIECE
+}

@@ -17,6 +17,7 @@ import contextlib
 import functools
 import hashlib
 import http.server
+import json
 import subprocess
 import threading
 import time
@@ -110,6 +111,53 @@ class UploadTest(images.ImageTestCase):
                 connect_retries=0,
             )
         self.check_gone(image.id)
+
+
+class FullPoolTest(images.ImageTestCase):
+    """The pool of the store at its quota."""
+
+    def _set_quota(self, limit: int) -> None:
+        """Set a quota in bytes, 0 for none, and wait for Ceph's flag."""
+        subprocess.run(
+            ['ceph', *f'osd pool set-quota images max_bytes {limit}'.split()],
+            check=True,
+            capture_output=True,
+        )
+        self.until(lambda: self._is_full() == bool(limit), 60)
+
+    def _is_full(self) -> bool:
+        done = subprocess.run(
+            ['ceph', 'osd', 'dump', '--format', 'json'],
+            check=True,
+            capture_output=True,
+        )
+        return any(
+            'full' in pool['flags_names'].split(',')
+            for pool in json.loads(done.stdout)['pools']
+            if pool['pool_name'] == 'images'
+        )
+
+    def test_upload_and_deletion(self) -> None:
+        """The upload is refused in time, and deletions make space."""
+        stored = self.upload(images.content())
+        refused = self.make()
+        self.addCleanup(self._set_quota, 0)
+        self._set_quota(1)
+        began = time.monotonic()
+        # A body that fits in the sockets: Glance answers without reading it.
+        response = self.tenant.image.put(
+            f'/images/{refused.id}/file',
+            headers={'Content-Type': 'application/octet-stream'},
+            data=images.content()[: 64 * 1024],
+        )
+        self.assertEqual(413, response.status_code, response.text)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertNotIn(refused.id, base.images('images'))
+        found = self.tenant.image.get_image(refused.id)
+        self.assertEqual('queued', found.status)
+        response = self.tenant.image.delete(f'/images/{stored.id}')
+        self.assertEqual(204, response.status_code, response.text)
+        self.check_gone(stored.id)
 
 
 class ImportTest(images.ImageTestCase):

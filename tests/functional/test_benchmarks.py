@@ -89,9 +89,9 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
 
     @ddt.data(
-        ('download', 'bench-source', signal.SIGINT),
-        ('download', 'bench-source', signal.SIGTERM),
-        ('upload', 'bench-stock', signal.SIGINT),
+        ('download', 'bench-source-0', signal.SIGINT),
+        ('download', 'bench-source-0', signal.SIGTERM),
+        ('upload', 'bench-stock-0', signal.SIGINT),
     )
     @ddt.unpack
     def test_image_transfer_that_is_interrupted(
@@ -117,7 +117,9 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual([], cluster.names('images'))
 
     def test_image_transfer(self) -> None:
-        shown = self._run('images.rst', '--runs', '1', '--size', '16')
+        shown = self._run(
+            'images.rst', '--runs', '1', '--size', '8', '--at-once', '2'
+        )
         for name in _TRANSFERS:
             line = rf'(?m)^{name} .*ratio [\d.]+ of at most [\d.]+$'
             self.assertRegex(shown, line)

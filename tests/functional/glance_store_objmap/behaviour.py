@@ -12,6 +12,8 @@
 
 """What a store does: asked of ours on the fake, and on real Ceph."""
 
+import concurrent.futures
+import hashlib
 import io
 import threading
 from typing import Any
@@ -20,6 +22,7 @@ import ddt
 from glance_store import exceptions
 from glance_store._drivers import rbd as stock
 
+from glance_store_objmap import budget
 from rbd_volume_options import features
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap.base import PIECE
@@ -223,6 +226,50 @@ class Uploads(base.StoreTestCase):
         self.assertEqual({0, 1, 2}, set(found))
         for data, place in found.values():
             self.check_same(data, self.read(place))
+
+    def test_many_uploads_with_little_memory(self) -> None:
+        """All of them end, and the budget holds."""
+        store = self.make_store(
+            rbd_store_upload_memory=16, rbd_thin_provisioning=True
+        )
+        most: list[int] = []
+
+        class Watching(base.Body):
+            def read(self, wanted: int) -> bytes:
+                most.append(budget.UPLOADS.reserved())
+                return super().read(wanted)
+
+        def upload(number: int) -> tuple[bytes, Any]:
+            data = base.content(2 * PIECE, number) + bytes(PIECE + number)
+            return data, self.add(Watching(data), 0, store)
+
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(upload, range(8)))
+        for data, place in found:
+            self.check_same(data, self.read(place))
+        # Each upload may have pieces of the smallest size.
+        least = budget.HASHING + budget.READING
+        over = 8 * least * budget.MIN_PIECE
+        self.assertLess(max(most), 16 * PIECE + over)
+        self.assertEqual(0, budget.UPLOADS.reserved())
+
+    def test_md5_for_both_hashes(self) -> None:
+        """Glance with hashing_algorithm = md5; data are hashed once."""
+        data = base.content(2 * PIECE + 9)
+        hashing: list[int] = []
+
+        class Watching(base.Body):
+            def read(self, wanted: int) -> bytes:
+                names = [thread.name for thread in threading.enumerate()]
+                hashing.append(names.count('glance-upload-hash'))
+                return super().read(wanted)
+
+        _, _, checksum, multihash, _ = self.store.add(
+            'i', Watching(data), len(data), 'md5'
+        )
+        self.assertEqual({1}, set(hashing))
+        expected = hashlib.md5(data).hexdigest()  # noqa: S324
+        self.assertEqual((expected, expected), (checksum, multihash))
 
 
 class _Verifier:

@@ -56,6 +56,7 @@ class OptsTest(base.TestCase):
         ('rbd_store_features', 'layering, fast-diff'),
         ('rbd_store_write_depth', '0'),
         ('rbd_store_read_depth', '65'),
+        ('rbd_store_upload_memory', '15'),
     )
     @ddt.unpack
     def test_wrong_value_names_the_option(self, name: str, value: str) -> None:

@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Pieces of one size, whatever the body comes in."""
+"""Pieces, whatever the body comes in."""
 
 import io
 import random
+import sys
 from typing import Any
 
 import ddt
@@ -48,7 +49,7 @@ class PiecesTest(base.TestCase):
             iter([data]),
             [bytes([one]) for one in data],
         ):
-            found = list(pieces.pieces(source, 10))
+            found = list(pieces.pieces(source, lambda: 10))
             self.assertEqual(data, b''.join(found))
             self.assertEqual([], [p for p in found[:-1] if len(p) != 10])
             self.assertNotIn(b'', found)
@@ -57,17 +58,71 @@ class PiecesTest(base.TestCase):
         chance = random.Random(7)
         for _ in range(200):
             parts = [chance.randbytes(chance.randrange(40)) for _ in range(12)]
-            found = list(pieces.pieces(iter(parts), 10))
+            found = list(pieces.pieces(iter(parts), lambda: 10))
             self.assertEqual(b''.join(parts), b''.join(found))
             self.assertEqual({10}, {len(p) for p in found[:-1]} | {10})
 
+    @ddt.data(1, 7, 40)
+    def test_sizes_that_change(self, most: int) -> None:
+        chance = random.Random(most)
+        for _ in range(100):
+            parts = [
+                chance.randbytes(chance.randrange(most)) for _ in range(20)
+            ]
+            sizes: list[int] = []
+
+            def next_size(sizes: list[int] = sizes) -> int:
+                sizes.append(chance.randint(1, 20))
+                return sizes[-1]
+
+            found = list(pieces.pieces(iter(parts), next_size))
+            self.assertEqual(b''.join(parts), b''.join(found))
+            self.assertEqual(
+                [len(p) for p in found[:-1]], sizes[: len(found[:-1])]
+            )
+
+    def test_next_size_is_asked_late(self) -> None:
+        """Of what was written until then."""
+        asked: list[str] = []
+
+        def next_size() -> int:
+            asked.append('size')
+            return 2
+
+        for _ in pieces.pieces(io.BytesIO(b'12345'), next_size):
+            asked.append('piece')
+        self.assertEqual(['size', 'piece'] * 3, asked)
+
+    def test_no_reference_is_kept(self) -> None:
+        """A piece that was read whole can be freed during the next read."""
+        seen: list[int] = []
+        held: list[bytes] = []
+
+        class Source:
+            def read(self, wanted: int) -> bytes:
+                if held:
+                    seen.append(sys.getrefcount(held[0]))
+                    return b''
+                held.append(random.Random(1).randbytes(wanted))
+                return held[0]
+
+        for piece in pieces.pieces(Source(), lambda: 10):
+            del piece
+        # The list's, and that of the call.
+        self.assertEqual([2], seen)
+
+    @ddt.data((1, 1), (2, 2), (3, 2), (8, 8), (9, 8), (0, 1), (-5, 1))
+    @ddt.unpack
+    def test_power_of_two(self, size: int, expected: int) -> None:
+        self.assertEqual(expected, pieces.power_of_two(size))
+
     def test_not_read_after_the_end(self) -> None:
         source = _Once(b'12', b'3')
-        self.assertEqual([b'123'], list(pieces.pieces(source, 10)))
+        self.assertEqual([b'123'], list(pieces.pieces(source, lambda: 10)))
 
     def test_no_copy_of_a_whole_piece(self) -> None:
         data = bytes(10)
-        (found,) = pieces.pieces(iter([data]), 10)
+        (found,) = pieces.pieces(iter([data]), lambda: 10)
         self.assertIs(data, found)
 
     def test_failure_passes_through(self) -> None:
@@ -75,6 +130,6 @@ class PiecesTest(base.TestCase):
             yield b'12345'
             raise OSError('gone')
 
-        found = pieces.pieces(body(), 3)
+        found = pieces.pieces(body(), lambda: 3)
         self.assertEqual(b'123', next(found))
         self.assertRaises(OSError, next, found)

@@ -40,6 +40,7 @@ def read(**given: Any) -> settings.StoreSettings:
         'rbd_store_features': None,
         'rbd_store_chunk_size': 8,
         'rbd_store_write_depth': 4,
+        'rbd_store_upload_memory': 256,
         'rbd_store_read_depth': 4,
         'rbd_thin_provisioning': False,
         **given,
@@ -72,7 +73,7 @@ class SettingsTest(base.TestCase):
             found.plan(BASE, 12345).layout,
         )
 
-    @ddt.data((1, MIB, MIB), (8, 8 * MIB, 4 * MIB), (32, 8 * MIB, 4 * MIB))
+    @ddt.data((1, MIB, MIB), (8, 4 * MIB, 4 * MIB), (32, 4 * MIB, 4 * MIB))
     @ddt.unpack
     def test_pieces(self, chunk: int, piece: int, read_piece: int) -> None:
         found = read(rbd_store_chunk_size=chunk)

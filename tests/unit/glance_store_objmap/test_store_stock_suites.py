@@ -23,7 +23,9 @@ import fixtures
 from glance_store import multi_backend
 from glance_store._drivers import rbd as stock
 
+from glance_store_objmap import settings
 from glance_store_objmap import store
+from rbd_volume_options import sizes
 from tests.unit import stock_suites
 
 #: Tests that can't pass, and why.
@@ -127,6 +129,8 @@ class _OurClasses(fixtures.Fixture):
             if hasattr(module, 'MockRBD'):
                 self._complete(module)
         self._patch(multi_backend, '_load_multi_store', _load)
+        # A suite compares the sizes of all writes with the chunk size.
+        self._patch(settings, 'MAX_PIECE', 8 * sizes.MIB)
 
     def _complete(self, module: Any) -> None:
         """Give the mocks what a Ceph of our time has."""

@@ -21,6 +21,7 @@ from unittest import mock
 
 import ddt
 
+from glance_store_objmap import budget
 from glance_store_objmap import upload
 from tests.fakes import fake_rados
 from tests.unit import base
@@ -75,6 +76,14 @@ class _Slow:
         pass
 
 
+def _upload(image: Any, size: int, **options: Any) -> upload.Upload:
+    settings = test_settings.read(**options)
+    share = budget.Share(
+        budget.Budget(), settings.memory, settings.piece, settings.write_depth
+    )
+    return upload.Upload(image, size, settings, share, lambda needed: None)
+
+
 @ddt.ddt
 class UploadTest(base.TestCase):
     def _image(self, size: int) -> Any:
@@ -91,9 +100,7 @@ class UploadTest(base.TestCase):
     def test_growth(self) -> None:
         """Twice as much each time, so that resizing stops few writes."""
         image = _Sizes()
-        writing = upload.Upload(
-            image, 0, test_settings.read(rbd_thin_provisioning=True)
-        )
+        writing = _upload(image, 0, rbd_thin_provisioning=True)
         zeros = bytes(8 * MIB)
         for _ in range(13):
             writing.write(zeros)
@@ -103,8 +110,7 @@ class UploadTest(base.TestCase):
 
     def test_growth_has_an_end(self) -> None:
         image = _Sizes()
-        settings = test_settings.read()
-        writing = upload.Upload(image, 0, settings)
+        writing = _upload(image, 0)
         for end in range(1, 100, 3):
             writing._grow(end * GIB)
         steps = [b - a for a, b in itertools.pairwise(image.sizes)]
@@ -112,8 +118,7 @@ class UploadTest(base.TestCase):
 
     def test_the_oldest_write_is_waited_for(self) -> None:
         image = _Slow()
-        settings = test_settings.read(rbd_store_write_depth=2)
-        writing = upload.Upload(image, 4, settings)
+        writing = _upload(image, 4, rbd_store_write_depth=2)
         for piece in (b'a', b'b', b'c'):
             writing.write(piece)
         self.assertEqual([0], image.waited)
@@ -124,7 +129,7 @@ class UploadTest(base.TestCase):
     def test_piece_is_kept_until_it_is_written(self) -> None:
         """librbd may send from it; its binding keeps no reference."""
         image = _Unfinished()
-        writing = upload.Upload(image, 9, test_settings.read())
+        writing = _upload(image, 9)
         piece = os.urandom(9)
         before = sys.getrefcount(piece)
         writing.write(piece)
@@ -139,32 +144,53 @@ class UploadTest(base.TestCase):
         """With librbd's cache on from the first write."""
         image = mock.create_autospec(fake_data.Image, instance=True)
         image.flush.side_effect = fake_data.NoSpace('full')
-        writing = upload.Upload(image, 1, test_settings.read())
+        writing = _upload(image, 1)
         writing.written = 1
         self.assertRaises(fake_data.NoSpace, writing.finish)
 
     def test_room_for_growth(self) -> None:
         asked: list[int] = []
-        writing = upload.Upload(
-            _Sizes(),
-            0,
-            test_settings.read(rbd_thin_provisioning=True),
-            asked.append,
-        )
-        for _ in range(4):
-            writing.write(bytes(8 * MIB))
+        settings = test_settings.read(rbd_thin_provisioning=True)
+        with upload.begun(_Sizes(), 0, settings, asked.append) as writing:
+            for _ in range(4):
+                writing.write(bytes(8 * MIB))
         self.assertEqual([8 * MIB, 8 * MIB], asked)
+
+    def test_share_is_returned(self) -> None:
+        def fail() -> None:
+            with upload.begun(
+                _Sizes(), 0, test_settings.read(), lambda needed: None
+            ) as writing:
+                writing.next_size()
+                self.assertLess(0, budget.UPLOADS.reserved())
+                raise GeneratorExit
+
+        self.assertRaises(GeneratorExit, fail)
+        self.assertEqual(0, budget.UPLOADS.reserved())
+
+    def test_zeros_need_no_memory(self) -> None:
+        writing = _upload(_Sizes(), 0, rbd_thin_provisioning=True)
+        zeros = bytes(MIB)
+        found = {id(writing.write(bytes(bytearray(zeros)))) for _ in range(9)}
+        self.assertEqual(1, len(found))
+        self.assertEqual(zeros, writing.write(zeros))
+
+    def test_data_to_hash_are_those_written(self) -> None:
+        for piece in (b'\0' * 9, b'data'):
+            for thin in (True, False):
+                writing = _upload(_Slow(), 9, rbd_thin_provisioning=thin)
+                self.assertEqual(piece, writing.write(piece))
 
     def test_known_size_is_left_alone(self) -> None:
         image = self._image(3)
-        writing = upload.Upload(image, 3, test_settings.read())
+        writing = _upload(image, 3)
         writing.write(b'abc')
         writing.finish()
         self.assertEqual(b'abc', image.read(0, 3))
 
     def test_abandon(self) -> None:
         image = self._image(8)
-        writing = upload.Upload(image, 8, test_settings.read())
+        writing = _upload(image, 8)
         writing.write(b'abcd')
         writing.abandon()
         self.assertEqual(b'abcd', image.read(0, 4))

@@ -1,0 +1,165 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The memory of all uploads of a process."""
+
+import contextlib
+import random
+
+import ddt
+
+from glance_store_objmap import budget
+from glance_store_objmap import hashing
+from tests.unit import base
+
+KIB = 1 << 10
+MIB = 1 << 20
+
+
+class _Upload:
+    """An upload whose pieces stay in memory as long as they may."""
+
+    def __init__(self, share: budget.Share) -> None:
+        self.share = share
+        self.held: list[int] = []
+        self.sizes: list[int] = []
+
+    def read(self) -> int:
+        """Read a piece; return the memory for that."""
+        start = sum(self.sizes)
+        size = self.share.next_size(sum(self.held), start)
+        self.sizes.append(size)
+        memory = sum(self.held) + budget.READING * size
+        self.held.append(size)
+        return memory
+
+    def finish(self) -> None:
+        """Wait for as many pieces as it must."""
+        most = max(self.share.depth, hashing.BACKLOG + 1)
+        while len(self.held) > most:
+            self.held.pop(0)
+
+
+@ddt.ddt
+class BudgetTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.budget = budget.Budget()
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+
+    def _begin(
+        self, limit: int = 256 * MIB, largest: int = 4 * MIB, depth: int = 4
+    ) -> _Upload:
+        share = self.budget.share(limit, largest, depth)
+        return _Upload(self.stack.enter_context(share))
+
+    @ddt.data((1, 4 * MIB), (10, 4 * MIB), (11, 2 * MIB), (32, MIB))
+    @ddt.unpack
+    def test_equal_shares(self, count: int, expected: int) -> None:
+        uploads = [self._begin() for _ in range(count)]
+        for _ in range(12):
+            for upload in uploads:
+                upload.read()
+                upload.finish()
+        self.assertEqual({expected}, {u.sizes[-1] for u in uploads})
+        self.assertEqual({4}, {u.share.depth for u in uploads})
+
+    @ddt.data(*range(8))
+    def test_limit(self, seed: int) -> None:
+        """Uploads begin, go on, stall and end as they like."""
+        chance = random.Random(seed)
+        limit = 64 * MIB
+        most = chance.choice((3, 20, 40))
+        running: list[tuple[_Upload, contextlib.ExitStack]] = []
+        memory: dict[int, int] = {}
+        for _ in range(2000):
+            if len(running) < most and chance.random() < 0.1:
+                with contextlib.ExitStack() as stack:
+                    share = stack.enter_context(
+                        self.budget.share(
+                            limit, 4 * MIB, chance.choice((1, 4, 64))
+                        )
+                    )
+                    running.append((_Upload(share), stack.pop_all()))
+            elif running and chance.random() < 0.02:
+                upload, stack = running.pop(chance.randrange(len(running)))
+                memory.pop(id(upload), None)
+                stack.close()
+            elif running:
+                upload, _ = chance.choice(running)
+                memory[id(upload)] = upload.read()
+                upload.finish()
+                # Some begin when the others have used up the budget.
+                least = budget.HASHING + budget.READING
+                over = most * least * budget.MIN_PIECE
+                self.assertLessEqual(sum(memory.values()), limit + over)
+        for _, stack in running:
+            stack.close()
+        self.assertEqual(0, self.budget.reserved())
+
+    def test_limit_with_stalled_uploads(self) -> None:
+        """What others hold is not given away, whatever one's share is."""
+        stalled = [self._begin() for _ in range(10)]
+        for _ in range(8):
+            for upload in stalled:
+                upload.read()
+                upload.finish()
+        before = self.budget.reserved()
+        self.assertGreater(before, 200 * MIB)
+        late = [self._begin() for _ in range(22)]
+        for _ in range(8):
+            for upload in late:
+                upload.read()
+                upload.finish()
+        # 32 uploads and their smallest pieces.
+        self.assertLessEqual(self.budget.reserved(), (256 + 32) * MIB)
+
+    def test_memory_is_given_back(self) -> None:
+        first, second = self._begin(16 * MIB), self._begin(16 * MIB)
+        for upload in (first, second) * 8:
+            upload.read()
+            upload.finish()
+        self.assertEqual(MIB, first.sizes[-1])
+        self.stack.close()
+        alone = self._begin(16 * MIB)
+        alone.read()
+        self.assertEqual(2 * MIB, alone.sizes[-1])
+
+    def test_deep_and_small(self) -> None:
+        """A share that is too small for the depth makes fewer writes."""
+        upload, *_ = [self._begin(16 * MIB, depth=64) for _ in range(4)]
+        for _ in range(20):
+            upload.read()
+            upload.finish()
+        self.assertEqual({budget.MIN_PIECE}, set(upload.sizes))
+        self.assertEqual(14, upload.share.depth)
+
+    def test_pieces_do_not_cross_objects(self) -> None:
+        chance = random.Random(3)
+        upload = self._begin(32 * MIB)
+        with contextlib.ExitStack() as others:
+            for _ in range(300):
+                if chance.random() < 0.3:
+                    others.close()
+                elif chance.random() < 0.3:
+                    others.enter_context(self.budget.share(32 * MIB, MIB, 4))
+                start = sum(upload.sizes)
+                upload.read()
+                upload.finish()
+                self.assertEqual(0, start % upload.sizes[-1])
+        self.assertLess(2, len(set(upload.sizes)))
+
+    def test_small_chunks(self) -> None:
+        upload = self._begin(largest=MIB)
+        upload.read()
+        self.assertEqual([MIB], upload.sizes)
