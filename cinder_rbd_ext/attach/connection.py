@@ -90,25 +90,48 @@ class Connections:
         judge = functools.partial(
             self._judge, volume.id, host_modes.host_of(connector)
         )
+        earlier = functools.partial(requester.replaced, current)
         found = agreement.agree(
             volume,
             connector,
             self._driver.settings,
             consumer is requester.Consumer.SERVER,
-            functools.partial(requester.replaced, current),
+            earlier,
         )
         if found.error:
             judge(found.error, refuse=found.refused)
-        asked = found.asked
-        if asked:
+        if found.asked:
             try:
-                conf_rbd_cache.check(asked, self.cache_override(volume))
+                override = self.cache_override(volume)
+                conf_rbd_cache.check(found.asked, override)
             except errors.OptionError as error:
-                # Not for shared volumes: their mode is not a request.
-                judge(error, refuse=found.strict and not asked.shared)
+                found = agreement.overridden(found, error, connector, earlier)
+                judge(error, refuse=found.refused)
         if refused_attachment.of_volume(current.admin_metadata):
             refused_attachment.forget(volume.id)
-        return asked.mode if asked else None
+        if not found.asked or self._is_pending(current, connector, found):
+            return None
+        return found.asked.mode
+
+    def _is_pending(
+        self, volume: Any, connector: Any, found: agreement.Agreement
+    ) -> bool:
+        """Return whether the guest cannot have the mode before it restarts.
+
+        The attachment then has no mode, as the guest. Recorded with the
+        attachment, the mode would be that of the guest only after a restart.
+        """
+        if (found.asked and found.asked.shared) or (
+            not requester.runs_without_plug_in(volume, connector)
+        ):
+            return False
+        LOG.warning(
+            'Volume %(id)s is attached to host %(host)s without its cache '
+            'mode: its server is live-migrated from a host without an active '
+            'rbd_cache plug-in. The next attachment gets the mode.',
+            {'id': volume.id, 'host': host_modes.host_of(connector)},
+        )
+        return True
 
     def _judge(
         self,

@@ -29,6 +29,7 @@ _SERVER = '11111111-2222-4333-8444-555555555555'
 _OTHER_SERVER = '22222222-2222-4333-8444-555555555555'
 _PLAIN = {'host': 'compute-1'}
 _PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none', 'writeback']}
+_BOTH = 'writethrough,writeback'
 
 
 class AttachingTestCase(base.DriverTestCase):
@@ -177,6 +178,8 @@ class ReplacedTest(AttachingTestCase):
         (self.attached,) = requester.current(self.volume).volume_attachment
         self.attached.attach_status = 'attached'
         self.attached.connection_info = {'cache_mode': mode}
+        self.attached.attached_host = 'compute-0'
+        self.attached.connector = {**_PLUGGED, 'host': 'compute-0'}
         self.attached.save()
         self.volume.status = 'in-use'
         self.volume.save()
@@ -209,6 +212,51 @@ class ReplacedTest(AttachingTestCase):
         self.check_refused(
             self.volume, _PLUGGED, 'not allowed by this backend'
         )
+
+    @ddt.data(
+        {'host': 'compute-0'},
+        {'host': 'compute-0', 'rbd_cache_modes': ['none']},
+        {**_PLUGGED, 'host': 'compute-0'},
+    )
+    def test_rebuild(self, connector: dict[str, Any]) -> None:
+        """On the same host: whatever changed since."""
+        stored = self.cluster.stored(self.volume.name)
+        stored.metadata['conf_rbd_cache'] = 'false'
+        self.reserve(self.volume)
+        self.attached.destroy()
+        data = self.data(self.volume, connector)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn("to host 'compute-0' all the same: ", self.log.output)
+        self.assertIn('conf_rbd_cache = false', self.log.output)
+        self.assertIsNone(self.refusal(self.volume))
+
+    def test_rebuild_of_an_image_with_a_setting(self) -> None:
+        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
+        stored = self.cluster.stored(self.volume.name)
+        stored.metadata['conf_rbd_cache'] = 'false'
+        self.volume.metadata = {'rbd:cache_mode': 'writethrough'}
+        self.volume.save()
+        self.reserve(self.volume)
+        self.attached.destroy()
+        offers = {'rbd_cache_modes': ['writethrough']}
+        self.check_refused(
+            self.volume, {**_PLAIN, **offers}, 'conf_rbd_cache = false'
+        )
+        data = self.data(self.volume, {'host': 'compute-0', **offers})
+        self.assertEqual('writeback', data['cache_mode'])
+
+    def test_live_migration_from_a_host_without_the_plug_in(self) -> None:
+        """The guest has no mode before it restarts; nor has its record."""
+        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
+        self.attached.connector = {'host': 'compute-0'}
+        self.attached.save()
+        self.reserve(self.volume)
+        self.assertNotIn('cache_mode', self.data(self.volume, _PLUGGED))
+        self.assertIn('next attachment gets the mode', self.log.output)
+        # A cold migration: the guest is created again.
+        self.attached.destroy()
+        data = self.data(self.volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
 
     def test_another_server(self) -> None:
         objects.VolumeAttachment(
