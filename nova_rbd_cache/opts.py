@@ -32,7 +32,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'Whether RBD volumes are attached with the cache mode that they '
             'ask for (rbd:cache_mode). False: nova-compute is stock in every '
             'respect, tells Cinder of no cache mode, and a volume that asks '
-            'for one is refused by Cinder.'
+            'for one is refused by Cinder. Only the traits '
+            '(CUSTOM_RBD_CACHE_*) that the host has reported are removed from '
+            'its resource provider.'
         ),
     ),
     cfg.Opt(
@@ -46,6 +48,17 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'fails, and is allowed only where it is listed. Volumes that ask '
             'for no mode have that of [libvirt] disk_cachemodes, whatever is '
             'listed here.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'live_migrate_unsafe',
+        default=False,
+        help=(
+            'Whether servers on this host that have a volume with cache mode '
+            'unsafe may be live-migrated. QEMU drops the flush that ends a '
+            'live migration as well, so that data that the guest has written '
+            'can be lost although no host fails. False: the live migration is '
+            'refused before it starts, and the server keeps running.'
         ),
     ),
     cfg.BoolOpt(
