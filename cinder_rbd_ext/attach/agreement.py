@@ -61,10 +61,23 @@ def agree(
         offer it, it is kept if the back end does not allow the requested mode
         any more.
     """
-    found = _compare(volume, connector, settings, certain, earlier)
-    if found.error is None or not certain:
-        return found
-    return _kept_on_host(found, connector, earlier)
+    strict = certain and settings.strict_cache_mode
+    error = None
+    try:
+        asked = attachment_mode.asked(volume, settings)
+    except errors.OptionError as not_allowed:
+        replaced = earlier()
+        if replaced is None:
+            return Agreement(error=not_allowed, refused=certain)
+        asked, error = attachment_mode.kept(replaced.mode), not_allowed
+    if asked is None:
+        return Agreement(error=error, strict=strict)
+    try:
+        host_modes.check(asked, host_modes.of_connector(connector))
+    except errors.OptionError as not_offered:
+        found = Agreement(error=not_offered, refused=strict, strict=strict)
+        return _kept_on_host(found, connector, earlier) if certain else found
+    return Agreement(asked, error, strict=strict)
 
 
 def overridden(
@@ -100,29 +113,3 @@ def _kept_on_host(
     if replaced is None or not replaced.is_on(connector):
         return found
     return Agreement(attachment_mode.kept(replaced.mode), found.error)
-
-
-def _compare(
-    volume: Any,
-    connector: Mapping[str, Any],
-    settings: backend_settings.BackendSettings,
-    certain: bool,
-    earlier: Callable[[], replacement.Earlier | None],
-) -> Agreement:
-    """Compare the requested mode of a volume with the modes of a host."""
-    strict = certain and settings.strict_cache_mode
-    error = None
-    try:
-        asked = attachment_mode.asked(volume, settings)
-    except errors.OptionError as not_allowed:
-        replaced = earlier()
-        if replaced is None:
-            return Agreement(error=not_allowed, refused=certain)
-        asked, error = attachment_mode.kept(replaced.mode), not_allowed
-    if asked is None:
-        return Agreement(error=error, strict=strict)
-    try:
-        host_modes.check(asked, host_modes.of_connector(connector))
-    except errors.OptionError as not_offered:
-        return Agreement(error=not_offered, refused=strict, strict=strict)
-    return Agreement(asked, error, strict=strict)

@@ -136,10 +136,14 @@ def rows_of_volume(
         if isinstance(value, list):
             value = ','.join(value)
         yield key.name, value, _origin(key.name, volume, told)
-    yield keys.CACHE_MODE, *_cache_mode(volume, told)
+    mode, origin = _cache_mode(volume, told)
+    yield keys.CACHE_MODE, mode, origin
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
-        yield f'attachment {ident}', made_with, 'when it was attached'
+        when = 'when it was attached'
+        if mode and mode != made_with:
+            when = f'{when}; pending until the next attachment: {mode}'
+        yield f'attachment {ident}', made_with, when
     # Not from the image metadata, which tenants can write and which images
     # pass on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)

@@ -147,7 +147,7 @@ class AgreeTest(base.TestCase):
                 kept = found.asked.mode if found.asked else None
                 self.assertIs(before, kept)
                 self.assertIsNotNone(found.error)
-                self.assertFalse(found.refused or found.strict)
+                self.assertFalse(found.refused)
 
     def test_same_host_has_the_requested_mode(self) -> None:
         earlier = replacement.Earlier(cache_modes.CacheMode.NONE, 'compute-0')

@@ -110,7 +110,11 @@ class CommandTest(base.TestCase):
                 'rbd:features': ('layering,object-map', 'volume metadata'),
                 'rbd:data_pool': (None, 'Ceph configuration'),
                 'rbd:cache_mode': ('none', 'volume metadata'),
-                'attachment 1': ('writeback', 'when it was attached'),
+                'attachment 1': (
+                    'writeback',
+                    'when it was attached; pending until the next '
+                    'attachment: none',
+                ),
             },
             found,
         )
@@ -125,6 +129,24 @@ class CommandTest(base.TestCase):
             {'metadata': {}, 'source_volid': '2'}, {'options': {}}
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
+    def test_attachments(self) -> None:
+        """Without the requested mode, and with it."""
+        modes = {'1': None, '2': 'writeback'}
+        for asked, first in (
+            ('writeback', 'pending until the next attachment: writeback'),
+            (None, 'when it was attached'),
+        ):
+            volume = {
+                'metadata': {'rbd:cache_mode': asked} if asked else {},
+                'os-rbd-volume-options:cache_modes': modes,
+            }
+            rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
+            self.assertEqual(('attachment 1', None), rows[-2][:2])
+            self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
+            self.assertEqual(
+                ('attachment 2', 'writeback', 'when it was attached'), rows[-1]
+            )
 
     def test_attachment_that_was_refused(self) -> None:
         key = 'os-rbd-volume-options:attach_refused'
