@@ -67,7 +67,7 @@ def _find(host: Any, server: str) -> guests.Guest | None:
     except exception.InternalError as error:
         # Not raised: Nova must disconnect the volumes in any case.
         LOG.warning(
-            'Could not ask libvirt for the cache modes of server %(id)s: '
+            'Could not get the cache modes of server %(id)s from libvirt: '
             '%(error)s',
             {'id': server, 'error': error},
         )

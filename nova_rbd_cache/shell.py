@@ -44,8 +44,8 @@ class _OfHost(command.Command):
             default=[],
             metavar='<path>',
             help=(
-                'Configuration file of nova-compute; may be given again '
-                '(default: those that nova-compute finds by itself)'
+                'Configuration file of nova-compute; can be repeated '
+                '(default: the files that nova-compute finds)'
             ),
         )
         parser.add_argument(
@@ -53,7 +53,7 @@ class _OfHost(command.Command):
             action='append',
             default=[],
             metavar='<path>',
-            help='Folder of configuration files; may be given again',
+            help='Directory of configuration files; can be repeated',
         )
         return parser
 

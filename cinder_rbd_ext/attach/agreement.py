@@ -36,12 +36,14 @@ class Agreement:
         does, or if no mode is requested
     :ivar refused: whether the attachment is refused because of ``error``
     :ivar strict: whether any other obstacle to the mode refuses the attachment
+    :ivar kept: whether ``asked`` is the mode that the server had on the host
     """
 
     asked: attachment_mode.Asked | None = None
     error: errors.OptionError | None = None
     refused: bool = False
     strict: bool = False
+    kept: bool = False
 
 
 def agree(
@@ -112,4 +114,5 @@ def _kept_on_host(
     replaced = earlier()
     if replaced is None or not replaced.is_on(connector):
         return found
-    return Agreement(attachment_mode.kept(replaced.mode), found.error)
+    asked = attachment_mode.kept(replaced.mode)
+    return Agreement(asked, found.error, kept=True)

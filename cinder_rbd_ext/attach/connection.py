@@ -99,14 +99,14 @@ class Connections:
             earlier,
         )
         if found.error:
-            judge(found.error, refuse=found.refused)
+            judge(found.error, found)
         if found.asked:
             try:
                 override = self.cache_override(volume)
                 conf_rbd_cache.check(found.asked, override)
             except errors.OptionError as error:
                 found = agreement.overridden(found, error, connector, earlier)
-                judge(error, refuse=found.refused)
+                judge(error, found)
         if refused_attachment.of_volume(current.admin_metadata):
             refused_attachment.forget(volume.id)
         if not found.asked or self._is_pending(current, connector, found):
@@ -138,19 +138,26 @@ class Connections:
         volume_id: str,
         host: str,
         error: errors.OptionError,
-        refuse: bool,
+        found: agreement.Agreement,
     ) -> None:
         """Refuse an attachment, or log why it does not get its mode.
 
         Only the log names the host, because tenants read the exception's text.
 
-        :raises AttachmentRefused: if ``refuse`` is set
+        :raises AttachmentRefused: if the agreement is a refusal
         """
         about = {'id': volume_id, 'host': host, 'error': error}
-        if not refuse:
+        if found.kept:
             LOG.warning(
-                'Volume %(id)s is attached to host %(host)s all the same: '
-                '%(error)s',
+                'Volume %(id)s is attached to host %(host)s with the cache '
+                'mode that it has on this server already: %(error)s',
+                about,
+            )
+            return
+        if not found.refused:
+            LOG.warning(
+                'Volume %(id)s is attached to host %(host)s without the '
+                'requested cache mode: %(error)s',
                 about,
             )
             return
@@ -176,7 +183,7 @@ class Connections:
             exception.VolumeBackendAPIException,
         ) as error:
             LOG.warning(
-                'Could not look for a cache setting of %(name)s: %(error)s',
+                'Could not read the cache setting of %(name)s: %(error)s',
                 {'name': volume.name, 'error': error},
             )
             return None

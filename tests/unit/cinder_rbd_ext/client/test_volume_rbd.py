@@ -112,8 +112,8 @@ class CommandTest(base.TestCase):
                 'rbd:cache_mode': ('none', 'volume metadata'),
                 'attachment 1': (
                     'writeback',
-                    'when it was attached; pending until the next '
-                    'attachment: none',
+                    'set at attachment; pending until the next attachment: '
+                    'none',
                 ),
             },
             found,
@@ -135,7 +135,7 @@ class CommandTest(base.TestCase):
         modes = {'1': None, '2': 'writeback'}
         for asked, first in (
             ('writeback', 'pending until the next attachment: writeback'),
-            (None, 'when it was attached'),
+            (None, 'set at attachment'),
         ):
             volume = {
                 'metadata': {'rbd:cache_mode': asked} if asked else {},
@@ -145,7 +145,7 @@ class CommandTest(base.TestCase):
             self.assertEqual(('attachment 1', None), rows[-2][:2])
             self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
             self.assertEqual(
-                ('attachment 2', 'writeback', 'when it was attached'), rows[-1]
+                ('attachment 2', 'writeback', 'set at attachment'), rows[-1]
             )
 
     def test_attachment_that_was_refused(self) -> None:
