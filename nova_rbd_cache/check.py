@@ -22,6 +22,7 @@ from nova import version
 from nova.virt.libvirt import driver
 from oslo_utils import importutils
 
+from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
@@ -128,6 +129,8 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
         True,
         f'{wire.CONNECTOR_CACHE_MODES} = {", ".join(found.mode_names)}',
     )
+    traits = [compute_driver.trait(mode) for mode in found.allowed_modes]
+    yield Finding('traits', True, ', '.join(traits))
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of other volumes', True, stock)
     if found.disks.given:
@@ -146,6 +149,26 @@ def _ephemeral(found: settings.EphemeralSettings) -> str:
     if found.whole:
         return features.joined(found.features(frozenset()))
     return f'object map: {found.options.object_map}'
+
+
+def connector(conf: Any) -> dict[str, Any]:
+    """Return the connector that nova-compute sends to Cinder.
+
+    :param conf: Nova's configuration, with its files already read
+    :raises ValueError: if the plug-in is disabled, or for an invalid option
+    :raises CannotRegister: if it would not be active in nova-compute
+    """
+    if not settings.enabled(conf):
+        raise ValueError(
+            '[rbd_cache] enabled = False: the connector of this host has no '
+            'cache modes, use nova-manage volume_attachment get_connector'
+        )
+    registration.register(settings.read(conf))
+    # The method does not use the driver, nor the server.
+    found: dict[str, Any] = driver.LibvirtDriver.get_volume_connector(
+        None, None
+    )
+    return found
 
 
 def libvirt(conf: Any) -> Finding:

@@ -24,11 +24,13 @@ from typing import Any
 
 from lxml import etree
 from nova.storage import rbd_utils
+from nova.virt import libvirt
 from nova.virt.libvirt import config
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
 
+from nova_rbd_cache import compute_driver
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
@@ -136,6 +138,31 @@ def _io_threads() -> str | None:
     return None
 
 
+def compute_driver_problem() -> str | None:
+    """Return a problem with the class that nova-compute loads, or None."""
+    stock = compute_driver.STOCK
+    found = libvirt.LibvirtDriver
+    if found is not stock and found not in compute_driver.OURS:
+        return (
+            f'the compute driver is {found.__module__}.{found.__qualname__}, '
+            f"which is neither Nova's nor ours"
+        )
+    return (
+        _differs(
+            stock.update_provider_tree,
+            ['self', 'provider_tree', 'nodename', 'allocations'],
+        )
+        or _differs(
+            stock.check_can_live_migrate_source,
+            [
+                *('self', 'context', 'instance', 'dest_check_data'),
+                'block_device_info',
+            ],
+        )
+        or _differs(stock.rebuild, ['self', 'context', 'instance'])
+    )
+
+
 def _connectors() -> str | None:
     """Check that Nova's connector of this host has our item."""
     listed = getattr(connector, 'unix_connector_list', None)
@@ -174,6 +201,7 @@ def _ephemeral() -> str | None:
 CLAUSES: tuple[Clause, ...] = (
     Clause("Nova's volume drivers", _volume_drivers),
     Clause('volume driver', _volume_driver),
+    Clause('compute driver class', compute_driver_problem),
     Clause('disk', _disk),
     Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),

@@ -32,7 +32,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'Whether RBD volumes are attached with the requested cache mode '
             '(rbd:cache_mode). If false, the plug-in is not active, '
             'nova-compute offers no cache modes to Cinder, and Cinder refuses '
-            'to attach a volume that requests one.'
+            'to attach a volume that requests one. When nova-compute starts, '
+            'it only removes the traits CUSTOM_RBD_CACHE_* from the resource '
+            'provider of the host.'
         ),
     ),
     cfg.Opt(
@@ -46,6 +48,17 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'allowed only if it is listed. A volume that does not request a '
             'mode gets that of [libvirt] disk_cachemodes, which does not have '
             'to be listed here.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'live_migrate_unsafe',
+        default=False,
+        help=(
+            'Whether servers on this host that have a volume with cache mode '
+            'unsafe may be live-migrated. QEMU ignores the flush at the end '
+            'of a live migration as well, so data can be lost although no '
+            'host fails. If false, the live migration is refused before it '
+            'starts, and the server keeps running.'
         ),
     ),
     cfg.BoolOpt(

@@ -13,18 +13,20 @@
 """Registration of the plug-in in nova-compute.
 
 The registration does not change files of Nova or os-brick. It registers one
-class with each of them in memory and, if the operator configured features for
-ephemeral disks, replaces Nova's ``RBDDriver``.
+class with each of them in memory, replaces Nova's ``LibvirtDriver`` and, if
+the operator configured features for ephemeral disks, Nova's ``RBDDriver``.
 """
 
 from typing import Any
 
 import nova.conf
 from nova.storage import rbd_utils
+from nova.virt import libvirt
 from nova.virt.libvirt import driver
 from os_brick.initiator import connector
 from oslo_log import log as logging
 
+from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import exceptions
@@ -50,6 +52,7 @@ def activate() -> bool:
             'nova_rbd_cache is not active: [rbd_cache] enabled = False. '
             'Requested cache modes of volumes are not available on this host.'
         )
+        _remove_traits(conf)
         return False
     if not is_libvirt(conf):
         LOG.info(
@@ -74,6 +77,15 @@ def activate() -> bool:
     return True
 
 
+def _remove_traits(conf: Any) -> None:
+    """Have nova-compute remove the traits that it has reported.
+
+    Nothing is raised: nova-compute must start if the plug-in is disabled.
+    """
+    if is_libvirt(conf) and contract.compute_driver_problem() is None:
+        libvirt.LibvirtDriver = compute_driver.WithoutModes
+
+
 def is_libvirt(conf: Any) -> bool:
     """Return whether this host uses the libvirt driver."""
     return str(conf.compute_driver).split('.')[0] == 'libvirt'
@@ -91,5 +103,6 @@ def register(found: settings.Settings) -> None:
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
     if OUR_CONNECTOR not in connector.unix_connector_list:
         connector.unix_connector_list.append(OUR_CONNECTOR)
+    libvirt.LibvirtDriver = compute_driver.RBDCacheDriver
     if found.ephemeral.given:
         rbd_utils.RBDDriver = ephemeral.EphemeralRBDDriver

@@ -82,11 +82,14 @@ class Settings:
     :ivar allowed_modes: cache modes that volumes may request
     :ivar disks: settings for volumes' disks
     :ivar ephemeral: settings for ephemeral disks
+    :ivar live_migrate_unsafe: whether guests with a disk in mode ``unsafe``
+        may be migrated live
     """
 
     allowed_modes: tuple[cache_modes.CacheMode, ...]
     disks: DiskSettings
     ephemeral: EphemeralSettings
+    live_migrate_unsafe: bool = False
 
     @property
     def mode_names(self) -> list[str]:
@@ -127,4 +130,5 @@ def read(conf: Any) -> Settings:
         allowed_modes=cache_modes.parse_cache_modes(section.allowed_modes),
         disks=DiskSettings(section.disk_iothread, section.disk_queues),
         ephemeral=EphemeralSettings(ephemeral),
+        live_migrate_unsafe=section.live_migrate_unsafe,
     )

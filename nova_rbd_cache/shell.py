@@ -16,10 +16,12 @@ import argparse
 from collections.abc import Sequence
 import contextlib
 from importlib import metadata
+import json
 import sys
 from typing import Any
 
 from cliff import app
+from cliff import command
 from cliff import commandmanager
 from cliff import help
 from cliff import lister
@@ -32,14 +34,8 @@ _PROGRAM = 'nova-compute'
 _HEADER = ('Subject', 'Result', 'Detail')
 
 
-class Check(lister.Lister):
-    """Check whether the plug-in would be active in nova-compute on this host.
-
-    Reads the configuration files of nova-compute. The exit status is 0 if the
-    plug-in would be active, and 1 otherwise.
-    """
-
-    ok = False
+class _OfHost(command.Command):
+    """A command that reads the configuration of nova-compute."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -61,6 +57,56 @@ class Check(lister.Lister):
             metavar='<path>',
             help='Folder of configuration files. Can be repeated.',
         )
+        return parser
+
+
+def _configured(parsed_args: argparse.Namespace) -> Any:
+    """Return Nova's configuration, with the files of nova-compute read.
+
+    :raises ImportError: if Nova is missing
+    """
+    from nova import config
+    import nova.conf
+
+    config.parse_args(
+        [_PROGRAM, *_words(parsed_args)],
+        default_config_files=cfg.find_config_files('nova', _PROGRAM),
+        configure_db=False,
+        init_rpc=False,
+    )
+    return nova.conf.CONF
+
+
+class Connector(_OfHost):
+    """Print the connector of this host, with the allowed cache modes, as JSON.
+
+    It is what nova-compute sends to Cinder. nova-manage volume_attachment
+    refresh reads it from a file. The connector that nova-manage
+    volume_attachment get_connector prints has no cache modes.
+    """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Print the connector and return the exit status."""
+        conf = _configured(parsed_args)
+        # Imported here, because they need Nova.
+        from nova_rbd_cache import check
+
+        self.app.stdout.write(f'{json.dumps(check.connector(conf))}\n')
+        return 0
+
+
+class Check(_OfHost, lister.Lister):
+    """Check whether the plug-in would be active in nova-compute on this host.
+
+    Reads the configuration files of nova-compute. The exit status is 0 if the
+    plug-in would be active, and 1 otherwise.
+    """
+
+    ok = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             '--libvirt',
             action='store_true',
@@ -74,9 +120,7 @@ class Check(lister.Lister):
         """Return the findings as a table."""
         # Imported here, so that the command can report that Nova is missing.
         try:
-            from nova import config
-            import nova.conf
-
+            conf = _configured(parsed_args)
             from nova_rbd_cache import check
         except ImportError as error:
             detail = (
@@ -84,13 +128,6 @@ class Check(lister.Lister):
                 f'environment where nova-compute is installed'
             )
             return _HEADER, [('Nova', 'FAILED', detail)]
-        config.parse_args(
-            [_PROGRAM, *_words(parsed_args)],
-            default_config_files=cfg.find_config_files('nova', _PROGRAM),
-            configure_db=False,
-            init_rpc=False,
-        )
-        conf = nova.conf.CONF
         found = list(check.findings(conf))
         if parsed_args.libvirt:
             found.append(check.libvirt(conf))
@@ -125,6 +162,7 @@ class Shell(app.App):
     def __init__(self) -> None:
         commands = commandmanager.CommandManager('nova_rbd_cache.commands')
         commands.add_command('check', Check)
+        commands.add_command('connector', Connector)
         super().__init__(
             description='Commands for operators of RBD cache modes in Nova',
             version=metadata.version(DISTRIBUTION),

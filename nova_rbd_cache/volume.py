@@ -17,6 +17,7 @@ If the operator configures it, disks also get an I/O thread and queues.
 
 from typing import Any
 
+from nova.compute import task_states
 import nova.conf
 from nova.virt import block_device
 from nova.virt.libvirt.volume import net
@@ -58,11 +59,11 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         """
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
-        asked = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
-        if asked is None:
+        word = asked(connection_info)
+        if word is None:
             return made
         try:
-            mode = self._mode(asked, connection_info, stock)
+            mode = self._mode(word, connection_info, stock)
         except exceptions.CacheModeRefused:
             self._remove_secret(connection_info, stock)
             raise
@@ -79,13 +80,26 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
 
         Nova may be about to create the guest again, with the same disk.
         """
-        asked = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
-        if asked is not None and asked not in self.settings.mode_names:
+        word = asked(connection_info)
+        if (
+            word is not None
             # An allowed mode needs no check of what the disk had.
+            and word not in self.settings.mode_names
+            # See note_rebuilt.
+            and instance.task_state != task_states.REBUILDING
+        ):
             self._previous.note(
                 self.host, instance.uuid, connection_info.get('serial')
             )
         super().disconnect_volume(connection_info, instance, force=force)
+
+    def note_rebuilt(self, server: str) -> None:
+        """Remember the modes of the disks of a server before a rebuild.
+
+        When Nova disconnects the volumes in a rebuild, it has already detached
+        them from the guest.
+        """
+        self._previous.note_all(self.host, server)
 
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
         """Return the disk with its I/O thread and queues, if any."""
@@ -97,16 +111,16 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         return disk.TunedDisk.tuned(stock, found)
 
     def _mode(
-        self, asked: str, connection_info: Any, stock: Any
+        self, word: str, connection_info: Any, stock: Any
     ) -> cache_modes.CacheMode:
         """Return the mode of a disk.
 
         :raises CacheModeRefused: as in :meth:`get_config`
         """
         try:
-            mode = cache_modes.parse_cache_mode(asked)
+            mode = cache_modes.parse_cache_mode(word)
         except errors.OptionError:
-            raise self._refused(asked, connection_info) from None
+            raise self._refused(word, connection_info) from None
         names = {'id': _volume_id(connection_info), 'mode': mode.value}
         if stock.shareable:
             if mode is not cache_modes.CacheMode.NONE:
@@ -117,7 +131,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
                 )
         elif mode not in self.settings.allowed_modes:
             if not self._has_had(mode, stock, connection_info):
-                raise self._refused(asked, connection_info)
+                raise self._refused(word, connection_info)
             LOG.warning(
                 'Volume %(id)s keeps cache mode %(mode)s of its attachment, '
                 'although [rbd_cache] allowed_modes no longer has it, because '
@@ -160,7 +174,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             self.host.delete_secret('volume', volume_id)
 
     def _refused(
-        self, asked: str, connection_info: Any
+        self, word: str, connection_info: Any
     ) -> exceptions.CacheModeRefused:
         LOG.error(
             'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s '
@@ -168,14 +182,20 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             {
                 'id': _volume_id(connection_info),
                 'host': nova.conf.CONF.host,
-                'mode': errors.shown(asked),
+                'mode': errors.shown(word),
             },
         )
         return exceptions.CacheModeRefused(
             volume_id=_volume_id(connection_info),
-            mode=errors.shown(asked),
+            mode=errors.shown(word),
             allowed=cache_modes.joined(self.settings.allowed_modes),
         )
+
+
+def asked(connection_info: Any) -> str | None:
+    """Return the mode that Cinder recorded with an attachment, if any."""
+    found: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
+    return found
 
 
 def _volume_id(connection_info: Any) -> Any:

@@ -17,7 +17,6 @@ only if the caller is a service.
 
 from collections.abc import Callable
 from collections.abc import Iterator
-import datetime
 import functools
 from typing import Any
 
@@ -115,7 +114,7 @@ class AttachmentsController(wsgi.Controller):
             volume,
             connector,
             server is not None,
-            _earlier(volume.id, server, attachment.created_at),
+            _earlier(volume.id, server, attachment),
         )
 
 
@@ -249,18 +248,18 @@ class _Door:
         return here.settings if here else None
 
 
-def _earlier(
-    volume_id: str, server: str | None, since: datetime.datetime | None = None
-) -> Earlier:
+def _earlier(volume_id: str, server: str | None, new: Any = None) -> Earlier:
     """Return a function that finds the attachment that a new one replaces.
 
-    :param since: when the new one was reserved; None if it is not reserved yet
+    :param new: the new attachment; None if it is not reserved yet
     """
 
     def look() -> replacement.Earlier | None:
         if server is None:
             return None
-        return replacement.of_server(volume_id, server, since)
+        if new is None:
+            return replacement.of_server(volume_id, server)
+        return replacement.of_server(volume_id, server, new.created_at, new.id)
 
     return look
 

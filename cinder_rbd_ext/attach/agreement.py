@@ -36,12 +36,14 @@ class Agreement:
         does, or if no mode is requested
     :ivar refused: whether the attachment is refused because of ``error``
     :ivar strict: whether any other obstacle to the mode refuses the attachment
+    :ivar kept: whether ``asked`` is the mode that the server had on the host
     """
 
     asked: attachment_mode.Asked | None = None
     error: errors.OptionError | None = None
     refused: bool = False
     strict: bool = False
+    kept: bool = False
 
 
 def agree(
@@ -55,9 +57,11 @@ def agree(
 
     :param certain: whether the connection is known to be for a server; no
         other connection is refused because of a mode
-    :param earlier: finds the attachment that this one replaces. Its mode is
-        kept if the requested mode is not allowed any more: the server already
-        has the volume and must be able to move to another host.
+    :param earlier: finds the attachment that this one replaces. If the
+        requested mode is not available, the mode of that attachment is kept.
+        On the same host, it is kept in any case. On another host, which must
+        offer it, it is kept if the back end does not allow the requested mode
+        any more.
     """
     strict = certain and settings.strict_cache_mode
     error = None
@@ -73,5 +77,42 @@ def agree(
     try:
         host_modes.check(asked, host_modes.of_connector(connector))
     except errors.OptionError as not_offered:
-        return Agreement(error=not_offered, refused=strict, strict=strict)
+        found = Agreement(error=not_offered, refused=strict, strict=strict)
+        return _kept_on_host(found, connector, earlier) if certain else found
     return Agreement(asked, error, strict=strict)
+
+
+def overridden(
+    found: Agreement,
+    error: errors.OptionError,
+    connector: Mapping[str, Any],
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Agreement:
+    """Return an agreement on a mode that the RBD image overrides.
+
+    :param error: the setting of the image
+    :param earlier: as in :func:`agree`
+    """
+    # Not refused for shared volumes: their mode is not a request.
+    shared = found.asked is not None and found.asked.shared
+    refused = found.strict and not shared
+    obstructed = dataclasses.replace(found, error=error, refused=refused)
+    if not refused:
+        return obstructed
+    return _kept_on_host(obstructed, connector, earlier)
+
+
+def _kept_on_host(
+    found: Agreement,
+    connector: Mapping[str, Any],
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Agreement:
+    """Return an agreement that keeps the mode of the server on its host.
+
+    :param found: an agreement with an obstacle to the requested mode
+    """
+    replaced = earlier()
+    if replaced is None or not replaced.is_on(connector):
+        return found
+    asked = attachment_mode.kept(replaced.mode)
+    return Agreement(asked, found.error, kept=True)

@@ -90,41 +90,71 @@ class Connections:
         judge = functools.partial(
             self._judge, volume.id, host_modes.host_of(connector)
         )
+        earlier = functools.partial(requester.replaced, current)
         found = agreement.agree(
             volume,
             connector,
             self._driver.settings,
             consumer is requester.Consumer.SERVER,
-            functools.partial(requester.replaced, current),
+            earlier,
         )
         if found.error:
-            judge(found.error, refuse=found.refused)
-        asked = found.asked
-        if asked:
+            judge(found.error, found)
+        if found.asked:
             try:
-                conf_rbd_cache.check(asked, self.cache_override(volume))
+                override = self.cache_override(volume)
+                conf_rbd_cache.check(found.asked, override)
             except errors.OptionError as error:
-                # Not for shared volumes: their mode is not a request.
-                judge(error, refuse=found.strict and not asked.shared)
+                found = agreement.overridden(found, error, connector, earlier)
+                judge(error, found)
         if refused_attachment.of_volume(current.admin_metadata):
             refused_attachment.forget(volume.id)
-        return asked.mode if asked else None
+        if not found.asked or self._is_pending(current, connector, found):
+            return None
+        return found.asked.mode
+
+    def _is_pending(
+        self, volume: Any, connector: Any, found: agreement.Agreement
+    ) -> bool:
+        """Return whether the guest cannot have the mode before it restarts.
+
+        The attachment then has no mode, as the guest. Recorded with the
+        attachment, the mode would be that of the guest only after a restart.
+        """
+        if (found.asked and found.asked.shared) or (
+            not requester.runs_without_plug_in(volume, connector)
+        ):
+            return False
+        LOG.warning(
+            'Volume %(id)s is attached to host %(host)s without its cache '
+            'mode: its server is live-migrated from a host without an active '
+            'rbd_cache plug-in. The next attachment gets the mode.',
+            {'id': volume.id, 'host': host_modes.host_of(connector)},
+        )
+        return True
 
     def _judge(
         self,
         volume_id: str,
         host: str,
         error: errors.OptionError,
-        refuse: bool,
+        found: agreement.Agreement,
     ) -> None:
         """Refuse an attachment, or log why it does not get its mode.
 
         Only the log names the host, because tenants read the exception's text.
 
-        :raises AttachmentRefused: if ``refuse`` is set
+        :raises AttachmentRefused: if the agreement is a refusal
         """
         about = {'id': volume_id, 'host': host, 'error': error}
-        if not refuse:
+        if found.kept:
+            LOG.warning(
+                'Volume %(id)s is attached to host %(host)s with the cache '
+                'mode that it has on this server already: %(error)s',
+                about,
+            )
+            return
+        if not found.refused:
             LOG.warning(
                 'Volume %(id)s is attached to host %(host)s without the '
                 'requested cache mode: %(error)s',

@@ -17,9 +17,16 @@ shelve, rebuild or evacuation, Nova reserves the new one, deletes the old one
 and connects the new one last. In each case the old attachment still exists
 when the new one is reserved: the server has the volume without a gap. If a
 user detaches and attaches a volume, there is a gap.
+
+A rebuild, a resize on the same host and ``nova-manage volume_attachment
+refresh`` replace an attachment by another one of the same host. Nova has
+already deleted the guest, or its disk, when it connects the new attachment. A
+refusal would leave a server that cannot be started, so the new attachment
+keeps the mode.
 """
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import datetime
 from typing import Any
@@ -44,18 +51,28 @@ class Earlier:
     """The attachment that a new one replaces.
 
     :ivar mode: its cache mode; None if the compute host chose it
+    :ivar host: the compute host that it connected, None if unknown
     """
 
     mode: cache_modes.CacheMode | None
+    host: str | None = None
+
+    def is_on(self, connector: Mapping[str, Any]) -> bool:
+        """Return whether it connected the host of a connector."""
+        return bool(self.host) and self.host == connector.get('host')
 
 
 def of_server(
-    volume_id: str, server: str, since: datetime.datetime | None = None
+    volume_id: str,
+    server: str,
+    since: datetime.datetime | None = None,
+    new: str | None = None,
 ) -> Earlier | None:
     """Return the attachment of a volume that a server's new one replaces.
 
     :param since: when the new attachment was reserved; None if it is not
         reserved yet
+    :param new: the ID of the new attachment; None if it is not reserved yet
     """
     everything = context.get_admin_context(read_deleted='yes')
     # Sorted, the newest first.
@@ -66,8 +83,11 @@ def of_server(
     for each in found:
         if each.attach_status not in _CONNECTED or not each.connection_info:
             continue
+        if each.id == new:
+            # An attachment does not replace itself.
+            continue
         if not each.deleted or (since and each.deleted_at >= since):
-            return Earlier(_mode_of(each.connection_info))
+            return Earlier(_mode_of(each.connection_info), each.attached_host)
     return None
 
 
@@ -78,6 +98,37 @@ def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
     :param statuses: statuses of attachments that wait for a connection
     """
     return next(_of_waiting(volume, statuses), None)
+
+
+def runs_without_plug_in(
+    volume: Any, statuses: tuple[str, ...], connector: Mapping[str, Any]
+) -> bool:
+    """Return whether a waiting attachment is for a guest without modes.
+
+    Only in a live migration does a server have a connected attachment on
+    another host while the new one is being connected. The XML of the running
+    guest is written by the source host, which ignores cache modes if it has no
+    plug-in.
+
+    :param volume: the volume, as read from the database
+    :param statuses: statuses of attachments that wait for a connection
+    :param connector: the connector of the destination
+    """
+    waiting = {
+        each.instance_uuid
+        for each in volume.volume_attachment
+        if each.attach_status in statuses
+    }
+    return any(
+        each.instance_uuid in waiting
+        and each.attached_host != connector.get('host')
+        and wire.CONNECTOR_CACHE_MODES not in each.connector
+        for each in volume.volume_attachment
+        if each.instance_uuid
+        and each.attach_status == fields.VolumeAttachStatus.ATTACHED
+        # An older Cinder did not store the connector.
+        and each.connector
+    )
 
 
 def _of_waiting(volume: Any, statuses: tuple[str, ...]) -> Iterator[Earlier]:

@@ -149,3 +149,11 @@ def replaced(volume: Any) -> replacement.Earlier | None:
     :param volume: the volume, from :func:`current`
     """
     return replacement.of_waiting(volume, _WAITING)
+
+
+def runs_without_plug_in(volume: Any, connector: Mapping[str, Any]) -> bool:
+    """Return whether the waiting attachment is for a guest without modes.
+
+    :param volume: the volume, from :func:`current`
+    """
+    return replacement.runs_without_plug_in(volume, _WAITING, connector)

@@ -180,10 +180,14 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     """
     for key, attribute in _SHOWN.items():
         yield key, volume.get(attribute), _origin(key, volume, told)
-    yield keys.CACHE_MODE, *_cache_mode(volume, told)
+    mode, origin = _cache_mode(volume, told)
+    yield keys.CACHE_MODE, mode, origin
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
-        yield f'attachment {ident}', made_with, 'set at attachment'
+        when = 'set at attachment'
+        if mode and mode != made_with:
+            when = f'{when}; pending until the next attachment: {mode}'
+        yield f'attachment {ident}', made_with, when
     # Not from the image metadata, which tenants can write and which images
     # pass on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)

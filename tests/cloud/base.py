@@ -28,7 +28,11 @@ from tests.unit import base
 
 #: The newest microversion of Cinder 2025.1, the oldest release we support.
 MICROVERSION = '3.71'
-_MICROVERSIONS = {'block_storage': MICROVERSION, 'compute': '2.96'}
+_MICROVERSIONS = {
+    'block_storage': MICROVERSION,
+    'compute': '2.96',
+    'placement': '1.36',
+}
 
 #: What every test asks for unless it says otherwise, and what is made of it.
 ASKED = {

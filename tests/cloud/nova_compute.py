@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import os
+import pathlib
 import signal
+import subprocess
 import time
 
 from sandbox_cloud import state
@@ -66,6 +68,43 @@ def ended(host: str, reports: Callable[[], Reports]) -> Iterator[None]:
         before = reports()[host]
         supervisor.start(name)
         _wait('report', lambda: reports()[host] > before)
+
+
+def run(program: str, *words: str, host: str = '') -> str:
+    """Run a program of Nova's environment; return what it prints.
+
+    :param host: whose configuration it has; that of Nova's API by default
+    """
+    place = state.State(state.default_root())
+    release = (place.run / 'release').read_text().strip()
+    programs = place.venv(release) / 'bin'
+    name = f'{_NAME}{host.removeprefix("sandbox")}' if host else 'nova'
+    conf = place.etc / 'nova' / f'{name}.conf'
+    path = os.pathsep.join([str(place.bin), str(programs), os.environ['PATH']])
+    done = subprocess.run(
+        [str(programs / program), *words, '--config-file', str(conf)],
+        env={**os.environ, 'PATH': path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode:
+        raise AssertionError(f'{program} {words}: {done}')
+    return done.stdout
+
+
+def refresh(server: str, volume: str, connector: str) -> None:
+    """Replace an attachment, as after a change of monitors.
+
+    :param connector: as nova-manage reads it from a file
+    """
+    place = state.State(state.default_root())
+    file = pathlib.Path(place.run, f'connector-{volume}.json')
+    file.write_text(connector)
+    try:
+        words = ('volume_attachment', 'refresh', server, volume, str(file))
+        run('nova-manage', *words)
+    finally:
+        file.unlink()
 
 
 def _restart(place: state.State, reports: Callable[[], Reports]) -> None:

@@ -17,6 +17,7 @@ import dataclasses
 
 from sandbox_cloud import state
 from tests.cloud import librbd_sockets
+from tests.cloud import nova_compute
 from tests.cloud import servers
 
 _REFUSED = 'os-rbd-volume-options:attach_refused'
@@ -98,17 +99,36 @@ class CacheModeTestCase(servers.ServerTestCase):
 class EachModeTest(CacheModeTestCase):
     """One server with volumes that have their modes from each source."""
 
-    def ways(self, server: str) -> dict[str, Callable[[], object]]:
+    def _refresh(self, server: str, volumes: list[str]) -> None:
+        """Replace two attachments, as after the monitors changed."""
+        host = self.server(server)['OS-EXT-SRV-ATTR:host']
+        stock = nova_compute.run(
+            *('nova-manage', 'volume_attachment', 'get_connector', '--json'),
+            host=host,
+        )
+        ours = nova_compute.run('nova-rbd-cache', 'connector', host=host)
+        self.assertNotIn('rbd_cache_modes', stock)
+        self.assertIn('rbd_cache_modes', ours)
+        for volume, connector in zip(volumes[1:], (stock, ours), strict=False):
+            nova_compute.refresh(server, volume, connector)
+
+    def ways(
+        self, server: str, volumes: list[str]
+    ) -> dict[str, Callable[[], object]]:
         """Return ways in which the server's guest is made anew."""
 
         def after(status: str, **action: object) -> None:
             self.server_action(server, **action)
             self.wait_for_server(server, status)
 
+        def start() -> None:
+            self._refresh(server, volumes)
+            after('ACTIVE', **{'os-start': None})
+
         return {
             'hard reboot': lambda: self.hard_reboot(server),
             'stop': lambda: after('SHUTOFF', **{'os-stop': None}),
-            'start': lambda: after('ACTIVE', **{'os-start': None}),
+            'refresh and start': start,
             'rebuild': lambda: after(
                 'ACTIVE', rebuild={'imageRef': self.image()}
             ),
@@ -128,7 +148,7 @@ class EachModeTest(CacheModeTestCase):
         for volume, effect in zip(volumes, EFFECTS.values(), strict=False):
             self._check_effect(server, volume, effect)
         seen = {}
-        ways = self.ways(server)
+        ways = self.ways(server, volumes)
         for name, go in ways.items():
             go()
             seen[name] = self.modes(server, volumes)

@@ -13,6 +13,7 @@
 """What a compute host's configuration comes to, on real servers."""
 
 from importlib import metadata
+import subprocess
 
 from tests.cloud import base
 from tests.cloud import test_cache_modes
@@ -50,6 +51,7 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
         return volumes
 
     def test_options_of_a_host(self) -> None:
+        self.need_two_hosts()
         self.machine = self.boot()
         # The host takes both from its list when they are there.
         (before,) = self.attached([self.volume('writethrough')])
@@ -80,7 +82,63 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
             expected.append({'cache': 'writethrough', **_TUNED})
             self.assertEqual(expected, self.drivers([*volumes, before]))
             self.check_guest_writes(self.machine, before)
+            self.check_rebuilt([*volumes, before], expected)
+            self.assertEqual({'NONE', 'DIRECTSYNC', 'UNSAFE'}, self.traits())
+            self.check_not_migrated()
             self.detach(self.machine, volumes[0])
+        self.assertNotIn('UNSAFE', self.traits())
+
+    def check_rebuilt(
+        self, volumes: list[str], expected: list[base.Record]
+    ) -> None:
+        """Check that a rebuild keeps each mode, whatever changed since."""
+        subprocess.run(
+            [
+                *('rbd', 'image-meta', 'set', f'volumes/volume-{volumes[-1]}'),
+                *('conf_rbd_cache', 'false'),
+            ],
+            check=True,
+        )
+        self.server_action(self.machine, rebuild={'imageRef': self.image()})
+        self.wait_for_server(self.machine)
+        self.assertEqual(expected, self.drivers(volumes))
+
+    def traits(self) -> set[str]:
+        """Return the modes that the host of the server has traits for."""
+        host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
+        found = self._placement(f'/resource_providers?name={host}')
+        (provider,) = found['resource_providers']
+        path = f'/resource_providers/{provider["uuid"]}/traits'
+        prefix = 'CUSTOM_RBD_CACHE_'
+        return {
+            trait.removeprefix(prefix)
+            for trait in self._placement(path)['traits']
+            if trait.startswith(prefix)
+        }
+
+    def _placement(self, path: str) -> base.Record:
+        return self.request(
+            'GET', path, cloud=self.operator, service='placement'
+        )
+
+    def check_not_migrated(self) -> None:
+        """Check that a server with an unsafe disk stays, and runs."""
+        host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
+        self.server_action(
+            self.machine,
+            **{'os-migrateLive': {'host': None, 'block_migration': 'auto'}},
+        )
+        path = f'/os-migrations?instance_uuid={self.machine}'
+
+        def ended() -> bool:
+            answer = self.compute('GET', path, cloud=self.operator)
+            return [each['status'] for each in answer['migrations']] == [
+                'error'
+            ]
+
+        self.until(ended)
+        record = self.wait_for_server(self.machine)
+        self.assertEqual(host, record['OS-EXT-SRV-ATTR:host'])
 
     def check_not_allowed(self) -> None:
         """Check that modes that the host does not allow are refused."""

@@ -31,17 +31,15 @@ _REFUSED = 'os-rbd-volume-options:attach_refused'
 class ConnectorTestCase(base.CloudTestCase):
     """Attachments of a made-up server, as Nova makes them."""
 
-    def reserve(self, volume: str) -> str:
+    def reserve(self, volume: str, server: str = '', **more: Any) -> str:
         """Return the id of an attachment that waits."""
+        body = {
+            'volume_uuid': volume,
+            'instance_uuid': server or str(uuid.uuid4()),
+            **more,
+        }
         answer = self.request(
-            'POST',
-            '/attachments',
-            {
-                'attachment': {
-                    'volume_uuid': volume,
-                    'instance_uuid': str(uuid.uuid4()),
-                }
-            },
+            'POST', '/attachments', {'attachment': body}, self.operator
         )
         ident: str = answer['attachment']['id']
         return ident
@@ -139,6 +137,73 @@ class RefusalTest(ConnectorTestCase):
             'POST', '/attachments', {'attachment': body}, self.operator
         )
         self.check_refused_with(volume, answer, 'conf_rbd_cache = false')
+
+
+class ReplacedTest(ConnectorTestCase):
+    """An attachment that replaces one of the same server."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.created(metadata=_ASKED)
+        self.machine = str(uuid.uuid4())
+        self.first = self.reserve(self.volume, self.machine)
+
+    def complete(self, attachment: str) -> None:
+        """Have the server use the volume; have it removed at the end."""
+        path = f'/attachments/{attachment}'
+        self.request(
+            'POST', f'{path}/action', {'os-complete': None}, self.operator
+        )
+
+    def drop(self, attachment: str) -> None:
+        """Delete an attachment."""
+        path = f'/attachments/{attachment}'
+        self.request('DELETE', path, cloud=self.operator)
+
+    def modes(self) -> list[str | None]:
+        """Return the modes of the volume's attachments."""
+        name = 'os-rbd-volume-options:cache_modes'
+        return list(self.show(self.volume)[name].values())
+
+    def test_same_host(self) -> None:
+        """A rebuild, or a refresh with a connector that lacks modes."""
+        self.connect(self.first, rbd_cache_modes=['writeback'])
+        self.complete(self.first)
+        spec = f'volumes/volume-{self.volume}'
+        subprocess.run(
+            ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],
+            check=True,
+        )
+        second = self.reserve(self.volume, self.machine)
+        self.drop(self.first)
+        answer = self.connect(second)
+        self.assertEqual(200, answer.status_code, answer.text)
+        self.complete(second)
+        self.assertEqual(['writeback'], self.modes())
+        self.drop(second)
+
+    def test_live_migration_from_a_host_without_the_plugin(self) -> None:
+        path = f'/volumes/{self.volume}/metadata'
+        self.request('DELETE', f'{path}/rbd:cache_mode')
+        self.connect(self.first)
+        self.complete(self.first)
+        self.request('POST', path, {'metadata': _ASKED})
+        connector = {
+            **_CONNECTOR,
+            'host': 'compute-8',
+            'rbd_cache_modes': ['writeback'],
+        }
+        second = self.reserve(self.volume, self.machine, connector=connector)
+        self.complete(second)
+        self.assertEqual([None, None], self.modes())
+        third = self.reserve(
+            self.volume,
+            self.machine,
+            connector={**connector, 'host': 'compute-9'},
+        )
+        self.drop(self.first)
+        self.drop(second)
+        self.drop(third)
 
 
 class SpoofedTest(ConnectorTestCase):

@@ -22,6 +22,7 @@ from lxml import etree
 from nova.tests import fixtures as nova_fixtures
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import base
+from nova.virt import libvirt
 from nova.virt.libvirt import driver
 from os_brick.initiator import connector
 from oslo_utils.fixture import uuidsentinel as uuids
@@ -166,6 +167,7 @@ class NovaTestCase(base.ServersTestBase):
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})
+        self.patch(libvirt, 'LibvirtDriver', libvirt.LibvirtDriver)
         self.patch(
             connector,
             'unix_connector_list',

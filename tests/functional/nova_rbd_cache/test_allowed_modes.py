@@ -46,6 +46,20 @@ class TakenOffTest(base.NovaTestCase):
         self._start_server(self.server)
         self.check_kept()
 
+    def test_rebuild(self) -> None:
+        image = '155d900f-4e14-4e4c-a73d-069cbf4541e6'
+        self._rebuild_server(self.server, image)
+        self.check_kept()
+
+    def test_traits(self) -> None:
+        """The host no longer reports the mode to Placement."""
+        provider = self._get_provider_uuid_by_host('compute1')
+        traits = self._get_provider_traits(provider)
+        self.assertEqual(
+            ['CUSTOM_RBD_CACHE_NONE'],
+            [each for each in traits if each.startswith('CUSTOM_RBD')],
+        )
+
     def test_mode_that_the_guest_never_had(self) -> None:
         """The record of the attachment was changed meanwhile."""
         self.told.targets = {

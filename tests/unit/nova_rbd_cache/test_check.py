@@ -57,6 +57,11 @@ class FindingsTest(test_registration.RegistrationTestCase):
             ('mode of other volumes', 'network=writeback'),
             ('ephemeral disks', 'stock features'),
             ('compute driver', 'libvirt.LibvirtDriver'),
+            (
+                'traits',
+                'CUSTOM_RBD_CACHE_NONE, CUSTOM_RBD_CACHE_WRITETHROUGH, '
+                'CUSTOM_RBD_CACHE_WRITEBACK, CUSTOM_RBD_CACHE_DIRECTSYNC',
+            ),
         ):
             self.assertEqual(detail, found[subject].detail)
         self.assertIn('rbd_cache_modes', found['connector'].detail)

@@ -17,6 +17,7 @@ from typing import Any
 import ddt
 from nova import version
 from nova.storage import rbd_utils
+from nova.virt import libvirt
 from nova.virt.libvirt import config
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
@@ -73,6 +74,13 @@ class ContractTest(base.NovaTestCase):
             'a disk with an I/O thread and four queues has',
         ),
         (connector, 'unix_connector_list', (), 'unix_connector_list'),
+        (libvirt, 'LibvirtDriver', dict, 'the compute driver is builtins'),
+        (
+            driver.LibvirtDriver,
+            'check_can_live_migrate_source',
+            _clone,
+            'self, location, name, not self, context',
+        ),
         (rbd_utils.RBDDriver, 'clone', _clone, 'location, name, not'),
     )
     @ddt.unpack

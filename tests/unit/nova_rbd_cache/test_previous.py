@@ -37,6 +37,12 @@ class PreviousDisksTest(base.NovaTestCase):
         self.assertIsNone(self.disks.mode('another', base.VOLUME_ID))
         self.assertIsNone(self.disks.mode(base.SERVER_ID, 'another'))
 
+    def test_all_disks_of_a_guest(self) -> None:
+        xml = base.guest_xml(driver={'cache': 'unsafe'})
+        self.disks.note_all(base.FakeHost(xml), base.SERVER_ID)
+        self.disks.note_all(base.FakeHost(), base.SERVER_ID)
+        self.assertEqual('unsafe', self.disks.mode(*_KEY))
+
     def test_no_guest_any_more(self) -> None:
         """A retry, after the guest was undefined."""
         self.note(base.guest_xml(driver={'cache': 'unsafe'}))

@@ -15,10 +15,13 @@
 import ddt
 from nova.storage import rbd_utils
 from nova.virt import fake
+from nova.virt import libvirt
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from os_brick.initiator import connector
+from oslo_utils import importutils
 
+from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import exceptions
@@ -27,6 +30,10 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import volume
 from rbd_volume_options import errors
 from tests.unit.nova_rbd_cache import base
+
+
+class _OtherDriver:
+    """A driver of somebody else's."""
 
 
 class RegistrationTestCase(base.NovaTestCase):
@@ -40,6 +47,7 @@ class RegistrationTestCase(base.NovaTestCase):
             connector.unix_connector_list[:1],
         )
         self.patch(rbd_utils, 'RBDDriver', ephemeral.STOCK)
+        self.patch(libvirt, 'LibvirtDriver', compute_driver.STOCK)
         self.conf.set_default('compute_driver', 'libvirt.LibvirtDriver')
 
     def state(self) -> tuple[object, ...]:
@@ -48,6 +56,7 @@ class RegistrationTestCase(base.NovaTestCase):
             dict(driver.VOLUME_DRIVERS),
             list(connector.unix_connector_list),
             rbd_utils.RBDDriver,
+            libvirt.LibvirtDriver,
         )
 
 
@@ -72,7 +81,10 @@ class ActivateTest(RegistrationTestCase):
     def test_nova_loads_what_is_registered(self) -> None:
         self.use_libvirt()
         registration.activate()
-        nova = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
+        nova = importutils.import_object(
+            'nova.virt.libvirt.LibvirtDriver', fake.FakeVirtAPI()
+        )
+        self.assertIs(compute_driver.RBDCacheDriver, type(nova))
         found = nova._get_volume_driver(base.connection_info())
         self.assertIs(volume.RBDCacheVolumeDriver, type(found))
         told = nova.get_volume_connector(None)
@@ -101,13 +113,21 @@ class ActivateTest(RegistrationTestCase):
         before = self.state()
         self.set_options(enabled=False, ephemeral_object_map='true')
         self.assertIs(False, registration.activate())
-        self.assertEqual(before, self.state())
+        # Only the traits go that the host has reported.
+        self.assertIs(compute_driver.WithoutModes, libvirt.LibvirtDriver)
+        self.assertEqual(before[:-1], self.state()[:-1])
         self.assertIn('[rbd_cache] enabled = False', self.log.output)
         self.use_libvirt()
         nova = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
         found = nova._get_volume_driver(base.connection_info('writeback'))
         self.assertIs(net.LibvirtNetVolumeDriver, type(found))
         self.assertNotIn('rbd_cache_modes', nova.get_volume_connector(None))
+
+    def test_not_enabled_starts_with_any_nova(self) -> None:
+        self.set_options(enabled=False)
+        self.patch(libvirt, 'LibvirtDriver', _OtherDriver)
+        self.assertIs(False, registration.activate())
+        self.assertIs(_OtherDriver, libvirt.LibvirtDriver)
 
     def test_other_compute_drivers(self) -> None:
         self.conf.set_override('compute_driver', 'ironic.IronicDriver')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The command line: nova-rbd-cache check."""
+"""The command line: nova-rbd-cache check and connector."""
 
 import contextlib
 from importlib import metadata
@@ -102,6 +102,32 @@ class ShellTest(test_registration.RegistrationTestCase):
         self.assertEqual(0, status)
         (modes,) = [r for r in rows if r['Subject'] == 'allowed modes']
         self.assertEqual('none', modes['Detail'])
+
+    def _connector(self, line: str) -> tuple[int, str]:
+        path = pathlib.Path(tempfile.mkdtemp(), 'nova.conf')
+        path.write_text(
+            '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n'
+            f'host = compute-9\n[rbd_cache]\n{line}\n'
+        )
+        self.conf.reset()
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            status = shell.main(['connector', '--config-file', str(path)])
+        return status, shown.getvalue()
+
+    def test_connector(self) -> None:
+        """As nova-manage reads it."""
+        status, shown = self._connector('allowed_modes = none,unsafe')
+        found = json.loads(shown)
+        self.assertEqual(0, status)
+        self.assertEqual('compute-9', found['host'])
+        self.assertEqual(['none', 'unsafe'], found['rbd_cache_modes'])
+        self.assertIn('platform', found)
+
+    def test_connector_of_a_host_without_modes(self) -> None:
+        """Not one that Cinder would take for a complete one."""
+        status, shown = self._connector('enabled = False')
+        self.assertEqual((1, ''), (status, shown))
 
     def test_where_nova_is_missing(self) -> None:
         with mock.patch.dict(sys.modules, {'nova.conf': None}):

@@ -185,7 +185,7 @@ class LackingTest(VolumeTestCase):
         nova = self.make_driver('network=none')
         info = base.connection_info('writeback')
         ours = nova._get_volume_driver(info)
-        server = types.SimpleNamespace(uuid=base.SERVER_ID)
+        server = types.SimpleNamespace(uuid=base.SERVER_ID, task_state=None)
         # Nova may disconnect twice: a retry finds no guest.
         for seen in (before, host) if before else ():
             self.patch(ours, 'host', seen)
@@ -219,6 +219,23 @@ class LackingTest(VolumeTestCase):
         before = base.guest_xml(driver={'cache': 'writeback'})
         found = self.config_of(base.FakeHost(), base.FakeHost(before, running))
         self.check_kept(found)
+
+    def test_server_is_rebuilt(self) -> None:
+        """Nova detaches the disk before it disconnects the volume."""
+        self.set_options(allowed_modes='none')
+        nova = self.make_driver('network=none')
+        info = base.connection_info('writeback')
+        ours = nova._get_volume_driver(info)
+        server = types.SimpleNamespace(
+            uuid=base.SERVER_ID, task_state='rebuilding'
+        )
+        before = base.guest_xml(driver={'cache': 'writeback'})
+        self.patch(ours, 'host', base.FakeHost(before))
+        ours.note_rebuilt(base.SERVER_ID)
+        ours.host = base.FakeHost(base.guest_xml())
+        ours.disconnect_volume(info, server)
+        ours.host = base.FakeHost()
+        self.check_kept(self.config(nova, info))
 
     @ddt.data('none', 'unsafe', None)
     def test_guest_is_made_again_with_another_mode(

@@ -294,6 +294,21 @@ class RefusalTest(AttachmentsTestCase):
         self.ok(*request, app=self.nova)
         self.assertEqual([_connector('directsync')], self.seen())
 
+    def test_server_that_is_rebuilt(self) -> None:
+        """On the same host it keeps its mode, whatever changed since."""
+        volume = self.volume(_MODE)
+        before = self.reserved(volume, status='attached')
+        before.connection_info = {'cache_mode': 'writeback'}
+        before.attached_host = _HOST
+        before.save()
+        # Its connector changed: it replaces no other one.
+        request = self.put(before, 'none')
+        self.check_refused(volume, 'does not offer it', request, self.nova)
+        request = self.put(self.reserved(volume), 'none')
+        before.destroy()
+        self.ok(*request, app=self.nova)
+        self.assertEqual([_connector('none')], self.seen())
+
 
 class LeftTest(AttachmentsTestCase):
     """What is left to Cinder, and to the driver."""

@@ -88,7 +88,7 @@ class AgreeTest(base.TestCase):
         earlier = None
         if before:
             kept = None if before == 'host' else cache_modes.CacheMode(before)
-            earlier = replacement.Earlier(kept)
+            earlier = replacement.Earlier(kept, 'compute-0')
         volume = cinder_objects.volume(
             {'rbd:cache_mode': mode} if mode else {}
         )
@@ -122,3 +122,41 @@ class AgreeTest(base.TestCase):
         found = self.agree(case, certain=False)
         self.check(case, found)
         self.assertIs(False, found.refused)
+
+    @ddt.data(
+        ('directsync', _ALL),
+        ('writeback', _NOTHING),
+        ('unsafe', _ALL),
+        ('unsafe', _NOTHING),
+    )
+    @ddt.unpack
+    def test_same_host(self, mode: str, connector: dict[str, Any]) -> None:
+        """A rebuild: the mode that the server has is kept in any case."""
+        volume = cinder_objects.volume({'rbd:cache_mode': mode})
+        here = {**connector, 'host': 'compute-0'}
+        for before in (cache_modes.CacheMode.WRITETHROUGH, None):
+            earlier = replacement.Earlier(before, 'compute-0')
+            for options in ({}, {'rbd_cache_mode_enforcement': 'lenient'}):
+                found = agreement.agree(
+                    volume,
+                    here,
+                    cinder_objects.settings(**options),
+                    True,
+                    lambda earlier=earlier: earlier,  # type: ignore[misc]
+                )
+                kept = found.asked.mode if found.asked else None
+                self.assertIs(before, kept)
+                self.assertIsNotNone(found.error)
+                self.assertFalse(found.refused)
+
+    def test_same_host_has_the_requested_mode(self) -> None:
+        earlier = replacement.Earlier(cache_modes.CacheMode.NONE, 'compute-0')
+        found = agreement.agree(
+            cinder_objects.volume({'rbd:cache_mode': 'writeback'}),
+            {**_ALL, 'host': 'compute-0'},
+            cinder_objects.settings(),
+            True,
+            lambda: earlier,
+        )
+        self.assertEqual('writeback', found.asked and found.asked.mode.value)
+        self.assertIsNone(found.error)

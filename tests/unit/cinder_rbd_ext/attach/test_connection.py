@@ -18,7 +18,6 @@ from cinder import exception
 from cinder import objects
 from cinder.volume import manager
 import ddt
-from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext.attach import refused_attachment
@@ -26,7 +25,6 @@ from cinder_rbd_ext.attach import requester
 from tests.unit.cinder_rbd_ext import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
-_OTHER_SERVER = '22222222-2222-4333-8444-555555555555'
 _PLAIN = {'host': 'compute-1'}
 _PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none', 'writeback']}
 
@@ -164,62 +162,6 @@ class ServerTest(AttachingTestCase):
         self.driver = self.make_driver(rbd_tenant_options='')
         data = self.data(self.waiting(), _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
-
-
-@ddt.ddt
-class ReplacedTest(AttachingTestCase):
-    """A mode taken off rbd_allowed_cache_modes, and servers that have it."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.volume = self.waiting()
-        mode = self.data(self.volume, _PLUGGED)['cache_mode']
-        (self.attached,) = requester.current(self.volume).volume_attachment
-        self.attached.attach_status = 'attached'
-        self.attached.connection_info = {'cache_mode': mode}
-        self.attached.save()
-        self.volume.status = 'in-use'
-        self.volume.save()
-        self.driver = self.make_driver(rbd_allowed_cache_modes='none')
-
-    def test_live_migration(self) -> None:
-        """The old attachment goes last."""
-        self.reserve(self.volume)
-        data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-        self.assertIn('not allowed by this back end', self.log.output)
-
-    def test_evacuation(self) -> None:
-        """The old attachment goes before the new one is connected."""
-        self.reserve(self.volume)
-        self.attached.destroy()
-        data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-
-    @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
-    def test_host_has_its_say(self, connector: dict[str, Any]) -> None:
-        self.reserve(self.volume)
-        self.check_refused(self.volume, connector, "'writeback'")
-
-    def test_detached_and_attached_again(self) -> None:
-        self.attached.destroy()
-        with timeutils_fixture.TimeFixture() as clock:
-            clock.advance_time_seconds(5)
-            self.reserve(self.volume)
-        self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this back end'
-        )
-
-    def test_another_server(self) -> None:
-        objects.VolumeAttachment(
-            self.context,
-            volume_id=self.volume.id,
-            attach_status='reserved',
-            instance_uuid=_OTHER_SERVER,
-        ).create()
-        self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this back end'
-        )
 
 
 @ddt.ddt

@@ -94,6 +94,21 @@ class OfServerTest(test.TestCase):
         self.attachment(connection_info={})
         self.assertEqual('nothing', self.mode(-1))
 
+    def test_host(self) -> None:
+        self.attachment(attached_host='compute-1')
+        found: Any = replacement.of_server(self.volume.id, _SERVER)
+        self.assertTrue(found.is_on({'host': 'compute-1'}))
+        self.assertFalse(found.is_on({'host': 'compute-2'}))
+        self.assertFalse(replacement.Earlier(None).is_on({}))
+
+    def test_does_not_replace_itself(self) -> None:
+        """Its connector is changed."""
+        new = self.attachment()
+        found = replacement.of_server(
+            self.volume.id, _SERVER, new.created_at, new.id
+        )
+        self.assertIsNone(found)
+
 
 class OfWaitingTest(OfServerTest):
     """Found by the attachment that waits."""

@@ -245,7 +245,11 @@ class ShowTest(base.TestCase):
                 ),
                 'rbd:data_pool': (None, 'Ceph configuration'),
                 'rbd:cache_mode': ('none', 'volume metadata'),
-                'attachment 1': ('writeback', 'set at attachment'),
+                'attachment 1': (
+                    'writeback',
+                    'set at attachment; pending until the next attachment: '
+                    'none',
+                ),
             },
             found,
         )
@@ -260,6 +264,24 @@ class ShowTest(base.TestCase):
             {'metadata': {}, 'source_volid': '2'}, {'options': {}}
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
+    def test_attachments(self) -> None:
+        """Without the requested mode, and with it."""
+        modes = {'1': None, '2': 'writeback'}
+        for asked, first in (
+            ('writeback', 'pending until the next attachment: writeback'),
+            (None, 'set at attachment'),
+        ):
+            volume = {
+                'metadata': {'rbd:cache_mode': asked} if asked else {},
+                'os-rbd-volume-options:cache_modes': modes,
+            }
+            rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
+            self.assertEqual(('attachment 1', None), rows[-2][:2])
+            self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
+            self.assertEqual(
+                ('attachment 2', 'writeback', 'set at attachment'), rows[-1]
+            )
 
     def test_attachment_that_was_refused(self) -> None:
         key = 'os-rbd-volume-options:attach_refused'

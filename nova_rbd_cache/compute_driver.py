@@ -1,0 +1,143 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Nova's libvirt driver, with what cache modes require of a compute host.
+
+A subclass of the stock class replaces it in ``nova.virt.libvirt``, where
+nova-compute finds it. Each method calls the stock method.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nova import exception
+import nova.conf
+from nova.i18n import _
+from nova.virt import block_device
+from nova.virt import driver
+from nova.virt import libvirt
+
+from nova_rbd_cache import guests
+from nova_rbd_cache import settings
+from nova_rbd_cache import volume
+from rbd_volume_options import cache_modes
+
+STOCK = libvirt.driver.LibvirtDriver
+
+_UNSAFE = cache_modes.CacheMode.UNSAFE
+
+
+def trait(mode: cache_modes.CacheMode) -> str:
+    """Return the trait of a compute node that allows a cache mode."""
+    return f'CUSTOM_RBD_CACHE_{mode.name}'
+
+
+class WithoutModes(STOCK):  # type: ignore[misc,valid-type]
+    """The driver of a host on which the plug-in is disabled.
+
+    It only removes the traits that the host reported while the plug-in was
+    enabled.
+    """
+
+    def modes(self) -> tuple[cache_modes.CacheMode, ...]:
+        """Return the cache modes that the host allows."""
+        return ()
+
+    # Nova's tests compare signatures with those of the stock class, which
+    # have no annotations.
+    def update_provider_tree(  # type: ignore[no-untyped-def]
+        self, provider_tree, nodename, allocations=None
+    ):
+        """Report a trait for each allowed mode, and no other trait of ours.
+
+        Placement creates missing traits when Nova sends them.
+        """
+        super().update_provider_tree(
+            provider_tree, nodename, allocations=allocations
+        )
+        allowed = {trait(mode) for mode in self.modes()}
+        ours = {trait(mode) for mode in cache_modes.CacheMode}
+        provider_tree.add_traits(nodename, *allowed)
+        provider_tree.remove_traits(nodename, *(ours - allowed))
+
+
+class RBDCacheDriver(WithoutModes):
+    """The driver of a host with cache modes."""
+
+    def modes(self) -> tuple[cache_modes.CacheMode, ...]:
+        """Return the cache modes that the host allows."""
+        return settings.read(nova.conf.CONF).allowed_modes
+
+    def rebuild(  # type: ignore[no-untyped-def]
+        self, context, instance, *args, **kwargs
+    ):
+        """Remember the disks of a guest that Nova is about to rebuild.
+
+        Nova detaches the volumes from the guest and deletes it, before it
+        requests the same disks again.
+
+        :raises NotImplementedError: by the stock method, so that Nova
+            continues with its default implementation
+        """
+        found = self._get_volume_driver({'driver_volume_type': 'rbd'})
+        if isinstance(found, volume.RBDCacheVolumeDriver):
+            found.note_rebuilt(instance.uuid)
+        return super().rebuild(context, instance, *args, **kwargs)
+
+    def check_can_live_migrate_source(  # type: ignore[no-untyped-def]
+        self, context, instance, dest_check_data, block_device_info=None
+    ):
+        """Refuse to migrate a guest live that would lose data.
+
+        :raises MigrationPreCheckError: if a volume has cache mode unsafe and
+            the operator does not allow it. The guest stays as it is.
+        """
+        if not settings.read(nova.conf.CONF).live_migrate_unsafe:
+            found = sorted(self._unsafe_volumes(instance, block_device_info))
+            if found:
+                raise exception.MigrationPreCheckError(
+                    reason=_(
+                        'a live migration can lose data of volumes with '
+                        'cache mode unsafe: %(volumes)s. Stop the server and '
+                        'migrate it, or set [rbd_cache] live_migrate_unsafe '
+                        '= True on its host'
+                    )
+                    % {'volumes': ', '.join(found)}
+                )
+        return super().check_can_live_migrate_source(
+            context, instance, dest_check_data, block_device_info
+        )
+
+    def _unsafe_volumes(
+        self, instance: Any, block_device_info: Any
+    ) -> Iterator[str]:
+        """Return the RBD volumes that the guest has in mode unsafe.
+
+        A mode from ``[libvirt] disk_cachemodes`` is left to the operator.
+        """
+        stock = f'network={_UNSAFE.value}' in (
+            nova.conf.CONF.libvirt.disk_cachemodes
+        )
+        guest = guests.of_server(self._host, instance.uuid)
+        disks = {} if guest is None else guest.disks
+        for each in driver.block_device_info_get_mapping(block_device_info):
+            info = each['connection_info']
+            volume_id = str(block_device.get_volume_id(info))
+            cache = disks.get(volume_id, {}).get('cache')
+            if info['driver_volume_type'] != 'rbd' or cache != _UNSAFE.value:
+                continue
+            if not stock or volume.asked(info) is not None:
+                yield volume_id
+
+
+#: The classes of which one takes the place of the stock class.
+OURS = (WithoutModes, RBDCacheDriver)

@@ -1,0 +1,159 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What the libvirt driver does for cache modes: traits and live migration."""
+
+import types
+from typing import Any
+
+import ddt
+from nova import exception
+from nova.compute import provider_tree
+from nova.virt import fake
+from nova.virt.libvirt import driver
+
+from nova_rbd_cache import compute_driver
+from nova_rbd_cache import contract
+from rbd_volume_options import cache_modes
+from tests.unit.nova_rbd_cache import base
+
+_NODE = 'compute-1'
+_RP = '11111111-2222-4333-8444-555555555555'
+_SERVER = types.SimpleNamespace(uuid=base.SERVER_ID)
+_OTHER = 'CUSTOM_OF_THE_OPERATOR'
+
+
+class ComputeDriverTestCase(base.NovaTestCase):
+    """A real LibvirtDriver; what stock does then is only noted."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.use_libvirt()
+        self.stock: list[str] = []
+        for name in ('update_provider_tree', 'check_can_live_migrate_source'):
+            self._note(name)
+
+    def _note(self, name: str) -> None:
+        self.patch(
+            compute_driver.STOCK,
+            name,
+            lambda *args, **kwargs: self.stock.append(name),
+        )
+
+    def make(self, kind: Any = compute_driver.RBDCacheDriver) -> Any:
+        """Return the driver that nova-compute would have."""
+        return kind(fake.FakeVirtAPI(), False)
+
+
+@ddt.ddt
+class TraitsTest(ComputeDriverTestCase):
+    def traits(self, nova: Any, *before: str) -> set[str]:
+        """Return the traits that Nova would send to Placement."""
+        tree = provider_tree.ProviderTree()
+        tree.new_root(_NODE, _RP)
+        tree.add_traits(_NODE, _OTHER, *before)
+        nova.update_provider_tree(tree, _NODE)
+        self.assertEqual(['update_provider_tree'], self.stock)
+        found: set[str] = tree.data(_NODE).traits
+        self.assertIn(_OTHER, found)
+        return found - {_OTHER}
+
+    def test_one_for_each_allowed_mode(self) -> None:
+        self.set_options(allowed_modes='none,writeback')
+        self.assertEqual(
+            {'CUSTOM_RBD_CACHE_NONE', 'CUSTOM_RBD_CACHE_WRITEBACK'},
+            self.traits(self.make(), 'CUSTOM_RBD_CACHE_UNSAFE'),
+        )
+
+    def test_disabled(self) -> None:
+        before = [compute_driver.trait(m) for m in cache_modes.CacheMode]
+        nova = self.make(compute_driver.WithoutModes)
+        self.assertEqual(set(), self.traits(nova, *before))
+
+
+@ddt.ddt
+class LiveMigrationTest(ComputeDriverTestCase):
+    """A guest with a disk whose flushes are dropped."""
+
+    def migrate(self, mode: str, has: str, kind: str = 'rbd') -> None:
+        """Have Nova check the source.
+
+        :param mode: the mode of the attachment
+        :param has: the mode that the guest has
+        """
+        nova = self.make()
+        xml = base.guest_xml(driver={'cache': has})
+        nova._host = base.FakeHost(xml)
+        info = base.connection_info(mode or None, driver_volume_type=kind)
+        mapping = {'block_device_mapping': [{'connection_info': info}]}
+        nova.check_can_live_migrate_source(None, _SERVER, None, mapping)
+
+    def check_refused(self, mode: str) -> None:
+        """Check that the migration does not begin."""
+        error = self.assertRaises(
+            exception.MigrationPreCheckError, self.migrate, mode, 'unsafe'
+        )
+        for word in (base.VOLUME_ID, '[rbd_cache] live_migrate_unsafe'):
+            self.assertIn(word, str(error))
+        self.assertEqual([], self.stock)
+
+    @ddt.data('unsafe', 'writeback', '')
+    def test_unsafe(self, mode: str) -> None:
+        """What the guest has counts: the mode may have changed since."""
+        self.check_refused(mode)
+
+    @ddt.data(
+        ('writeback', 'writeback', 'rbd'),
+        ('unsafe', 'writeback', 'rbd'),
+        ('', 'unsafe', 'iscsi'),
+    )
+    @ddt.unpack
+    def test_others(self, mode: str, has: str, kind: str) -> None:
+        self.migrate(mode, has, kind)
+        self.assertEqual(['check_can_live_migrate_source'], self.stock)
+
+    def test_allowed(self) -> None:
+        self.set_options(live_migrate_unsafe=True)
+        self.migrate('unsafe', 'unsafe')
+        self.assertEqual(['check_can_live_migrate_source'], self.stock)
+
+    def test_mode_of_the_host(self) -> None:
+        """Chosen by the operator for all volumes, as with stock Nova."""
+        self.set_options('libvirt', disk_cachemodes=['network=unsafe'])
+        self.migrate('', 'unsafe')
+        self.assertEqual(['check_can_live_migrate_source'], self.stock)
+        self.stock.clear()
+        self.check_refused('unsafe')
+
+    def test_no_volumes(self) -> None:
+        nova = self.make()
+        nova._host = base.FakeHost()
+        nova.check_can_live_migrate_source(None, _SERVER, None)
+        self.assertEqual(['check_can_live_migrate_source'], self.stock)
+
+
+class RebuildTest(ComputeDriverTestCase):
+    def test_disks_are_remembered(self) -> None:
+        """Before Nova's own implementation, which detaches them."""
+        ours = {'rbd': contract.OUR_DRIVER}
+        self.patch(driver, 'VOLUME_DRIVERS', ours)
+        nova = self.make()
+        found = nova._get_volume_driver({'driver_volume_type': 'rbd'})
+        xml = base.guest_xml(driver={'cache': 'unsafe'})
+        self.patch(found, 'host', base.FakeHost(xml))
+        arguments = [None] * 7
+        self.assertRaises(
+            NotImplementedError, nova.rebuild, None, _SERVER, *arguments
+        )
+        self.assertEqual(
+            'unsafe', found._previous.mode(base.SERVER_ID, base.VOLUME_ID)
+        )
