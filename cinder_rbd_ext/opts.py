@@ -29,6 +29,9 @@ from rbd_volume_options import wire
 #: options can be listed without Cinder).
 SHARED_GROUP = 'backend_defaults'
 
+#: Whether operations share connections to the cluster.
+SHARE_CONNECTIONS = 'rbd_share_connections'
+
 _UNSET = 'Unset: as the stock driver does.'
 
 BACKEND_OPTS: list[cfg.Opt] = [
@@ -176,6 +179,18 @@ BACKEND_OPTS: list[cfg.Opt] = [
             'such as an erasure-coded one; header and object map stay in '
             "rbd_pool. The backend's capacity is then that of this pool. "
             'Unset: the data is in rbd_pool too.'
+        ),
+    ),
+    cfg.BoolOpt(
+        SHARE_CONNECTIONS,
+        default=True,
+        help=(
+            'Whether the operations of the back end share connections to the '
+            'Ceph cluster: at most four, and one of its own for each '
+            'operation that copies data, such as flattening. Attachments then '
+            'get the addresses of the monitors on a connection, instead of '
+            'running the ceph program. False: each operation connects and '
+            'disconnects, as with the stock driver.'
         ),
     ),
 ]
