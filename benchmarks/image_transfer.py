@@ -358,7 +358,9 @@ def main() -> None:
     parser.add_argument('--size', type=int, default=2048, help='MiB')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--depth', type=int, default=0)
-    parser.add_argument('--only', help='run only what has this in its name')
+    parser.add_argument(
+        '--only', help='run only the parts whose name contains this text'
+    )
     parser.add_argument('--transfer', help=argparse.SUPPRESS)
     parser.add_argument('--image', help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -23,7 +23,7 @@ it is the part of each amount (bytes, requests) that is done.
 
 layouts
     ``rbd bench`` with librbd's cache off, as a guest's disk has it whose
-    cache mode is none: small and large requests, in a row and at random.
+    cache mode is none: small and large requests, sequential and random.
 object map
     Deletion of an empty image of 1 TiB.
 cache modes
@@ -68,10 +68,10 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     '32 MiB objects': ('--object-size', '32M'),
 }
 WORKLOADS = (
-    Workload('write 16K in a row', 'write', 'seq', '16K', 16, 256),
-    Workload('read 16K in a row', 'read', 'seq', '16K', 32, 256),
-    Workload('write 4K at random', 'write', 'rand', '4K', 16, 32),
-    Workload('write 1M in a row', 'write', 'seq', '1M', 8, 1024),
+    Workload('write 16K sequential', 'write', 'seq', '16K', 16, 256),
+    Workload('read 16K sequential', 'read', 'seq', '16K', 32, 256),
+    Workload('write 4K random', 'write', 'rand', '4K', 16, 32),
+    Workload('write 1M sequential', 'write', 'seq', '1M', 8, 1024),
 )
 #: The first is what the stock driver and Nova make of an RBD volume.
 CACHE_MODES = ('none', 'writethrough', 'writeback', 'directsync', 'unsafe')

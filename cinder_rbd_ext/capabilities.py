@@ -135,7 +135,7 @@ def settings_of(
         )
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.
-        LOG.warning('A back end reports what is not understood: %s', error)
+        LOG.warning('Ignored the report of a back end: %s', error)
         return None
     return backend_settings.BackendSettings(
         options=dataclasses.replace(

@@ -34,13 +34,13 @@ class VolumeOptionRefused(exception.MetadataUpdateFailure):
 class ImageNotMade(exception.VolumeBackendAPIException):
     """An RBD image could not be created; the text has librbd's error."""
 
-    message = _('RBD image %(name)s could not be made: %(reason)s')
+    message = _('RBD image %(name)s could not be created: %(reason)s')
 
 
 class InvalidBackendOptions(exception.InvalidConfigurationValue):
     """The section of a back end in cinder.conf is invalid."""
 
-    message = _('Backend %(backend)s: %(reason)s')
+    message = _('Back end %(backend)s: %(reason)s')
 
 
 class AttachmentRefused(exception.InvalidVolume):

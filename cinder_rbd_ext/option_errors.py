@@ -41,7 +41,7 @@ def of_volume(
         yield
     except errors.OptionError as error:
         LOG.error(
-            'Volume %(id)s on backend %(backend)s: %(error)s',
+            'Volume %(id)s on back end %(backend)s: %(error)s',
             {'id': volume.id, 'backend': backend, 'error': error},
         )
         if to_tenant:

@@ -32,64 +32,67 @@ SHARED_GROUP = 'backend_defaults'
 #: Whether operations share connections to the cluster.
 SHARE_CONNECTIONS = 'rbd_share_connections'
 
-_UNSET = 'Unset: as the stock driver does.'
+_UNSET = 'If unset, the stock driver decides.'
 
 BACKEND_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         wire.RBD_VOLUME_OBJECT_SIZE,
         type=config_types.OBJECT_SIZE,
         help=(
-            'Size of the RADOS objects of volumes for which neither their own '
-            'metadata nor their type names rbd:object_size, such as 4M. A '
-            'power of two from 4 KiB to 32 MiB, in bytes or with a unit. '
-            'Unset: rbd_store_chunk_size.'
+            'Default size of the RADOS objects of volumes, such as 4M. The '
+            'metadata and the type of a volume override it with '
+            'rbd:object_size. A power of two from 4 KiB to 32 MiB, in bytes '
+            'or with a unit. If unset, rbd_store_chunk_size applies.'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_STRIPE_UNIT,
         type=config_types.STRIPE_UNIT,
         help=(
-            'Stripe unit of volumes for which nothing nearer names one, such '
-            'as 64K. A '
-            'factor of the object size, at least 512 bytes, given together '
-            'with rbd_volume_stripe_count. Unset: rbd_default_stripe_unit of '
-            'ceph.conf or of the pool.'
+            'Default stripe unit of volumes, such as 64K. The metadata and '
+            'the type of a volume override it with rbd:stripe_unit. A factor '
+            'of the object size, at least 512 bytes. Requires '
+            'rbd_volume_stripe_count. If unset, rbd_default_stripe_unit of '
+            'ceph.conf or of the pool applies.'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_STRIPE_COUNT,
         type=config_types.STRIPE_COUNT,
         help=(
-            'Stripe count of volumes for which nothing nearer names one, '
-            'given together with rbd_volume_stripe_unit.'
+            'Default stripe count of volumes. The metadata and the type of a '
+            'volume override it with rbd:stripe_count. Requires '
+            'rbd_volume_stripe_unit.'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_OBJECT_MAP,
         type=config_types.OBJECT_MAP,
         help=(
-            'Whether volumes get an object map where nothing nearer says: '
-            'true adds exclusive-lock, object-map and fast-diff, false takes '
-            f'object-map and fast-diff away. {_UNSET}'
+            'Whether volumes get an object map by default. The metadata and '
+            'the type of a volume override it with rbd:object_map. true adds '
+            'exclusive-lock, object-map and fast-diff to the image features, '
+            f'false removes object-map and fast-diff. {_UNSET}'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_FEATURES,
         type=config_types.FEATURES,
         help=(
-            'The whole set of image features of volumes for which nothing '
-            "nearer names one, in librbd's names, such as "
-            'layering,exclusive-lock,object-map,fast-diff. Unset: '
-            'rbd_default_features of ceph.conf.'
+            'Default set of image features of volumes, such as '
+            'layering,exclusive-lock,object-map,fast-diff. The metadata and '
+            'the type of a volume override it with rbd:features. Must include '
+            'layering. If unset, rbd_default_features of ceph.conf applies.'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_CACHE_MODE,
         type=config_types.CACHE_MODE,
         help=(
-            'Cache mode of attachments of volumes for which nothing nearer '
-            'names one. Must be listed in rbd_allowed_cache_modes. Unset: '
-            'the compute host decides ([libvirt] disk_cachemodes).'
+            'Default cache mode of attachments. The metadata and the type of '
+            'a volume override it with rbd:cache_mode. Must be one of '
+            'rbd_allowed_cache_modes. If unset, the compute host decides '
+            '([libvirt] disk_cachemodes).'
         ),
     ),
     cfg.Opt(
@@ -97,8 +100,9 @@ BACKEND_OPTS: list[cfg.Opt] = [
         type=config_types.CACHE_MODES,
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
         help=(
-            'Cache modes that may be asked for. unsafe, which drops the '
-            "guest's flushes, is offered only where it is listed here."
+            'Comma-separated list of the cache modes that are allowed. '
+            'unsafe ignores the flushes of the guest, and is allowed only if '
+            'it is listed.'
         ),
     ),
     cfg.StrOpt(
@@ -108,17 +112,17 @@ BACKEND_OPTS: list[cfg.Opt] = [
             (wire.STRICT, 'The attachment is refused.'),
             (
                 wire.LENIENT,
-                'It is made without the mode, as on a stock host, with a '
-                'warning in the log.',
+                'The volume is attached without the requested mode, as by the '
+                'stock driver, and a warning is logged.',
             ),
         ],
         help=(
-            'What becomes of an attachment whose cache mode the compute host '
-            "does not offer, or the RBD image's own conf_rbd_cache defeats. "
-            'A host offers the modes of its [rbd_cache] allowed_modes in '
-            'nova.conf, and none at all without the plug-in; lenient is for '
-            'the time in which hosts are upgraded. A mode that '
-            'rbd_allowed_cache_modes lacks is always refused.'
+            'Handling of an attachment whose cache mode the compute host does '
+            'not offer, or which conf_rbd_cache of the RBD image overrides. '
+            'A host offers the modes of [rbd_cache] allowed_modes in its '
+            'nova.conf. A host without the plug-in offers no mode. Use '
+            'lenient while compute hosts are upgraded. A mode that is not in '
+            'rbd_allowed_cache_modes is always refused.'
         ),
     ),
     cfg.Opt(
@@ -126,9 +130,10 @@ BACKEND_OPTS: list[cfg.Opt] = [
         type=config_types.KEYS,
         default='',
         help=(
-            'Keys that tenants may set in the metadata of volumes whose type '
-            'has no rbd:tenant_options of its own, such as '
-            'rbd:stripe_unit,rbd:stripe_count. Empty: none.'
+            'Comma-separated list of the keys that tenants may set in the '
+            'metadata of volumes, such as rbd:stripe_unit,rbd:stripe_count. '
+            'A volume type overrides it with rbd:tenant_options. If empty, '
+            'tenants may set no keys.'
         ),
     ),
     cfg.IntOpt(
@@ -136,9 +141,9 @@ BACKEND_OPTS: list[cfg.Opt] = [
         default=limits.DEFAULT_MAX_STRIPE_COUNT,
         min=1,
         help=(
-            'Largest stripe count that volume metadata, a type or '
-            'rbd_volume_stripe_count may name. librbd has no limit; a read '
-            'as large as a stripe touches this many objects.'
+            'Maximum stripe count in the metadata of a volume, in a volume '
+            'type and in rbd_volume_stripe_count. librbd has no limit. A read '
+            'of a full stripe accesses this many objects.'
         ),
     ),
     cfg.Opt(
@@ -146,10 +151,10 @@ BACKEND_OPTS: list[cfg.Opt] = [
         type=config_types.OBJECT_SIZE,
         default='64K',
         help=(
-            'Smallest object size that volume metadata or a type may name, '
-            'or that a volume may inherit. Small objects make deletion and '
-            'scrubbing slow: each object costs a request. Does not apply to '
-            'rbd_volume_object_size.'
+            'Minimum object size in the metadata of a volume and in a volume '
+            'type, and minimum that a volume can inherit. Small objects slow '
+            'down deletion and scrubbing, which take one request per object. '
+            'Does not apply to rbd_volume_object_size.'
         ),
     ),
     cfg.IntOpt(
@@ -157,40 +162,40 @@ BACKEND_OPTS: list[cfg.Opt] = [
         default=limits.DEFAULT_MAX_OBJECTS,
         min=1,
         help=(
-            'Largest number of RADOS objects that a volume may have if '
-            'volume metadata or a type names a layout with objects smaller '
-            'than 4 MiB. The default is 1 TiB in objects of 64 KiB.'
+            'Maximum number of RADOS objects of a volume, if its metadata or '
+            'type sets a layout with objects smaller than 4 MiB. The default '
+            'allows 1 TiB with objects of 64 KiB.'
         ),
     ),
     cfg.BoolOpt(
         wire.RBD_REQUIRE_WHOLE_STRIPES,
         default=True,
         help=(
-            'Refuse a striped volume whose size is no multiple of '
+            'Require that the size of a striped volume is a multiple of '
             'stripe_unit x stripe_count, when it is created and when it is '
-            "extended. librbd doesn't need it."
+            'extended. librbd does not require it.'
         ),
     ),
     cfg.Opt(
         wire.RBD_VOLUME_DATA_POOL,
         type=config_types.POOL,
         help=(
-            'Pool for the data of volumes whose type names no rbd:data_pool, '
-            'such as an erasure-coded one; header and object map stay in '
-            "rbd_pool. The backend's capacity is then that of this pool. "
-            'Unset: the data is in rbd_pool too.'
+            'Default data pool of volumes, such as an erasure-coded pool. A '
+            'volume type overrides it with rbd:data_pool. The header and the '
+            'object map stay in rbd_pool. The back end reports the capacity '
+            'of the data pool. If unset, the data is stored in rbd_pool.'
         ),
     ),
     cfg.BoolOpt(
         SHARE_CONNECTIONS,
         default=True,
         help=(
-            'Whether the operations of the back end share connections to the '
-            'Ceph cluster: at most four, and one of its own for each '
-            'operation that copies data, such as flattening. Attachments then '
-            'get the addresses of the monitors on a connection, instead of '
-            'running the ceph program. False: each operation connects and '
-            'disconnects, as with the stock driver.'
+            'Whether the operations of the back end share at most four '
+            'connections to the Ceph cluster. An operation that copies data, '
+            'such as flattening, has a connection of its own. Attachments '
+            'get the addresses of the monitors on a shared connection, '
+            'without running the ceph program. If false, each operation '
+            'connects and disconnects, as with the stock driver.'
         ),
     ),
 ]

@@ -203,7 +203,7 @@ def moved(
         else:
             _moved_as_it_is(volume_id, backend)
     except Exception:
-        LOG.exception('Could not record what volume %s is now', volume_id)
+        LOG.exception('Could not update the record of volume %s', volume_id)
 
 
 def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
@@ -245,7 +245,7 @@ def refused(volume_id: str, text: str) -> None:
         db.volume_admin_metadata_update(admin, volume_id, entry, False)
         _forget(admin, volume_id, set(wire.RECORD_REFUSED) - set(entry))
     except Exception:
-        LOG.exception('Could not record why volume %s failed', volume_id)
+        LOG.exception('Could not record the refusal of volume %s', volume_id)
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:

@@ -53,7 +53,7 @@ function check_rbd_volume_options_order {
 
 # uninstall_rbd_volume_options() - Remove the distribution
 function uninstall_rbd_volume_options {
-    # pip_uninstall only looks into a virtual environment that it is told of.
+    # pip_uninstall searches only the virtual environment that it is given.
     if [[ "${GLOBAL_VENV:-False}" == "True" ]]; then
         # shellcheck disable=SC2034
         local PIP_VIRTUAL_ENV=$DEVSTACK_VENV

@@ -87,7 +87,7 @@ class _Worker:
         # Not raised unchanged: it was meant to end that thread, not this one.
         if self.failure or not (self._complete or self._thread.is_alive()):
             raise exceptions.BackendException(
-                i18n._('Hashing has ended early: %r') % self.failure
+                i18n._('Hashing failed: %r') % self.failure
             ) from self.failure
 
     def _run(self) -> None:

@@ -37,20 +37,20 @@ STORE_OPTS: list[cfg.Opt] = [
         'rbd_store_object_map',
         type=config_types.OBJECT_MAP,
         help=(
-            'Whether uploaded images get an object map: true adds '
-            'exclusive-lock, object-map and fast-diff, false takes '
-            'object-map and fast-diff away. Unset: what rbd_store_features '
-            'or rbd_default_features of ceph.conf says.'
+            'Whether uploaded images get an object map. true adds '
+            'exclusive-lock, object-map and fast-diff to the image features, '
+            'false removes object-map and fast-diff. If unset, '
+            'rbd_store_features or rbd_default_features of ceph.conf applies.'
         ),
     ),
     cfg.Opt(
         'rbd_store_features',
         type=config_types.FEATURES,
         help=(
-            "The whole set of features of uploaded images, in librbd's "
-            'names, such as layering,exclusive-lock,object-map,fast-diff. '
-            'Must hold layering, for Cinder and Nova to clone from. Unset: '
-            'rbd_default_features of ceph.conf.'
+            'Complete set of features of uploaded images, such as '
+            'layering,exclusive-lock,object-map,fast-diff. Must include '
+            'layering, which clones of Cinder and Nova require. If unset, '
+            'rbd_default_features of ceph.conf applies.'
         ),
     ),
     cfg.Opt(
@@ -59,7 +59,7 @@ STORE_OPTS: list[cfg.Opt] = [
         help=(
             'Size of the RADOS objects of uploaded images, such as 4M. A '
             'power of two from 4 KiB to 32 MiB, in bytes or with a unit. '
-            'Unset: rbd_store_chunk_size.'
+            'If unset, rbd_store_chunk_size applies.'
         ),
     ),
     cfg.Opt(
@@ -67,17 +67,16 @@ STORE_OPTS: list[cfg.Opt] = [
         type=config_types.STRIPE_UNIT,
         help=(
             'Stripe unit of uploaded images, such as 64K. A factor of the '
-            'object size, at least 512 bytes, given together with '
-            'rbd_store_stripe_count. Unset: rbd_default_stripe_unit of '
-            'ceph.conf or of the pool.'
+            'object size, at least 512 bytes. Requires '
+            'rbd_store_stripe_count. If unset, rbd_default_stripe_unit of '
+            'ceph.conf or of the pool applies.'
         ),
     ),
     cfg.Opt(
         'rbd_store_stripe_count',
         type=config_types.STRIPE_COUNT,
         help=(
-            'Stripe count of uploaded images, given together with '
-            'rbd_store_stripe_unit.'
+            'Stripe count of uploaded images. Requires rbd_store_stripe_unit.'
         ),
     ),
     cfg.IntOpt(
@@ -86,9 +85,9 @@ STORE_OPTS: list[cfg.Opt] = [
         min=1,
         max=MAX_DEPTH,
         help=(
-            'How many writes of an upload are in flight at a time, each of '
-            'rbd_store_chunk_size but at most 8 MiB. An upload takes at most '
-            'this many times that size, and 64 MiB, of memory.'
+            'Number of concurrent writes of an upload. Each write has the '
+            'size rbd_store_chunk_size, but at most 8 MiB. An upload uses up '
+            'to 64 MiB of memory in addition to its concurrent writes.'
         ),
     ),
     cfg.IntOpt(
@@ -97,8 +96,8 @@ STORE_OPTS: list[cfg.Opt] = [
         min=1,
         max=MAX_DEPTH,
         help=(
-            'How many reads of a download are in flight at a time, each of '
-            'rbd_store_chunk_size but at most 4 MiB.'
+            'Number of concurrent reads of a download. Each read has the size '
+            'rbd_store_chunk_size, but at most 4 MiB.'
         ),
     ),
 ]

@@ -93,8 +93,8 @@ class Room:
         if found is not None and found < needed:
             raise exceptions.StorageFull(
                 message=i18n._(
-                    'The pool has room for %(found)d bytes, '
-                    '%(needed)d are needed'
+                    'The pool has %(found)d bytes of free space, but '
+                    '%(needed)d bytes are required'
                 )
                 % {'found': found, 'needed': needed}
             )

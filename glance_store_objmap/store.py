@@ -266,7 +266,7 @@ class Store(stock.Store):
             # Our image was just removed. This one was created by others.
             raise
         except BaseException as error:
-            LOG.error('Failed to store image %s: %s', place.image, error)
+            LOG.error('Could not store image %s: %s', place.image, error)
             self._discard(place)
             if space.is_refusal(error):
                 raise _storage_full(place.image) from error
@@ -277,7 +277,7 @@ class Store(stock.Store):
         try:
             self._delete_image(pool, place.image, place.snapshot)
         except exceptions.NotFound:
-            LOG.debug('Image %s is gone already', place.image)
+            LOG.debug('Image %s does not exist any more', place.image)
         except Exception:
             # The caller must get the error of the upload, not this one.
             LOG.exception('Could not remove image %s', place.image)

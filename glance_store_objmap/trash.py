@@ -46,9 +46,9 @@ def check_gone(librbd: Any, ioctx: Any, name: str) -> None:
     if not exists(ioctx) and name in librbd.list(ioctx):
         raise exceptions.BackendException(
             i18n._(
-                'RBD image %s cannot be removed: its pool is full, and no '
-                'image was ever removed from it. Raise the quota or add '
-                'storage, and delete it again'
+                'RBD image %s cannot be removed, because its pool is full and '
+                'has no trash directory yet. Raise the quota or add storage, '
+                'and delete the image again'
             )
             % name
         )

@@ -115,7 +115,7 @@ def _ask(request: Any) -> Any:
         return found
     except (cinder_exceptions.NotFound, cinder_exceptions.Forbidden) as error:
         # 404: no API extension. 403: not allowed for this user.
-        LOG.info('Cinder tells nothing of RBD volume options: %s', error)
+        LOG.info('RBD volume options are not available in Cinder: %s', error)
         return []
     except (
         cinder_exceptions.ClientException,
@@ -125,8 +125,8 @@ def _ask(request: Any) -> Any:
         TypeError,
     ) as error:
         LOG.warning(
-            'Cinder does not tell what volume types offer, forms go without '
-            'RBD volume options: %s',
+            'Could not get the RBD volume options of volume types; forms do '
+            'not show them: %s',
             error,
         )
         return _DOWN

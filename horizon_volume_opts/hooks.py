@@ -47,7 +47,7 @@ def run(names: Iterable[str] = HOOKS) -> None:
             module_loading.import_string(name)()
         except Exception:
             LOG.exception(
-                'RBD volume options: %s failed, this part of Horizon stays '
-                'without them',
+                'RBD volume options: %s failed; this part of Horizon does not '
+                'show them',
                 name,
             )

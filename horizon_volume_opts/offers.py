@@ -149,7 +149,7 @@ class UserOffer:
             raise errors.OptionError(
                 keys.FEATURES,
                 features.joined(wanted),
-                'not for this volume type: '
+                'not allowed by this volume type: '
                 + features.joined(wanted - frozenset(allowed)),
                 features.joined(allowed),
                 Origin.VOLUME_METADATA,
@@ -163,7 +163,7 @@ class UserOffer:
             raise errors.OptionError(
                 keys.OBJECT_MAP,
                 str(asked.object_map).lower(),
-                'not for this volume type',
+                'not allowed by this volume type',
                 ', '.join(str(each).lower() for each in choices),
                 Origin.VOLUME_METADATA,
             )

@@ -27,9 +27,9 @@ from rbd_volume_options import keys
 from rbd_volume_options import sizes
 
 UNAVAILABLE = _(
-    'RBD volume options are not available: Cinder does not tell at the '
-    'moment what volume types offer. The volume gets the defaults of its '
-    'type.'
+    'RBD volume options are currently not available, because Cinder did not '
+    'return the options of the volume types. The volume gets the defaults of '
+    'its type.'
 )
 
 LABELS: dict[str, Any] = {
@@ -44,55 +44,56 @@ LABELS: dict[str, Any] = {
 HINTS: dict[str, Any] = {
     keys.OBJECT_SIZE: _('Size of the objects that hold the data.'),
     keys.STRIPE_UNIT: _(
-        'Bytes in a row in one object before the next one follows; up to '
-        'the object size, and only together with a stripe count.'
+        'Contiguous bytes that are written to one object before the next '
+        'one. A factor of the object size. Requires a stripe count.'
     ),
     keys.STRIPE_COUNT: _(
-        'Objects that are written in turn; more of them spread small '
+        'Number of objects in a stripe. A larger count distributes small '
         'sequential writes over more disks.'
     ),
     keys.OBJECT_MAP: _(
-        'Keeps track of which objects exist: deleting, resizing and '
-        'comparing a thin volume gets fast.'
+        'Tracks which objects exist, so that a thin volume can be deleted, '
+        'resized and compared quickly.'
     ),
-    keys.FEATURES: _('The whole set of features, in place of the default.'),
+    keys.FEATURES: _('The complete set of features. Replaces the default.'),
     keys.CACHE_MODE: _(
-        'What the compute host does with writes of the instance.'
+        'How the compute host caches reads and writes of the instance.'
     ),
 }
 
 FEATURES: dict[str, Any] = {
-    features.LAYERING: _('Copy-on-write clones; always on.'),
-    features.EXCLUSIVE_LOCK: _('One writer at a time holds the image.'),
-    features.OBJECT_MAP: _('Track of which objects exist.'),
+    features.LAYERING: _('Copy-on-write clones. Always enabled.'),
+    features.EXCLUSIVE_LOCK: _(
+        'Only one client at a time writes to the image.'
+    ),
+    features.OBJECT_MAP: _('Tracks which objects exist.'),
     features.FAST_DIFF: _(
-        'Fast comparison of snapshots; comes with object-map.'
+        'Fast comparison of snapshots. Enabled together with object-map.'
     ),
     features.DEEP_FLATTEN: _(
-        'Flattening a clone detaches its snapshots from the parent too.'
+        'Flattening a clone also detaches its snapshots from the parent.'
     ),
     features.JOURNALING: _(
-        'Every write goes into a journal first, for mirroring; writes get '
-        'slower.'
+        'Writes go to a journal first, for mirroring. Slows down writes.'
     ),
 }
 
 CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
     cache_modes.CacheMode.NONE: _(
-        'no cache on the host; what the instance has flushed is safe'
+        'no cache on the host; flushed data is safe'
     ),
     cache_modes.CacheMode.WRITETHROUGH: _(
-        'reads are cached; each write is safe when it returns, but slow'
+        'caches reads; each completed write is safe, but writes are slow'
     ),
     cache_modes.CacheMode.WRITEBACK: _(
-        'fast; writes that the instance has not flushed are lost if the '
+        'caches reads and writes; data that was not flushed is lost if the '
         'host fails'
     ),
     cache_modes.CacheMode.DIRECTSYNC: _(
-        'no cache, each write is safe when it returns; slowest'
+        'no cache on the host; each completed write is safe; slowest'
     ),
     cache_modes.CacheMode.UNSAFE: _(
-        'flushes are dropped: data is lost if the host fails'
+        'ignores flushes; data is lost if the host fails'
     ),
 }
 

@@ -71,8 +71,8 @@ def _entry_point() -> Finding:
         return Finding(
             subject,
             False,
-            f'no {ENTRY_POINT} in {NAMESPACE}: the distribution is not '
-            f"installed into nova-compute's Python environment",
+            f'no {ENTRY_POINT} in {NAMESPACE}; install the distribution into '
+            'the Python environment of nova-compute',
         )
     (point, *_) = ours
     loaded = _attempt(point.load)
@@ -129,15 +129,15 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
         f'{wire.CONNECTOR_CACHE_MODES} = {", ".join(found.mode_names)}',
     )
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
-    yield Finding('mode of volumes that ask for none', True, stock)
+    yield Finding('mode of other volumes', True, stock)
     if found.disks.given:
         yield Finding('disks of volumes', True, _disks(found.disks))
-    yield Finding("servers' own disks", True, _ephemeral(found.ephemeral))
+    yield Finding('ephemeral disks', True, _ephemeral(found.ephemeral))
 
 
 def _disks(found: settings.DiskSettings) -> str:
     thread = "the guest's I/O thread" if found.iothread else 'no I/O thread'
-    return f'{thread}, queues: {found.queues or "as QEMU has it"}'
+    return f'{thread}, queues: {found.queues or "default of QEMU"}'
 
 
 def _ephemeral(found: settings.EphemeralSettings) -> str:

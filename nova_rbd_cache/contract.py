@@ -130,8 +130,8 @@ def _io_threads() -> str | None:
     # libvirt rejects a disk on an I/O thread that its guest does not have.
     if not hasattr(driver.LibvirtDriver, '_get_guest_iothread'):
         return (
-            '[rbd_cache] disk_iothread = True: this Nova gives guests no I/O '
-            'thread, which Nova 33 (2026.1) is the first to do; unset it'
+            '[rbd_cache] disk_iothread = True requires Nova 33 (2026.1) or '
+            'later, which gives each guest an I/O thread; unset the option'
         )
     return None
 
@@ -153,7 +153,7 @@ def _connectors() -> str | None:
     if not told.get(wire.CONNECTOR_CACHE_MODES):
         return (
             'the connector of this host lacks '
-            f'{wire.CONNECTOR_CACHE_MODES}: os-brick did not ask '
+            f'{wire.CONNECTOR_CACHE_MODES}: os-brick did not call '
             f'{OUR_CONNECTOR}'
         )
     return None
@@ -178,9 +178,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),
     Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
-    Clause(
-        "servers' own disks", _ephemeral, lambda found: found.ephemeral.given
-    ),
+    Clause('ephemeral disks', _ephemeral, lambda found: found.ephemeral.given),
 )
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""RBD images of servers' own disks (``[libvirt] images_type = rbd``).
+"""RBD images of ephemeral disks (``[libvirt] images_type = rbd``).
 
 Nova creates them in two ways: it clones a Glance image, or it runs ``rbd
 import``. Both are methods of ``nova.storage.rbd_utils.RBDDriver``.

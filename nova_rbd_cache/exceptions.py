@@ -24,7 +24,7 @@ class CacheModeRefused(exception.Invalid):
     """
 
     msg_fmt = _(
-        'Volume %(volume_id)s asks for cache mode %(mode)s, which the compute '
+        'Volume %(volume_id)s requests cache mode %(mode)s, which the compute '
         'host does not allow; allowed: %(allowed)s ([rbd_cache] '
         'allowed_modes of its nova.conf)'
     )
@@ -34,6 +34,6 @@ class CannotRegister(exception.NovaException):
     """The plug-in is enabled but cannot be registered in nova-compute."""
 
     msg_fmt = _(
-        'nova_rbd_cache can not be active: %(reason)s. To start nova-compute '
+        'nova_rbd_cache cannot be active: %(reason)s. To start nova-compute '
         'without it, set [rbd_cache] enabled = False.'
     )

@@ -29,10 +29,10 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
         'enabled',
         default=True,
         help=(
-            'Whether RBD volumes are attached with the cache mode that they '
-            'ask for (rbd:cache_mode). False: nova-compute is stock in every '
-            'respect, tells Cinder of no cache mode, and a volume that asks '
-            'for one is refused by Cinder.'
+            'Whether RBD volumes are attached with the requested cache mode '
+            '(rbd:cache_mode). If false, the plug-in is not active, '
+            'nova-compute offers no cache modes to Cinder, and Cinder refuses '
+            'to attach a volume that requests one.'
         ),
     ),
     cfg.Opt(
@@ -40,23 +40,23 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
         type=config_types.CACHE_MODES,
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
         help=(
-            'Cache modes in which RBD volumes may be attached to servers on '
-            'this host, a comma-separated list. unsafe drops '
-            'the flushes of the guest, so that data is lost when the host '
-            'fails, and is allowed only where it is listed. Volumes that ask '
-            'for no mode have that of [libvirt] disk_cachemodes, whatever is '
-            'listed here.'
+            'Comma-separated list of the cache modes in which RBD volumes '
+            'can be attached to servers on this host. unsafe ignores the '
+            'flushes of the guest, so data is lost if the host fails. It is '
+            'allowed only if it is listed. A volume that does not request a '
+            'mode gets that of [libvirt] disk_cachemodes, which does not have '
+            'to be listed here.'
         ),
     ),
     cfg.BoolOpt(
         'disk_iothread',
         default=False,
         help=(
-            "Whether RBD volumes are served by their guest's I/O thread "
-            'rather than by the main thread of its QEMU. From Nova 33 '
-            '(2026.1) on each guest has one; with an older Nova nova-compute '
-            'does not start with this set. Holds for disks on virtio-blk, '
-            'from the next attachment or start of a server on.'
+            'Whether the I/O thread of the guest serves RBD volumes, instead '
+            'of the main thread of QEMU. Requires Nova 33 (2026.1) or later; '
+            'an older nova-compute does not start with this option. Applies '
+            'to virtio-blk disks, at the next attachment or the next start of '
+            'the server.'
         ),
     ),
     cfg.IntOpt(
@@ -64,33 +64,33 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
         min=1,
         max=256,
         help=(
-            'How many queues the disks of RBD volumes have in their guest. A '
-            'guest uses no more than it has virtual processors. Unset: as '
-            'QEMU has it, for each virtual processor one with machine types '
-            'from 5.2 on, else one. Holds for disks on virtio-blk, from the '
-            'next attachment or start of a server on.'
+            'Number of queues of RBD volumes in the guest. A guest uses at '
+            'most one queue per virtual CPU. If unset, QEMU decides: one '
+            'queue per virtual CPU with machine types 5.2 and later, one '
+            'queue with older types. Applies to virtio-blk disks, at the next '
+            'attachment or the next start of the server.'
         ),
     ),
     cfg.Opt(
         'ephemeral_object_map',
         type=config_types.OBJECT_MAP,
         help=(
-            "Whether the RBD images of servers' own disks ([libvirt] "
-            'images_type = rbd) get an object map: true adds exclusive-lock, '
-            'object-map and fast-diff, false takes object-map and fast-diff '
-            'away. Unset: as stock Nova makes them, by rbd_default_features '
-            'of ceph.conf.'
+            'Whether the RBD images of ephemeral disks ([libvirt] images_type '
+            '= rbd) get an object map. true adds exclusive-lock, object-map '
+            'and fast-diff to the image features, false removes object-map '
+            'and fast-diff. If unset, rbd_default_features of ceph.conf '
+            'applies.'
         ),
     ),
     cfg.Opt(
         'ephemeral_image_features',
         type=config_types.FEATURES,
         help=(
-            "The whole set of features of the RBD images of servers' own "
-            'disks ([libvirt] images_type = rbd), in the names of librbd, '
-            'such as layering,exclusive-lock,object-map,fast-diff. Must hold '
-            'layering, for snapshots of servers. Unset: as stock Nova makes '
-            'them, by rbd_default_features of ceph.conf.'
+            'Complete set of features of the RBD images of ephemeral disks '
+            '([libvirt] images_type = rbd), such as '
+            'layering,exclusive-lock,object-map,fast-diff. Must include '
+            'layering, which snapshots of servers require. If unset, '
+            'rbd_default_features of ceph.conf applies.'
         ),
     ),
 ]
@@ -103,8 +103,8 @@ def _group() -> cfg.OptGroup:
         GROUP,
         title='RBD cache mode',
         help=(
-            'Cache modes and disks of RBD volumes, and the RBD images that '
-            'Nova makes.'
+            'Cache modes and disks of RBD volumes, and the features of the '
+            'RBD images that Nova creates.'
         ),
     )
 

@@ -45,8 +45,8 @@ class PreviousDisks:
         except exception.InternalError as error:
             # Not raised: the volume must be disconnected in any case.
             LOG.warning(
-                'Could not ask libvirt for the cache mode of volume '
-                '%(id)s: %(error)s',
+                'Could not get the cache mode of volume %(id)s from libvirt: '
+                '%(error)s',
                 {'id': serial, 'error': error},
             )
             return

@@ -14,7 +14,7 @@
 
 The registration does not change files of Nova or os-brick. It registers one
 class with each of them in memory and, if the operator configured features for
-servers' own disks, replaces Nova's ``RBDDriver``.
+ephemeral disks, replaces Nova's ``RBDDriver``.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def activate() -> bool:
     if not settings.enabled(conf):
         LOG.info(
             'nova_rbd_cache is not active: [rbd_cache] enabled = False. '
-            'Volumes can not have a cache mode of their own on this host.'
+            'Requested cache modes of volumes are not available on this host.'
         )
         return False
     if not is_libvirt(conf):
@@ -60,14 +60,14 @@ def activate() -> bool:
     found = settings.read(conf)
     register(found)
     LOG.info(
-        'nova_rbd_cache is active: RBD volumes may ask for cache mode '
-        '%(modes)s; RBD images of servers have %(features)s',
+        'nova_rbd_cache is active: allowed cache modes of RBD volumes: '
+        '%(modes)s; RBD images of ephemeral disks have %(features)s',
         {
             'modes': cache_modes.joined(found.allowed_modes),
             'features': (
-                'features of their own'
+                'the configured features'
                 if found.ephemeral.given
-                else 'stock features'
+                else 'the default features'
             ),
         },
     )

@@ -32,7 +32,7 @@ OPTION_OF_KEY = {
 
 @dataclasses.dataclass(frozen=True)
 class EphemeralSettings:
-    """The features of the RBD images of servers' own disks.
+    """The features of the RBD images of ephemeral disks.
 
     :ivar options: the image features, and whether an object map is requested
     """
@@ -81,7 +81,7 @@ class Settings:
 
     :ivar allowed_modes: cache modes that volumes may request
     :ivar disks: settings for volumes' disks
-    :ivar ephemeral: settings for servers' own disks
+    :ivar ephemeral: settings for ephemeral disks
     """
 
     allowed_modes: tuple[cache_modes.CacheMode, ...]

@@ -48,8 +48,8 @@ class Check(lister.Lister):
             default=[],
             metavar='<path>',
             help=(
-                'Configuration file of nova-compute; may be given again '
-                '(default: those that nova-compute finds by itself)'
+                'Configuration file of nova-compute; can be repeated '
+                '(default: the files that nova-compute finds)'
             ),
         )
         parser.add_argument(
@@ -57,7 +57,7 @@ class Check(lister.Lister):
             action='append',
             default=[],
             metavar='<path>',
-            help='Folder of configuration files; may be given again',
+            help='Directory of configuration files; can be repeated',
         )
         parser.add_argument(
             '--libvirt',

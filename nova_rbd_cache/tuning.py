@@ -48,9 +48,9 @@ def choose(
         return _as_it_is(guest.disks[stock.serial])
     if wanted.iothread and not guest.io_threads:
         LOG.warning(
-            'Volume %s gets no I/O thread: its server was started by a Nova '
-            'that gives guests none. It gets one when the server is stopped '
-            'and started, or rebooted hard.',
+            'Volume %s gets no I/O thread, because its server was started by '
+            'a release of Nova without I/O threads. To add one, stop and '
+            'start the server, or reboot it hard.',
             stock.serial,
         )
     return _tuning(wanted, wanted.iothread and guest.io_threads > 0)

@@ -119,9 +119,9 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             if not self._has_had(mode, stock, connection_info):
                 raise self._refused(asked, connection_info)
             LOG.warning(
-                'Volume %(id)s keeps cache mode %(mode)s, which it was '
-                'attached with and which [rbd_cache] allowed_modes lacks by '
-                'now: its server could not run without the volume',
+                'Volume %(id)s keeps cache mode %(mode)s of its attachment, '
+                'although [rbd_cache] allowed_modes no longer has it, because '
+                'its server cannot run without the volume',
                 names,
             )
         return mode
@@ -163,7 +163,8 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         self, asked: str, connection_info: Any
     ) -> exceptions.CacheModeRefused:
         LOG.error(
-            'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s',
+            'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s '
+            'is not allowed',
             {
                 'id': _volume_id(connection_info),
                 'host': nova.conf.CONF.host,

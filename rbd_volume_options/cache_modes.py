@@ -82,7 +82,8 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
 
 def joined(modes: Collection[CacheMode]) -> str:
     """Return the names of modes for a message, ordered as in the enum."""
-    return ', '.join(m.value for m in CacheMode if m in modes) or 'none at all'
+    names = ', '.join(m.value for m in CacheMode if m in modes)
+    return names or 'no cache mode'
 
 
 def librbd_caches(setting: str) -> bool:

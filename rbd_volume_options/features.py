@@ -130,10 +130,14 @@ def parse_features(value: str) -> Features:
     chosen = frozenset(names)
     for name in names:
         if name not in FEATURES:
-            raise _refused(value, f'{errors.shown(name)} is no image feature')
+            raise _refused(
+                value, f'{errors.shown(name)} is not an image feature'
+            )
         if not FEATURES[name].choosable:
             raise _refused(
-                value, f'{name} follows from the layout or the data pool'
+                value,
+                f'{name} cannot be set; it follows from the layout or the '
+                'data pool',
             )
     for name in sorted(chosen):
         for needed in FEATURES[name].requires:

@@ -85,7 +85,7 @@ KEYS: dict[str, Key] = {
         ),
         Key(
             name=STRIPE_UNIT,
-            summary='bytes in a row in one object',
+            summary='contiguous bytes of a stripe in one object',
             scopes=_BOTH,
             option=wire.RBD_VOLUME_STRIPE_UNIT,
             policy=wire.POLICY_SET_LAYOUT,
@@ -93,7 +93,7 @@ KEYS: dict[str, Key] = {
         ),
         Key(
             name=STRIPE_COUNT,
-            summary='objects that a stripe spans',
+            summary='number of objects in a stripe',
             scopes=_BOTH,
             option=wire.RBD_VOLUME_STRIPE_COUNT,
             policy=wire.POLICY_SET_LAYOUT,
@@ -101,14 +101,14 @@ KEYS: dict[str, Key] = {
         ),
         Key(
             name=OBJECT_MAP,
-            summary='keep a map of the objects that exist',
+            summary='whether the image has an object map',
             scopes=_BOTH,
             option=wire.RBD_VOLUME_OBJECT_MAP,
             policy=wire.POLICY_SET_FEATURES,
         ),
         Key(
             name=FEATURES,
-            summary='the whole set of image features',
+            summary='the complete set of image features',
             scopes=_BOTH,
             option=wire.RBD_VOLUME_FEATURES,
             policy=wire.POLICY_SET_FEATURES,
@@ -148,7 +148,7 @@ VOLUME_KEYS: tuple[str, ...] = tuple(
 OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
 #: The allowed keys in messages if no key is allowed.
-NO_KEY = f'no {PREFIX} key at all'
+NO_KEY = f'none of the {PREFIX} keys'
 
 
 # Letters without a decomposition that a collation compares as a plain letter:

@@ -161,8 +161,8 @@ def parse_chunk_size(
         raise errors.OptionError(
             'rbd_store_chunk_size',
             mebibytes,
-            'not an object size that librbd knows',
-            '1, 2, 4, 8, 16 or 32 (mebibytes)',
+            'not an object size that librbd supports',
+            '1, 2, 4, 8, 16 or 32 (MiB)',
             origin,
         )
     return size

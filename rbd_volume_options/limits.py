@@ -67,7 +67,7 @@ def check_stripe_count(
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             striping.count,
-            'more than this backend allows',
+            'more than this back end allows',
             f'1 to {limits.max_stripe_count}',
             origin,
             errors.Code.STRIPE_COUNT_TOO_LARGE,
@@ -116,13 +116,19 @@ def check_object_count(
         raise errors.OptionError(
             keys.OBJECT_SIZE,
             image_layout.object_size,
-            f'{sizes.format_size(size)} in {image_layout} are {count:,} '
-            'objects',
-            f'up to {limits.max_objects:,} objects on this back end: use a '
+            _too_many(image_layout, size, count),
+            f'up to {limits.max_objects:,} objects on this back end; use a '
             f'larger {keys.OBJECT_SIZE}',
             origin,
             errors.Code.TOO_MANY_OBJECTS,
         )
+
+
+def _too_many(image_layout: layout.ImageLayout, size: int, count: int) -> str:
+    return (
+        f'a volume of {sizes.format_size(size)} ({image_layout}) has '
+        f'{count:,} objects'
+    )
 
 
 def check_cache_mode(
@@ -136,7 +142,7 @@ def check_cache_mode(
         raise errors.OptionError(
             keys.CACHE_MODE,
             mode.value,
-            'not allowed by this backend',
+            'not allowed by this back end',
             modes.joined(limits.cache_modes),
             origin,
         )
@@ -160,10 +166,9 @@ def check_whole_stripes(
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             striping.count,
-            f'{sizes.format_size(size)} is no multiple of '
+            f'{sizes.format_size(size)} is not a multiple of '
             f'{sizes.format_size(striping.unit)} x {striping.count}',
-            'a stripe_unit x stripe_count that divides the size, '
-            'such as powers of two',
+            'values whose product divides the size, such as powers of two',
             origin,
             errors.Code.NOT_WHOLE_STRIPES,
         )
@@ -187,10 +192,9 @@ def check_object_map(
         raise errors.OptionError(
             keys.OBJECT_MAP,
             'true',
-            f'{sizes.format_size(size)} in {image_layout} are {count:,} '
-            'objects',
-            f'up to {features.MAX_OBJECT_MAP_OBJECTS:,} objects: a larger '
-            f'{keys.OBJECT_SIZE}, or {keys.OBJECT_MAP} = false',
+            _too_many(image_layout, size, count),
+            f'up to {features.MAX_OBJECT_MAP_OBJECTS:,} objects; use a '
+            f'larger {keys.OBJECT_SIZE}, or {keys.OBJECT_MAP} = false',
             origin,
             errors.Code.OBJECT_MAP_TOO_LARGE,
         )

@@ -151,8 +151,8 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
     return errors.OptionError(
         key,
         value,
-        f'given without {missing}',
-        'both of them, or neither',
+        f'set without {missing}',
+        'both or neither',
         code=errors.Code.STRIPING_INCOMPLETE,
     )
 
@@ -172,7 +172,7 @@ def parse_pool(value: str) -> str:
         or value.startswith('-')
     ):
         raise errors.OptionError(
-            keys.DATA_POOL, value, "not a pool's name", _POOL_ALLOWED
+            keys.DATA_POOL, value, 'not a valid pool name', _POOL_ALLOWED
         )
     return value
 
@@ -190,7 +190,8 @@ def check_contradictions(options: VolumeOptions) -> None:
             keys.OBJECT_MAP,
             'true',
             f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
-            f'{keys.FEATURES} with {features.OBJECT_MAP}, or only one of both',
+            f'{keys.FEATURES} with {features.OBJECT_MAP}, '
+            'or only one of the two',
         )
     if not wanted and features.OBJECT_MAP in chosen:
         raise errors.OptionError(
@@ -198,5 +199,5 @@ def check_contradictions(options: VolumeOptions) -> None:
             'false',
             f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
             f'{keys.FEATURES} without {features.OBJECT_MAP}, '
-            'or only one of both',
+            'or only one of the two',
         )

@@ -43,7 +43,7 @@ def check_shareable(
 
 
 def _check_multiattach(resolved: precedence.Resolved) -> None:
-    reason = 'a multi-attach volume type has several writing clients'
+    reason = 'volumes of a multi-attach type can have several writing clients'
     object_map, wanted = resolved.object_map, resolved.image_features
     if (
         object_map
@@ -58,7 +58,7 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
             raise errors.OptionError(
                 keys.FEATURES,
                 features.joined(wanted.value),
-                f'{reason}, {name} supposes one',
+                f'{reason}, and {name} supports only one',
                 'features without '
                 + ', '.join(sorted(features.SINGLE_CLIENT)),
                 wanted.origin,
@@ -72,7 +72,7 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
         raise errors.OptionError(
             keys.CACHE_MODE,
             mode.value.value,
-            f'{reason}, and caches know nothing of each other',
+            f'{reason}, whose caches are not coherent',
             'none',
             mode.origin,
         )

@@ -32,7 +32,7 @@ _SIZE = re.compile(r'([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?')
 _COUNT = re.compile(r'[1-9][0-9]{0,9}|0')
 
 SIZE_FORMAT = "a whole number of bytes, or with a unit, such as '64K' or '4M'"
-COUNT_FORMAT = 'a whole number from 1'
+COUNT_FORMAT = 'a whole number of at least 1'
 
 
 def parse_size(key: str, value: str | int) -> int:
@@ -54,7 +54,9 @@ def parse_count(key: str, value: str | int) -> int:
     """
     text = _text(key, value, COUNT_FORMAT)
     if not _COUNT.fullmatch(text) or int(text) < 1:
-        raise errors.OptionError(key, value, 'not a count', COUNT_FORMAT)
+        raise errors.OptionError(
+            key, value, 'not a positive whole number', COUNT_FORMAT
+        )
     return int(text)
 
 

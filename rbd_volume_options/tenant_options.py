@@ -28,7 +28,7 @@ def parse(value: str) -> frozenset[str]:
             raise errors.OptionError(
                 keys.TENANT_OPTIONS,
                 value,
-                f'{errors.shown(name)} is no key that tenants can set',
+                f'{errors.shown(name)} is not a key that tenants can set',
                 'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
             )
     return names
@@ -43,7 +43,7 @@ def check(given: frozenset[str], allowed: frozenset[str]) -> None:
         raise errors.OptionError(
             name,
             'given',
-            'not for tenants to set on this volume type',
+            'tenants may not set this key on this volume type',
             ', '.join(k for k in keys.VOLUME_KEYS if k in allowed)
             or keys.NO_KEY,
             errors.Origin.VOLUME_METADATA,

@@ -163,8 +163,8 @@ class ConnectionsController(wsgi.Controller):
             and not _is_service(context)
         ):
             raise webob.exc.HTTPBadRequest(
-                explanation=f'The volume is {volume.status}: connections are '
-                'ended by Cinder itself.'
+                explanation=f'The status of the volume is {volume.status}. In '
+                'this status, only Cinder can end connections of the volume.'
             )
         yield
 
@@ -186,8 +186,8 @@ class _Door:
             context
         ):
             LOG.debug(
-                'Ignored %(key)s in a connector: neither a service token nor '
-                'the policy %(policy)s',
+                'Ignored %(key)s in a connector: the request has no service '
+                'token, and policy %(policy)s does not allow it',
                 {
                     'key': wire.CONNECTOR_CACHE_MODES,
                     'policy': policies.OFFER_CACHE_MODES,
@@ -241,8 +241,8 @@ class _Door:
             here = self._reported.holding(volume)
         except webob.exc.HTTPServiceUnavailable as error:
             LOG.warning(
-                'The cache mode of volume %(id)s is left to the driver: '
-                '%(error)s',
+                'The API does not check the cache mode of volume %(id)s, only '
+                'the driver does: %(error)s',
                 {'id': volume.id, 'error': error.explanation},
             )
             return None

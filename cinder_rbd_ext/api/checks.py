@@ -36,9 +36,9 @@ from rbd_volume_options import plan
 
 Items = Mapping[str, str]
 
-_FIXED = 'settled when the volume was created'
-_FIXED_ALLOWED = 'no change, but of ' + ', '.join(
-    name for name in keys.VOLUME_KEYS if not keys.KEYS[name].fixed
+_FIXED = 'fixed at creation of the volume'
+_FIXED_ALLOWED = 'changes of {} only'.format(
+    ', '.join(name for name in keys.VOLUME_KEYS if not keys.KEYS[name].fixed)
 )
 
 
@@ -187,7 +187,7 @@ def check_fixed(before: Items, after: Items) -> None:
             raise errors.OptionError(
                 name,
                 after.get(name, before.get(name)),
-                _FIXED if name in after else f"{_FIXED}, can't be removed",
+                _FIXED if name in after else f'{_FIXED} and cannot be removed',
                 _FIXED_ALLOWED,
                 origin,
             )

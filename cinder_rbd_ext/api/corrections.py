@@ -80,8 +80,8 @@ def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:
         raise errors.OptionError(
             given[0],
             after[given[0]],
-            'nothing is recorded of the image of the volume',
-            'the key can be removed',
+            'the volume has no record of its image',
+            'removal of the key',
             _ORIGIN,
         )
     found = changes.disagreement(asked, state)

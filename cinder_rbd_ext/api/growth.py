@@ -79,7 +79,8 @@ class Growth:
         here = self._reported.holding(volume)
         if here is None:
             raise refusals.unavailable(
-                'The back end of the volume has not reported yet.'
+                'The back end of the volume has not reported its '
+                'capabilities yet.'
             )
         # A back end with another driver applies its own rules.
         return here.settings.limits if here.settings else _UNBOUNDED

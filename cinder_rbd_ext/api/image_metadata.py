@@ -51,6 +51,6 @@ def _refuse(name: str, value: object) -> None:
         raise errors.OptionError(
             name if name in keys.KEYS else errors.shown(name),
             value,
-            'not a key of image metadata',
+            'not allowed in image metadata',
             f'keys that do not begin with {keys.PREFIX}',
         )

@@ -16,8 +16,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cinder import exception
+from cinder import objects
 from cinder.api.openstack import wsgi
+from cinder.common import constants
 from cinder.policies import manageable_volumes as stock
+from cinder.volume import volume_utils
 
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import checks
@@ -64,7 +67,7 @@ class ManageController(wsgi.Controller):
         specs = _specs(context, volume.get('volume_type'))
         if specs is None or not (given or options.ours(specs)):
             return
-        found = self._reported.named(volume.get('host'), volume.get('cluster'))
+        found = self._pools(context, volume)
         if not found:
             # Cinder refuses a host that does not exist.
             return
@@ -73,6 +76,32 @@ class ManageController(wsgi.Controller):
             offer.check_offered(given, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
                 request.read(given, specs, settings).resolve()
+
+    def _pools(
+        self, context: Any, volume: dict[str, Any]
+    ) -> tuple[pools.Pool, ...]:
+        """Return the pools of the host or cluster in a request."""
+        host = volume.get('host')
+        found = self._reported.named(host, volume.get('cluster'))
+        if not found and isinstance(host, str):
+            # A member of a cluster: the pools have the name of the cluster.
+            found = self._reported.named(None, _cluster_of(context, host))
+        return found
+
+
+def _cluster_of(context: Any, host: str) -> str | None:
+    """Return the cluster of a volume service; None if it has none."""
+    try:
+        service = objects.Service.get_by_id(
+            context.elevated(),
+            None,
+            host=volume_utils.extract_host(host, 'backend'),
+            binary=constants.VOLUME_BINARY,
+        )
+    except exception.ServiceNotFound:
+        return None
+    name: str | None = service.cluster_name
+    return name
 
 
 def _specs(context: Any, wanted: Any) -> dict[str, str] | None:

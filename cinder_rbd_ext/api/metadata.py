@@ -108,7 +108,8 @@ class Changes:
         offer = offers.TypeOffer.of(specs, there)
         if offer.reason == offers.NO_BACKEND:
             raise refusals.unavailable(
-                'The back end of the volume has not reported yet.'
+                'The back end of the volume has not reported its '
+                'capabilities yet.'
             )
         return offer
 
@@ -123,7 +124,7 @@ def _notice(volume: Any) -> str | None:
         return None
     return (
         f'{keys.CACHE_MODE} takes effect at the next attachment; '
-        f'the present ones ({kept}) keep what they were made with'
+        f'existing attachments ({kept}) keep their mode'
     )
 
 

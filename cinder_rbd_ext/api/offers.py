@@ -23,9 +23,14 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 
-NO_BACKEND = 'no back end that has reported matches the volume type'
-NOT_RBD = 'no back end of the volume type has RBD volume options'
-MIXED = 'the volume type may use back ends without RBD volume options too'
+NO_BACKEND = (
+    'no back end that has reported its capabilities matches the volume type'
+)
+NOT_RBD = 'no back end of the volume type supports RBD volume options'
+MIXED = (
+    'the volume type can also use back ends that do not support RBD volume '
+    'options'
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,12 @@
 
 """Routes of Cinder's API that the API extension does not check."""
 
-_OLDER = 'Services and extensions, as in older releases of Cinder'
+_OLDER = 'Services and extensions that older releases of Cinder have'
 
 #: Requests that cannot affect a volume, its metadata, its type or its
 #: attachment, by reason.
 OTHERS: dict[str, tuple[str, ...]] = {
-    'Snapshots: data and status, no metadata': (
+    'Data and status of snapshots, not their metadata': (
         'PUT /snapshots/{id}',
         'DELETE /snapshots/{id}',
         'DELETE /snapshots/{snapshot_id}/metadata/{id}',
@@ -32,7 +32,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
         'POST /backups/{id}/action os-force_delete',
         'POST /backups/{id}/action os-reset_status',
     ),
-    'Groups without volumes, and their snapshots, which have no metadata': (
+    'Groups without volumes, and group snapshots, which have no metadata': (
         'POST /groups',
         'POST /groups/{id}/action disable_replication',
         'POST /groups/{id}/action enable_replication',

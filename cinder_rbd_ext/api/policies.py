@@ -57,8 +57,9 @@ _RULES = [
         name=GET,
         check_str=base.SYSTEM_READER_OR_PROJECT_READER,
         description=(
-            'See which RBD volume options a volume type offers, and on '
-            'volumes what was made (os-rbd-volume-options attributes).'
+            'Show the RBD volume options that a volume type offers, and the '
+            'attributes os-rbd-volume-options of a volume: its layout, image '
+            'features and cache modes.'
         ),
         operations=[
             {'method': 'GET', 'path': wire.ROUTE},
@@ -71,7 +72,7 @@ _RULES = [
         name=SET_LAYOUT,
         check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
         description=(
-            'Choose the layout of a volume: rbd:object_size, '
+            'Set the layout of a volume: rbd:object_size, '
             'rbd:stripe_unit, rbd:stripe_count.'
         ),
         operations=[*_CREATE, *_METADATA],
@@ -80,8 +81,7 @@ _RULES = [
         name=SET_FEATURES,
         check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
         description=(
-            'Choose the image features of a volume: rbd:object_map, '
-            'rbd:features.'
+            'Set the image features of a volume: rbd:object_map, rbd:features.'
         ),
         operations=[*_CREATE, *_METADATA],
     ),
@@ -89,8 +89,8 @@ _RULES = [
         name=SET_CACHE_MODE,
         check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
         description=(
-            'Choose or change the cache mode of the attachments of a '
-            'volume: rbd:cache_mode.'
+            'Set or change the cache mode of the attachments of a volume: '
+            'rbd:cache_mode.'
         ),
         operations=[*_CREATE, *_METADATA],
     ),
@@ -98,8 +98,8 @@ _RULES = [
         name=CORRECT_FIXED,
         check_str=base.RULE_ADMIN_API,
         description=(
-            'Remove keys from the metadata of a volume that are fixed when '
-            'it is created, or set them to what is recorded of its image.'
+            'Remove fixed keys from the metadata of a volume, or set them to '
+            'the values that are recorded for its image.'
         ),
         operations=_METADATA,
     ),
@@ -118,8 +118,8 @@ _RULES = [
         name=GET_POOLS,
         check_str=base.RULE_ADMIN_API,
         description=(
-            'See the names of Ceph pools: the attribute data_pool of '
-            'volumes, and the default of rbd:data_pool.'
+            'Show the names of Ceph pools: the attribute data_pool of a '
+            'volume, and the default of rbd:data_pool.'
         ),
         operations=[
             {'method': 'GET', 'path': wire.ROUTE},
@@ -133,10 +133,10 @@ _RULES = [
         name=OFFER_CACHE_MODES,
         check_str=f'{base.RULE_ADMIN_API} or role:service',
         description=(
-            'Say in a connector which cache modes a compute host accepts '
+            'List in a connector the cache modes that a compute host accepts '
             '(rbd_cache_modes). Requests with a service token that has one '
-            'of [keystone_authtoken] service_token_roles may always; the '
-            'offer of any other caller is ignored.'
+            'of [keystone_authtoken] service_token_roles are always allowed. '
+            'The list of any other caller is ignored.'
         ),
         operations=[
             {'method': 'POST', 'path': '/attachments'},

@@ -164,7 +164,7 @@ class ReportedPools:
         except (IndexError, TypeError, ValueError) as error:
             # An invalid operand, such as '<or>' without a value. The scheduler
             # fails on it too and does not place the volume.
-            LOG.debug('Extra specs that compare with nothing: %s', error)
+            LOG.debug('An extra spec has an invalid operand: %s', error)
             return False
 
     def holding(self, volume: Any) -> Pool | None:

@@ -49,9 +49,9 @@ def check(
             raise errors.OptionError(
                 keys.STRIPE_COUNT,
                 striping.count,
-                f'volumes need a multiple of {step} GiB, and the type has '
-                f'{low} to {high} GiB',
-                'a stripe_unit x stripe_count that divides a size of the type',
+                f'the size of a volume must be a multiple of {step} GiB, and '
+                f'the volume type allows {low} to {high} GiB',
+                'values whose product divides a size that the type allows',
                 origin,
             )
     smallest = math.ceil(low / step) * step

@@ -43,8 +43,8 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
 def no_backend(type_name: str) -> webob.exc.HTTPServiceUnavailable:
     """Return the response for a type whose back ends have not reported."""
     return unavailable(
-        f'Volume type {type_name}: no back end that has reported matches the '
-        'volume type.'
+        'No back end that has reported its capabilities matches volume type '
+        f'{type_name}.'
     )
 
 

@@ -71,9 +71,9 @@ def check(
         )
     if here and not may_migrate:
         raise webob.exc.HTTPBadRequest(
-            explanation='The back end of the volume is none of those of '
-            f'volume type {new_type["name"]}, so that the retype needs a '
-            f'migration: {_ON_DEMAND}.'
+            explanation='The back end of the volume does not match volume '
+            f'type {new_type["name"]}, so the retype needs a migration: '
+            f'{_ON_DEMAND}.'
         )
     return _check_there(metadata, specs, volume.size, matching)
 

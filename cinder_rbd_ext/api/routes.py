@@ -37,7 +37,7 @@ _MOVING = 'cinder_rbd_ext.lifecycle.migration'
 _RESTORING = 'cinder_rbd_ext.lifecycle.restore'
 
 _STATE = 'Changes the status only.'
-_REMOVES = 'Deletes; no value of ours is read.'
+_REMOVES = 'Deletes; no values are set.'
 _NAMES = 'Changes name and description only.'
 
 
@@ -65,24 +65,24 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /volumes',
         _VOLUMES,
-        'Keys, values, scope and policy; size and source against the type '
-        'and its back ends, without keys too.',
+        'Keys, values, scope and policy; also without keys, size and source '
+        'against the type and its back ends.',
     ),
     Route(
         'PUT /volumes/{id}',
         _VOLUMES,
-        'Metadata that replaces all of it, as PUT of the metadata.',
+        'Metadata, which replaces all existing items, as PUT of the metadata.',
     ),
     Route('DELETE /volumes/{id}', None, _REMOVES),
     Route(
         'POST /volumes/{volume_id}/metadata',
         _METADATA,
-        'Keys, values, scope and policy; fixed keys stay as they are.',
+        'Keys, values, scope and policy; fixed keys do not change.',
     ),
     Route(
         'PUT /volumes/{volume_id}/metadata',
         _METADATA,
-        'The same; a fixed key that is missing would be removed.',
+        'The same; fixed keys that are missing would be removed.',
     ),
     Route(
         'PUT /volumes/{volume_id}/metadata/{id}',
@@ -92,51 +92,53 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'DELETE /volumes/{volume_id}/metadata/{id}',
         _METADATA,
-        'Fixed keys stay; no key goes that the database takes for another.',
+        'Fixed keys are not removed, nor keys that the database considers '
+        'equal to the given one.',
     ),
-    _volume('os-extend', _VOLUMES, 'The new size against the layout made.'),
     _volume(
-        'os-extend_volume_completion', None, 'Checked by os-extend before.'
+        'os-extend', _VOLUMES, 'The new size against the layout of the image.'
+    ),
+    _volume(
+        'os-extend_volume_completion', None, 'os-extend has been checked.'
     ),
     _volume(
         'os-retype',
         _VOLUMES,
-        'What the volume gets by the new type, which the caller must see.',
+        'Keys, layout and features with the new type, if the caller sees the '
+        'type.',
     ),
     _volume(
         'os-set_image_metadata',
         _VOLUMES,
-        'No key that could be taken for one of ours.',
+        'No key that the database considers equal to one of ours.',
     ),
-    _volume(
-        'os-unset_image_metadata', None, 'No image metadata has a meaning.'
-    ),
+    _volume('os-unset_image_metadata', None, 'Image metadata is not used.'),
     _volume('os-show_image_metadata', None, 'Reads only.'),
     _volume(
         'os-initialize_connection',
         _ATTACHMENTS,
-        'The cache mode against what the compute host accepts.',
+        'The cache mode against the modes that the compute host accepts.',
     ),
     _volume(
         'os-migrate_volume',
         _MOVING,
-        'What the volume has against the back end that it moves to.',
+        'Keys, layout and features against the target back end.',
     ),
     _volume(
         'os-migrate_volume_completion',
         _DRIVER,
-        'The record of the image that was made moves with the volume.',
+        'The record of the new image is copied to the volume.',
     ),
     _volume(
         'os-reimage', _DRIVER, 'The image keeps layout, features and pool.'
     ),
-    _volume('revert', None, 'The RBD image stays; its data changes.'),
+    _volume('revert', None, 'Changes the data of the RBD image only.'),
     _volume(
         'os-volume_upload_image',
         None,
-        'Copies data; Glance makes an image of its own layout.',
+        'Copies data; Glance sets the layout of its image.',
     ),
-    _volume('os-unmanage', None, 'The RBD image stays as it is.'),
+    _volume('os-unmanage', None, 'Does not change the RBD image.'),
     _volume('os-force_delete', None, _REMOVES),
     _volume('os-attach', None, _STATE),
     _volume('os-detach', None, _STATE),
@@ -149,27 +151,27 @@ ROUTES: tuple[Route, ...] = (
     _volume(
         'os-terminate_connection',
         _ATTACHMENTS,
-        'Not during the restore of a backup.',
+        'Refused during the restore of a backup.',
     ),
     _volume('os-set_bootable', None, 'Changes a flag of the volume.'),
     _volume('os-update_readonly_flag', None, 'Changes a flag of the volume.'),
     Route(
         'POST /attachments',
         _ATTACHMENTS,
-        'The connector, where the request has one, as PUT.',
+        'The connector, if the request has one, as PUT.',
     ),
     Route(
         'PUT /attachments/{id}',
         _ATTACHMENTS,
-        'The cache mode against what the compute host accepts.',
+        'The cache mode against the modes that the compute host accepts.',
     ),
     Route('DELETE /attachments/{id}', None, 'Ends an attachment.'),
     Route('POST /attachments/{id}/action os-complete', None, _STATE),
     Route(
         'POST /os-volume-manage',
         _MANAGING,
-        'Keys, values, scope and policy; the list for tenants does not '
-        'apply. The driver compares the RBD image.',
+        'Keys, values, scope and policy, but not rbd_tenant_options. The '
+        'driver compares them with the RBD image.',
     ),
     Route('POST /manageable_volumes', _MANAGING, 'The same.'),
     Route(
@@ -180,30 +182,30 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /types/{id}/action create',
         _TYPES,
-        'The same code; Cinder itself refuses it.',
+        'The same method; Cinder refuses the request.',
     ),
     Route(
         'POST /types/{type_id}/extra_specs',
         _TYPES,
-        'As POST of the type, for all extra specs that it is to have.',
+        'As POST of the type, with all resulting extra specs.',
     ),
     Route('PUT /types/{type_id}/extra_specs/{id}', _TYPES, 'The same.'),
     Route(
         'DELETE /types/{type_id}/extra_specs/{id}',
         _TYPES,
-        'What is left must be valid, if it was before.',
+        'The remaining extra specs, if they were valid before.',
     ),
     Route('PUT /types/{id}', None, _NAMES),
     Route('DELETE /types/{id}', None, 'Cinder refuses it for a type in use.'),
     Route(
         'POST /types/{id}/action addProjectAccess',
         None,
-        'Changes who sees the type.',
+        'Changes which projects see the type.',
     ),
     Route(
         'POST /types/{id}/action removeProjectAccess',
         None,
-        'Changes who sees the type.',
+        'Changes which projects see the type.',
     ),
     Route(
         'POST /types/{type_id}/encryption',
@@ -221,7 +223,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /snapshots',
         _SNAPSHOTS,
-        'No key of ours: it would have no meaning.',
+        'No key of ours, because it would have no effect.',
     ),
     Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.'),
     Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.'),
@@ -237,22 +239,22 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /backups',
         None,
-        'Copies data and metadata, which count at a restore.',
+        'Copies data and metadata, which are checked at a restore.',
     ),
     Route(
         'POST /backups/import_record',
         None,
-        'What a record says counts at a restore.',
+        'The content of the record is checked at a restore.',
     ),
     Route(
         'POST /backups/{id}/restore',
         _RESTORING,
-        'The volume keeps its keys; the backup is from another one.',
+        'The volume keeps its keys; those of the backup are checked.',
     ),
     Route(
         'POST /groups/{id}/action create-from-src',
         _CREATION,
-        'Each volume against its type, as the request names no keys.',
+        'Each volume against its type, because the request has no keys.',
     ),
     Route('POST /groups/action create-from-src', _CREATION, 'The same.'),
     Route('POST /consistencygroups/create_from_src', _CREATION, 'The same.'),
@@ -269,7 +271,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /volume-transfers/{id}/accept',
         None,
-        'Changes the owner; what was made stays.',
+        'Changes the owner only.',
     ),
     Route('POST /os-volume-transfer/{id}/accept', None, 'The same.'),
     Route('DELETE /volume-transfers/{id}', None, _STATE),
@@ -286,14 +288,16 @@ def table() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield from _head('Request', 'Check', 'What is checked, or why nothing is')
+    yield from _head(
+        'Request', 'Check', 'What is checked, or why no check is required'
+    )
     for route in ROUTES:
         yield f'   * - ``{route.request}``'
         yield f'     - {f"``{route.check}``" if route.check else "none"}'
         since = f' Since Cinder {route.since}.' if route.since else ''
         yield f'     - {route.what}{since}'
     yield ''
-    yield 'These requests cannot touch any of that:'
+    yield 'These requests do not affect any of that:'
     yield ''
     yield from _head('Requests', 'Why')
     for why, requests in other_routes.OTHERS.items():

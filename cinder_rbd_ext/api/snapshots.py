@@ -41,7 +41,7 @@ def _check(items: Any, there: dict[str, str] | None = None) -> None:
                 raise errors.OptionError(
                     name if name in keys.KEYS else errors.shown(name),
                     value,
-                    'not a key of snapshot metadata',
+                    'not allowed in snapshot metadata',
                     f'keys that do not begin with {keys.PREFIX}',
                 )
 

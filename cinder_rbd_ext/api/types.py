@@ -56,7 +56,10 @@ class _SpecsController(wsgi.Controller):
             matching = self._reported.matching(specs)
         except webob.exc.HTTPServiceUnavailable:
             # Types are often created before the first back end exists.
-            LOG.info('Extra specs are checked by themselves only')
+            LOG.info(
+                'Extra specs are checked without the limits of the back ends, '
+                'which are not available'
+            )
             return
         checks.check_specs(offers.TypeOffer.of(specs, matching), _ORIGIN)
 
@@ -190,8 +193,8 @@ def _names_ours(items: Any) -> bool:
                 raise errors.OptionError(
                     errors.shown(key) if key not in keys.KEYS else key,
                     'null',
-                    'not a value',
-                    'text, or a DELETE of the extra spec',
+                    'not a string',
+                    'a string; use DELETE to remove the extra spec',
                     _ORIGIN,
                 )
     return bool(named) and checks.ours(items) is not None

@@ -38,7 +38,7 @@ def drop(image: Any) -> bool:
     if inherited:
         image.metadata_remove(CACHE_OVERRIDE)
         LOG.info(
-            'Removed %s, which was inherited, from %s',
+            'Removed the inherited setting %s from image %s',
             CACHE_OVERRIDE,
             image.get_name(),
         )
@@ -71,7 +71,7 @@ def check(asked: attachment_mode.Asked, cached: bool | None) -> None:
         keys.CACHE_MODE,
         asked.mode.value,
         f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
-        f'pool, beats it',
-        f'{cache_modes.joined(agreeing)}; or have the setting removed',
+        f'pool, overrides it',
+        f'{cache_modes.joined(agreeing)}, or remove the setting',
         asked.origin,
     )

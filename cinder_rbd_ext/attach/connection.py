@@ -126,8 +126,8 @@ class Connections:
         about = {'id': volume_id, 'host': host, 'error': error}
         if not refuse:
             LOG.warning(
-                'Volume %(id)s is attached to host %(host)s all the same: '
-                '%(error)s',
+                'Volume %(id)s is attached to host %(host)s without the '
+                'requested cache mode: %(error)s',
                 about,
             )
             return
@@ -153,7 +153,7 @@ class Connections:
             exception.VolumeBackendAPIException,
         ) as error:
             LOG.warning(
-                'Could not look for a cache setting of %(name)s: %(error)s',
+                'Could not read the cache setting of %(name)s: %(error)s',
                 {'name': volume.name, 'error': error},
             )
             return None

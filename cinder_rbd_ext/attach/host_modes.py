@@ -49,7 +49,7 @@ def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
         listed = listed.split(',')
     if not isinstance(listed, list | tuple):
         LOG.warning(
-            'Connector of host %(host)s: %(key)s = %(value)s is no list',
+            'Connector of host %(host)s: %(key)s = %(value)s is not a list',
             {
                 'host': host_of(connector),
                 'key': wire.CONNECTOR_CACHE_MODES,
@@ -79,14 +79,15 @@ def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
         return
     if offer is None:
         reason = (
-            'the compute host offers no cache modes, its Nova has no active '
-            'rbd_cache plug-in'
+            'the compute host offers no cache modes, because its Nova has no '
+            'active rbd_cache plug-in'
         )
-        allowed = 'no mode there; or have the plug-in installed'
+        allowed = 'no cache mode; unset the mode, or install the plug-in'
     else:
         reason = 'the compute host does not offer it'
         allowed = (
-            f'{cache_modes.joined(offer)}, by [rbd_cache] allowed_modes there'
+            f'{cache_modes.joined(offer)} ([rbd_cache] allowed_modes of the '
+            'compute host)'
         )
     raise errors.OptionError(
         keys.CACHE_MODE, asked.mode.value, reason, allowed, asked.origin

@@ -52,7 +52,7 @@ def record_reason(volume_id: str, text: str) -> None:
             context.get_admin_context(), volume_id, entry, False
         )
     except Exception:
-        LOG.exception('Could not record why %s is not attached', volume_id)
+        LOG.exception('Could not record why volume %s was refused', volume_id)
 
 
 def forget(volume_id: str) -> None:
@@ -65,7 +65,10 @@ def forget(volume_id: str) -> None:
         for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
             db.volume_admin_metadata_delete(admin, volume_id, key)
     except Exception:
-        LOG.exception('Could not forget why %s was not attached', volume_id)
+        LOG.exception(
+            'Could not remove the refusal from the record of volume %s',
+            volume_id,
+        )
 
 
 def of_volume(

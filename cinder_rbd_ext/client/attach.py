@@ -124,8 +124,9 @@ class Attachment:
         except openstack.exceptions.ResourceTimeout as error:
             raise exceptions.CommandError(
                 f'Volume {self.volume_id} was not attached within {seconds} '
-                f'seconds, and may still be; its status is '
-                f'{printable.text(self.volume()["status"])}'
+                f'seconds. Its status is '
+                f'{printable.text(self.volume()["status"])}, and Nova may '
+                f'still attach it'
             ) from error
         raise AssertionError('iterate_timeout returned')
 
@@ -161,17 +162,16 @@ def _reason(volume: Record, refused_before: Record | None) -> str:
         reason = printable.text(refused['reason'])
         return f'Volume {volume["id"]} was not attached: {reason}'
     return (
-        f'Volume {volume["id"]} was not attached, and Cinder has not refused '
-        f'it: see "openstack server event list" and the log of nova-compute'
+        f'Volume {volume["id"]} was not attached, but Cinder did not refuse '
+        f'it. See "openstack server event list" and the log of nova-compute'
     )
 
 
 class AttachRBDVolume(command.ShowOne):
-    """Attach a volume to a server, with a cache mode of its own
+    """Attach a volume to a server, optionally with a cache mode
 
-    Shows what the guest got: cache_mode is empty where the compute host
-    chose. Where the volume is not attached, what it asked for before is put
-    back.
+    Shows the resulting attachment. cache_mode is empty if the compute host
+    decides. If the volume is not attached, its former cache mode is restored.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -184,8 +184,8 @@ class AttachRBDVolume(command.ShowOne):
             '--cache-mode',
             choices=[mode.value for mode in cache_modes.CacheMode],
             help=(
-                f'{keys.KEYS[keys.CACHE_MODE].summary}, also of later ones '
-                f'(default: what the volume asks for)'
+                'Cache mode of this and later attachments (default: the mode '
+                'that is set for the volume)'
             ),
         )
         add('--device', metavar='<device>', help='Device, such as /dev/vdb')
@@ -194,8 +194,8 @@ class AttachRBDVolume(command.ShowOne):
             action=argparse.BooleanOptionalAction,
             default=True,
             help=(
-                'Wait until the guest has the volume. Without it a refusal '
-                'is not shown, and nothing is put back'
+                'Wait until the volume is attached. With --no-wait, a refusal '
+                'is not shown and the former cache mode is not restored'
             ),
         )
         add(
@@ -203,7 +203,7 @@ class AttachRBDVolume(command.ShowOne):
             metavar='<seconds>',
             type=int,
             default=300,
-            help='How long to wait (default: 300)',
+            help='Maximum time to wait, in seconds (default: 300)',
         )
         return parser
 
@@ -268,6 +268,6 @@ def _put_back(
         attachment.put_back(mode)
     except exceptions.CommandError as error:
         raise NotAttached(
-            f'{why}. {keys.CACHE_MODE} of the volume could not be put back to '
+            f'{why}. Could not restore {keys.CACHE_MODE} of the volume to '
             f'{printable.value(mode)}: {error}'
         ) from error

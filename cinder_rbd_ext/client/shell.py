@@ -23,18 +23,19 @@ from cliff import commandmanager
 from cliff import lister
 import openstack
 
+from cinder_rbd_ext.client import audit
 from cinder_rbd_ext.client import backend_types
 from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import volume_rbd
 
 DISTRIBUTION = 'rbd-volume-options'
-_DESCRIPTION = 'Made by cinder-rbd-ext types ensure'
+_DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
 class EnsureTypes(lister.Lister):
-    """Make a volume type for each RBD back end that has none
+    """Create a volume type for each RBD back end that has none
 
-    What is there is never changed or deleted.
+    Existing volume types are never changed or deleted.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -43,7 +44,7 @@ class EnsureTypes(lister.Lister):
         parser.add_argument(
             '--dry-run',
             action='store_true',
-            help='Show what would be made, and make nothing',
+            help='Show what would be created, without creating it',
         )
         return parser
 
@@ -87,6 +88,7 @@ class Shell(app.App):
     def __init__(self) -> None:
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
+        commands.add_command('audit', audit.Audit)
         super().__init__(
             description='Commands for operators of RBD volume options',
             version=metadata.version(DISTRIBUTION),
@@ -103,13 +105,20 @@ class Shell(app.App):
         parser.add_argument(
             '--os-cloud',
             metavar='<name>',
-            help='Cloud of clouds.yaml (default: OS_CLOUD, or OS_* variables)',
+            help=(
+                'Name of a cloud in clouds.yaml (default: OS_CLOUD, or the '
+                'OS_* variables)'
+            ),
         )
         return parser
 
     def block_storage(self) -> Any:
         """Return Cinder's API with the user from the options."""
-        return openstack.connect(cloud=self.options.os_cloud).block_storage
+        return self.cloud().block_storage
+
+    def cloud(self) -> Any:
+        """Return a connection to the cloud with the user from the options."""
+        return openstack.connect(cloud=self.options.os_cloud)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

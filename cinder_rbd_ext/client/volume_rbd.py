@@ -74,7 +74,7 @@ def rows_of_type(told: Record) -> Iterator[tuple[Any, ...]]:
 
 
 class RBDOptions(command.Lister):
-    """Show which RBD volume options a volume type offers, or all types"""
+    """Show the RBD volume options that volume types offer"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -83,7 +83,7 @@ class RBDOptions(command.Lister):
             'type',
             metavar='<volume-type>',
             nargs='?',
-            help='Volume type (name or ID; all that you see by default)',
+            help='Volume type (name or ID; default: all visible types)',
         )
         return parser
 
@@ -101,7 +101,7 @@ class RBDOptions(command.Lister):
 
 
 class ShowRBDVolume(command.Lister):
-    """Show layout, features and cache mode of a volume, and their origin"""
+    """Show the layout, features and cache mode of a volume"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -139,7 +139,7 @@ def rows_of_volume(
     yield keys.CACHE_MODE, *_cache_mode(volume, told)
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
-        yield f'attachment {ident}', made_with, 'when it was attached'
+        yield f'attachment {ident}', made_with, 'set at attachment'
     # Not from the image metadata, which tenants can write and which images
     # pass on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)
@@ -208,7 +208,7 @@ class CreateRBDVolume(command.ShowOne):
             ('--source', 'volume'),
         ):
             source.add_argument(
-                option, metavar='<id>', help=f'ID of a {what} to make it from'
+                option, metavar='<id>', help=f'ID of the source {what}'
             )
         _add_options(parser)
         return parser

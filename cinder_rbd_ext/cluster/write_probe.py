@@ -81,8 +81,8 @@ class PoolProbe:
             number = getattr(error, 'errno', None) or 0
             if number in _UNDECIDED:
                 LOG.warning(
-                    'Data pool %(pool)s takes no object at the moment, and '
-                    'is used without a check: %(error)s',
+                    'Could not check whether data pool %(pool)s is writable; '
+                    'it is used without the check: %(error)s',
                     {'pool': pool, 'error': error},
                 )
                 return
@@ -106,7 +106,8 @@ class PoolProbe:
         self, pool: str, origin: errors.Origin, number: int
     ) -> errors.OptionError:
         if number == errno.ENOENT:
-            reason, allowed = 'no such pool', 'a pool of the Ceph cluster'
+            reason = 'the pool does not exist'
+            allowed = 'a pool of the Ceph cluster'
         elif number == errno.EOPNOTSUPP:
             reason = 'the pool does not allow overwrites'
             allowed = 'an erasure-coded pool with allow_ec_overwrites'
@@ -117,11 +118,12 @@ class PoolProbe:
                 f'(errno {number}, {name})'
             )
             allowed = (
-                f"a pool with the OSD capability 'profile rbd pool={pool}'"
+                'a pool for which the user has the OSD capability '
+                f"'profile rbd pool={pool}'"
             )
             LOG.error(
-                'client.%(user)s cannot write to data pool %(pool)s; it needs '
-                "the OSD capability 'profile rbd pool=%(pool)s'",
+                'client.%(user)s cannot write to data pool %(pool)s; add the '
+                "OSD capability 'profile rbd pool=%(pool)s' to the user",
                 {'user': self._driver.configuration.rbd_user, 'pool': pool},
             )
         return errors.OptionError(
@@ -158,4 +160,4 @@ class _Object:
         except self._rados.Error as error:
             # Not raised: if the write failed, that error matters more;
             # otherwise a small object remains.
-            LOG.debug('Object %s was not removed: %s', self._name, error)
+            LOG.debug('Could not remove object %s: %s', self._name, error)

@@ -129,7 +129,9 @@ class Creation:
         try:
             self.undo.close()
         except Exception:
-            LOG.exception('Could not clean up after image %s', self.name)
+            LOG.exception(
+                'Could not clean up the creation of image %s', self.name
+            )
 
 
 class Creations:

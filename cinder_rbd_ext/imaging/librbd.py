@@ -168,9 +168,9 @@ class Librbd(_Delegate):
         try:
             self._wrapped.RBD().remove(ioctx, name)
         except self._wrapped.ImageNotFound:
-            LOG.debug('There was no %s to remove', name)
+            LOG.debug('Image %s does not exist', name)
         except self._wrapped.Error:
-            LOG.exception('Could not remove %s, which was half made', name)
+            LOG.exception('Could not remove the incomplete image %s', name)
 
 
 def arguments(how: plan.ImagePlan) -> dict[str, Any]:
@@ -270,7 +270,7 @@ class RBD(_Delegate):
         """
         creation = self._librbd.creation_of(name)
         if creation is not None and creation.is_to_be_undone:
-            LOG.debug('Removal of %s is left to the clean-up', name)
+            LOG.debug('The clean-up will remove image %s', name)
             return
         self._wrapped.remove(ioctx, name, *args, **kwargs)
 

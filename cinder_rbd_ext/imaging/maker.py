@@ -239,7 +239,7 @@ class Maker:
         try:
             self._images.discard(name)
         except Exception:
-            LOG.exception('Could not remove the part of %s', name)
+            LOG.exception('Could not remove the incomplete image %s', name)
 
     def _imported(
         self, command: Any, creation: creations.Creation

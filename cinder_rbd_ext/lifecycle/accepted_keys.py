@@ -30,7 +30,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 
-_FOREIGN = 'the back end has no RBD volume options'
+_FOREIGN = 'the back end does not support RBD volume options'
 _UNKNOWN = 'unknown key'
 
 # Keys that belong together or can contradict each other are dropped together.

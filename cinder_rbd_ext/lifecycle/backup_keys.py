@@ -84,8 +84,8 @@ def repair(volume_id: str, check: Check) -> None:
         dropped = sorted(k for k in found if wanted.get(k) != found[k])
         if dropped:
             LOG.warning(
-                'Volume %(id)s: dropped from the metadata of the restored '
-                'backup: %(keys)s',
+                'Volume %(id)s: removed keys that the backup restored: '
+                '%(keys)s',
                 {
                     'id': volume_id,
                     'keys': ', '.join(
@@ -122,7 +122,7 @@ def settled(
             try:
                 check({**kept, **added}, frozenset(added))
             except errors.OptionError as error:
-                LOG.info('Not kept after a restore: %s', error)
+                LOG.info('Removing a key that a backup restored: %s', error)
             else:
                 kept.update(added)
     return kept

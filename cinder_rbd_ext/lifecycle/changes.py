@@ -177,7 +177,7 @@ def _differs(
     return errors.OptionError(
         key,
         choice.value,
-        'not what the image has, which is settled when it is made',
+        'differs from the image, where it is fixed at creation',
         has,
         choice.origin,
     )

@@ -115,7 +115,7 @@ class CloneSources:
                 if reference.snapshot in _names(image):
                     self._drop(image, reference.snapshot)
         except self._librbd.ImageNotFound:
-            LOG.debug('Source %s is not there', reference.source)
+            LOG.debug('Source image %s does not exist', reference.source)
         # In both cases, because the source may have been renamed meanwhile.
         self.settle(reference.source + DELETED)
 
@@ -131,7 +131,7 @@ class CloneSources:
                     self.drop_unneeded(image)
                     if list(image.list_snaps()):
                         return
-                LOG.info('Removing %s, which no clone needs any more', name)
+                LOG.info('Removing %s, which has no clones left', name)
                 self._remove(name)
         except self._librbd.ImageNotFound:
             return
@@ -148,9 +148,9 @@ class CloneSources:
             image.remove_snap(name)
         except (self._librbd.ImageBusy, self._librbd.ImageNotFound) as error:
             # The snapshot is being cloned or removed.
-            LOG.debug('Snapshot %s stays: %s', name, error)
+            LOG.debug('Could not remove snapshot %s: %s', name, error)
         else:
-            LOG.info('Removed snapshot %s, which had no clone', name)
+            LOG.info('Removed snapshot %s, which had no clones', name)
 
 
 def _names(image: Any) -> list[str]:

@@ -106,8 +106,8 @@ class Migrations:
         if not accepted.dropped:
             return {}
         LOG.info(
-            'Removed from the metadata of volume %(id)s, which its volume '
-            'type does not accept on backend %(backend)s: %(keys)s',
+            'Volume %(id)s: removed keys that its volume type does not '
+            'accept on back end %(backend)s: %(keys)s',
             {
                 'id': volume.id,
                 'backend': self._driver.backend_name,

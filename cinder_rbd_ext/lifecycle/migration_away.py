@@ -93,7 +93,7 @@ def _forget(volume_id: str, deleted: Any) -> None:
     record.forgotten(volume_id)
     if names:
         LOG.info(
-            'Volume %(id)s is on a back end without RBD volume options now; '
-            'removed from its metadata: %(keys)s',
+            'Volume %(id)s: removed keys that its new back end does not '
+            'support: %(keys)s',
             {'id': volume_id, 'keys': ', '.join(names)},
         )

@@ -66,7 +66,7 @@ class Restores:
                 volume.id, functools.partial(self._check_keys, volume)
             )
         except Exception:
-            LOG.exception('Could not give volume %s its keys back', volume.id)
+            LOG.exception('Could not restore the keys of volume %s', volume.id)
 
     def _check_keys(
         self, volume: Any, metadata: Any, added: frozenset[str]

@@ -87,7 +87,7 @@ class Takeovers:
             with rbd.RADOSClient(driver) as client:
                 driver.RBDProxy().rename(client.ioctx, name, original)
         except driver.rbd.ImageNotFound:
-            LOG.debug('%s was not renamed to %s', original, name)
+            LOG.debug('Image %s had not been renamed to %s', original, name)
         except Exception:
             # Not raised, because it would hide the first failure.
-            LOG.exception('Could not rename %s to %s', name, original)
+            LOG.exception('Could not rename image %s to %s', name, original)

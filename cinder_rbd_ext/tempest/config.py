@@ -20,24 +20,24 @@ SERVICE_OPTION = cfg.BoolOpt(
     'rbd_volume_options',
     default=False,
     help=(
-        "Whether Cinder's API has the extension os-rbd-volume-options, and "
-        'the volume type that is tested lies on back ends with the driver.'
+        'Whether the API of Cinder has the extension os-rbd-volume-options, '
+        'and the back ends of the tested volume type have the driver.'
     ),
 )
 
 GROUP = cfg.OptGroup(
     'rbd_volume_options',
     title='RBD volume options',
-    help='What the tests of RBD volume options ask for.',
+    help='Values that the tests of RBD volume options use.',
 )
 
 OPTIONS: list[cfg.Opt] = [
     cfg.StrOpt(
         'volume_type',
         help=(
-            'Volume type of the volumes that are made. Its extra specs but '
-            'for rbd: keys are those of the types that tests make. Unset: '
-            'that of [volume] volume_type.'
+            'Volume type of the volumes that tests create. The types that '
+            'tests create have its extra specs, except for rbd: keys. If '
+            'unset, [volume] volume_type applies.'
         ),
     ),
     cfg.StrOpt(
@@ -66,7 +66,7 @@ OPTIONS: list[cfg.Opt] = [
 FEATURE_GROUP = cfg.OptGroup(
     'rbd_volume_options_feature_enabled',
     title='Enabled features of RBD volume options',
-    help='What the cloud allows of RBD volume options.',
+    help='RBD volume options that the cloud allows.',
 )
 
 FEATURES: list[cfg.Opt] = [
@@ -75,16 +75,16 @@ FEATURES: list[cfg.Opt] = [
         default=True,
         help=(
             'Whether tenants may set all keys on volumes of the type '
-            '(rbd_tenant_options of the back end). Where they may not, '
-            'volumes get their options by their type.'
+            '(rbd_tenant_options of the back end). If false, tests set the '
+            'options in volume types.'
         ),
     ),
     cfg.BoolOpt(
         'cache_mode',
         default=False,
         help=(
-            'Whether compute hosts attach volumes with the cache mode that '
-            'they ask for.'
+            'Whether compute hosts attach volumes with the requested cache '
+            'mode.'
         ),
     ),
     cfg.BoolOpt(

@@ -72,7 +72,7 @@ class AttributesSource(Source):
 
     slug = 'attributes'
     knows_invalid = False
-    description = _('From what Cinder recorded when it made the volumes.')
+    description = _('The numbers are from the records of Cinder.')
 
     #: Seconds after which a call returns an incomplete census.
     budget: ClassVar[float] = 10

@@ -38,20 +38,20 @@ COMMANDS: tuple[tuple[str, Any], ...] = (
     (
         'cinder-rbd-ext types ensure --dry-run',
         _(
-            'shows which RBD back ends have no volume type, and what would be '
-            'made for them: a type with an object map.'
+            'lists the RBD back ends that have no volume type, and the types '
+            'that would be created for them, with an object map by default.'
         ),
     ),
     (
         'openstack volume set --type <type> <volume>',
         _(
-            'with a type whose extra spec rbd:object_map is true gives the '
-            'image of a volume an object map.'
+            'retypes a volume. A type with the extra spec '
+            'rbd:object_map=true adds an object map to its image.'
         ),
     ),
     (
         'openstack volume rbd show <volume>',
-        _('shows what was asked for a volume and what was made.'),
+        _('shows the layout, features and cache mode of a volume.'),
     ),
 )
 

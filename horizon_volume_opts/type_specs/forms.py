@@ -87,8 +87,8 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         required=False,
         label=_('Value of the other striping key'),
         help_text=_(
-            'rbd:stripe_unit and rbd:stripe_count are set together: with one '
-            'as the key, give the value of the other here.'
+            'rbd:stripe_unit and rbd:stripe_count must be set together. If '
+            'the key is one of them, enter the value of the other one here.'
         ),
     )
 
@@ -110,7 +110,11 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         if partner := data.get('partner'):
             if other is None:
                 self.add_error(
-                    'partner', _('Only with a striping key as the key.')
+                    'partner',
+                    _(
+                        'Only allowed if the key is rbd:stripe_unit or '
+                        'rbd:stripe_count.'
+                    ),
                 )
                 return data
             self.specs[other] = partner

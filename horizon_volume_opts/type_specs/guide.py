@@ -30,10 +30,10 @@ PAIR = (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 
 SUMMARIES: dict[str, Any] = {
     keys.OBJECT_SIZE: _('Size of the RADOS objects of an image.'),
-    keys.STRIPE_UNIT: _('Bytes in a row in one object.'),
-    keys.STRIPE_COUNT: _('Objects that a stripe spans.'),
-    keys.OBJECT_MAP: _('Keep a map of the objects that exist.'),
-    keys.FEATURES: _('The whole set of image features.'),
+    keys.STRIPE_UNIT: _('Contiguous bytes of a stripe in one object.'),
+    keys.STRIPE_COUNT: _('Number of objects in a stripe.'),
+    keys.OBJECT_MAP: _('Whether the image has an object map.'),
+    keys.FEATURES: _('The complete set of image features.'),
     keys.CACHE_MODE: _('Cache mode of attachments.'),
     keys.DATA_POOL: _('Ceph pool that holds the data.'),
     keys.TENANT_OPTIONS: _('Keys that tenants may set on volumes.'),
@@ -90,7 +90,7 @@ def _allowed(key: str) -> str:
         )
     except errors.OptionError as error:
         return error.allowed
-    raise AssertionError(f'{key} takes anything')
+    raise AssertionError(f'{key} accepts any value')
 
 
 ENTRIES: dict[str, Entry] = {

@@ -44,8 +44,8 @@ _TEMPLATE = 'horizon_volume_opts/_rows.html'
 _AVAILABLE = 'available'
 
 _SHARED = _(
-    'Not to be chosen: the volume can be attached to several instances at '
-    'once, and the caches of their hosts know nothing of each other.'
+    'Not available: the volume can be attached to several instances at once, '
+    'and the caches of their hosts are not coherent.'
 )
 
 
@@ -113,7 +113,7 @@ class AttachForm(group.GroupedForm, stock.AttachForm):
                 _set(request, volume_id, self._before)
         except Exception:
             LOG.exception(
-                'Volume %s keeps the cache mode of an attachment that failed',
+                'Could not restore the former cache mode of volume %s',
                 volume_id,
             )
 

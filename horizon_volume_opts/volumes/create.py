@@ -93,7 +93,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         offer = self._offers.get(name or '')
         if offer is None:
             offer = offers.UserOffer(
-                name or '', str(_('the volume type offers none'))
+                name or '', str(_('the volume type has no RBD volume options'))
             )
         size = data.get('size')
         offer.check(self._metadata, size and size * sizes.GIB, state)
@@ -113,13 +113,15 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
                 try:
                     return source.find(self.request, kind, data[name])
                 except Exception as error:
-                    LOG.warning('Cannot look up %s: %s', name, error)
+                    LOG.warning(
+                        'Could not get the %s of a new volume: %s', name, error
+                    )
                     key = min(self._metadata)
                     raise errors.OptionError(
                         key,
                         self._metadata[key],
-                        'the source of the volume can not be looked up',
-                        'none, or another try',
+                        'the source of the volume is not available',
+                        'a volume without RBD volume options; or try again',
                     ) from error
         return None
 

@@ -70,6 +70,33 @@ class ActiveActiveTest(base.CloudTestCase):
         snapshot = self.snapshot(clone)
         copy = self.created(volume_type=self.type, snapshot_id=snapshot)
         self.check_made(copy)
+        # The API finds layout and limits by the cluster's name.
+        odd = {'rbd:stripe_unit': '1M', 'rbd:stripe_count': '3'}
+        striped = self.created(
+            volume_type=self.type, size=3, metadata={**base.ASKED, **odd}
+        )
+        self.check_refused(
+            400,
+            'rbd:stripe_count',
+            'POST',
+            f'/volumes/{striped}/action',
+            {'os-extend': {'new_size': 4}},
+        )
+        self.check_refused(
+            400,
+            'unsafe',
+            'POST',
+            '/os-volume-manage',
+            {
+                'volume': {
+                    'host': host,
+                    'ref': {'source-name': 'none'},
+                    'volume_type': self.type,
+                    'metadata': {'rbd:cache_mode': 'unsafe'},
+                }
+            },
+            self.operator,
+        )
         self.action(copy, **{'os-extend': {'new_size': 2}})
         self.until(lambda: self.show(copy)['size'] == 2)
         self.assertEqual(2**20, self.show(copy)[_MADE])

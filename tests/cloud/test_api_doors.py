@@ -59,7 +59,7 @@ class SpellingTest(base.CloudTestCase):
             body: Any = {
                 'snapshot': {'volume_id': volume, 'metadata': {key: '8'}}
             }
-            words = 'not a key of snapshot metadata'
+            words = 'not allowed in snapshot metadata'
             self.check_refused(400, words, 'POST', '/snapshots', body)
             body = {'metadata': {key: '8'}}
             path = f'/snapshots/{snapshot}/metadata'
@@ -67,7 +67,7 @@ class SpellingTest(base.CloudTestCase):
         for key in ('RBD:x', 'rbd_volume_options_error'):
             body = {'os-set_image_metadata': {'metadata': {key: '\x1b[2J'}}}
             path = f'/volumes/{volume}/action'
-            words = 'not a key of image metadata'
+            words = 'not allowed in image metadata'
             self.check_refused(400, words, 'POST', path, body)
 
 
@@ -95,8 +95,8 @@ class TypesTest(base.CloudTestCase):
         )
         before = self._specs(ident)
         for key, words in (
-            ('rbd:stripe_unit', 'given without rbd:stripe_unit'),
-            ('rbd:stripe_count', 'given without rbd:stripe_count'),
+            ('rbd:stripe_unit', 'set without rbd:stripe_unit'),
+            ('rbd:stripe_count', 'set without rbd:stripe_count'),
             ('RBD:stripe_count', _EXACT),
         ):
             path = f'/types/{ident}/extra_specs/{key}'
@@ -112,7 +112,7 @@ class TypesTest(base.CloudTestCase):
     def test_layout_that_does_not_suit_a_size(self) -> None:
         name = self.make_type(rbd_stripe_unit='1M', rbd_stripe_count='3')
         body: Any = {'volume': {'size': 1, 'volume_type': name}}
-        words = '1 GiB is no multiple of 1 MiB x 3'
+        words = '1 GiB is not a multiple of 1 MiB x 3'
         self.check_refused(400, words, 'POST', '/volumes', body)
         volume = self.created(size=3, volume_type=name)
         self._check_extend(volume)
@@ -122,7 +122,7 @@ class TypesTest(base.CloudTestCase):
             f'/volumes/{volume}/action',
             {'os-extend': {'new_size': 4}},
         )
-        words = '4 GiB is no multiple of 1 MiB x 3'
+        words = '4 GiB is not a multiple of 1 MiB x 3'
         before = self.show(volume)['status']
         self.check_refused(400, words, 'POST', path, body)
         shown = self.show(volume)
@@ -201,7 +201,7 @@ class ManageTest(base.CloudTestCase):
         }
         for metadata, words in (
             ({'rbd:stripes': '1'}, 'unknown key'),
-            ({'rbd:stripe_unit': '64K'}, 'given without'),
+            ({'rbd:stripe_unit': '64K'}, 'set without'),
         ):
             body = {'volume': {**asked, 'metadata': metadata}}
             for path in ('/os-volume-manage', '/manageable_volumes'):

@@ -93,7 +93,7 @@ class AttachTest(servers.ServerTestCase):
 
     def test_what_can_not_be_had(self) -> None:
         volume = self.created(metadata={'rbd:cache_mode': 'none'})
-        self._check_refused(volume, 'unsafe', 'not allowed by this backend')
+        self._check_refused(volume, 'unsafe', 'not allowed by this back end')
         spec = f'volumes/volume-{volume}'
         subprocess.run(
             ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],

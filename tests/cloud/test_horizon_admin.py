@@ -133,7 +133,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
     def test_a_pair_in_one_go(self) -> None:
         self.fill_in('rbd:stripe_unit', '64K')
         self.click('.rbd-keys summary')
-        self.assertIn('Bytes in a row', self.text('.rbd-keys'))
+        self.assertIn('Contiguous bytes', self.text('.rbd-keys'))
         self.screenshot('extra-spec')
         self.fill('#id_partner', '8')
         self.submit()

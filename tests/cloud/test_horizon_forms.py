@@ -191,7 +191,7 @@ class CreateTest(volume_form.FormTestCase):
         self.pick('type', 'rbd')
         self.shown_group()
         self.assertIn(
-            'the type or the image settles', self.text('[data-rbd-source]')
+            'The volume type or the image sets', self.text('[data-rbd-source]')
         )
         name = f'image-{uuid.uuid4().hex[:8]}'
         self.fill('#id_name', name)
@@ -260,12 +260,12 @@ class RefusedTest(volume_form.FormTestCase):
         (
             {'stripe_unit': '64K', 'stripe_count': '3'},
             'stripe_count',
-            'no multiple of 64 KiB x 3',
+            'not a multiple of 64 KiB x 3',
         ),
         (
             {'stripe_unit': '64K', 'stripe_count': '4096'},
             'stripe_count',
-            'more than this backend allows',
+            'more than this back end allows',
         ),
         ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
     )
@@ -318,7 +318,7 @@ class RefusedTest(volume_form.FormTestCase):
             self.operator,
         )
         self.submit()
-        self.assertIn('not for tenants', self.error_of('rbd_object_size'))
+        self.assertIn('tenants may not', self.error_of('rbd_object_size'))
         self.screenshot('refused')
         self.check_kept()
         chosen = self.find('#id_rbd_object_size').get_attribute('value')
@@ -357,6 +357,6 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
         field = self.find('#id_rbd_cache_mode')
         self.assertFalse(field.is_enabled())
         self.assertIn(
-            'know nothing of each other',
+            'are not coherent',
             self.text('#id_rbd_cache_mode_hint'),
         )

@@ -37,7 +37,7 @@ class OperationsTest(base.CloudTestCase):
         )
         body = {'os-extend': {'new_size': 4}}
         path = f'/volumes/{volume}/action'
-        self.check_refused(400, 'no multiple of', 'POST', path, body)
+        self.check_refused(400, 'not a multiple of', 'POST', path, body)
         self.assertEqual('available', self.show(volume)['status'])
         self.assertEqual(3 * 2**30, self.info(volume)['size'])
 

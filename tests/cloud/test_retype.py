@@ -163,7 +163,7 @@ class CorrectionTest(base.CloudTestCase):
         volume = self.created(metadata=base.ASKED)
         path = f'/volumes/{volume}/metadata'
         key = f'{path}/rbd:stripe_count'
-        self.check_refused(400, "can't be removed", 'DELETE', key)
+        self.check_refused(400, 'cannot be removed', 'DELETE', key)
         self.request('DELETE', key, cloud=self.operator)
         wrong = {'metadata': {'rbd:stripe_count': '4'}}
         self.check_refused(

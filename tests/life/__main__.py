@@ -35,37 +35,37 @@ _WORKERS = 4
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='tools/test life --',
-        description='Random sequences of requests about volumes, each step '
-        'checked against Ceph and the database.',
+        description='Run random sequences of requests for volumes, and check '
+        'each step against Ceph and the database.',
     )
     parser.add_argument('--minutes', type=float, default=_MINUTES)
-    parser.add_argument('--seed', type=int, help='by chance unless given')
+    parser.add_argument('--seed', type=int, help='(default: random)')
     parser.add_argument('--steps', type=int, default=_STEPS)
     parser.add_argument('--workers', type=int, default=_WORKERS)
     parser.add_argument(
-        '--sequence', type=int, help='run this one of the seed alone'
+        '--sequence', type=int, help='run only this sequence of the seed'
     )
     parser.add_argument(
         '--script',
         type=pathlib.Path,
-        help='take the steps of a file: lines that a failure shows after '
+        help='run the steps in a file: the lines that a failure shows after '
         '"step"',
     )
     parser.add_argument(
         '--known',
         default='',
         metavar='KIND,...',
-        help='go on after violations of these kinds',
+        help='continue after violations of these kinds',
     )
     parser.add_argument(
-        '--subunit', action='store_true', help='write a stream of results, too'
+        '--subunit', action='store_true', help='also write a stream of results'
     )
     parser.add_argument('--verbose', action='store_true')
     parser.add_argument(
         '--minimise',
         action='store_true',
-        help='with --sequence or --script: leave out steps as long as it '
-        'fails alike',
+        help='with --sequence or --script: omit the steps that the failure '
+        'does not depend on',
     )
     return parser
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import threading
 from typing import Any
 
 import rados
@@ -36,26 +35,20 @@ _DIRECTORIES = (
 _BITS = {each.bit: name for name, each in features.FEATURES.items()}
 
 
-class Cluster:
-    """A connection to the cluster of the sandbox.
-
-    One thread at a time uses it: librbd 16.2.15 has crashed where two opened
-    and closed images on one connection.
-    """
+class Connection:
+    """A connection to the cluster of the sandbox, for one thread."""
 
     def __init__(self, conf: str) -> None:
-        self._lock = threading.RLock()
         self._rados = rados.Rados(conffile=conf, rados_id='admin')
         self._rados.connect()
 
     @contextlib.contextmanager
     def _pool(self, name: str) -> Iterator[Any]:
-        with self._lock:
-            ioctx = self._rados.open_ioctx(name)
-            try:
-                yield ioctx
-            finally:
-                ioctx.close()
+        ioctx = self._rados.open_ioctx(name)
+        try:
+            yield ioctx
+        finally:
+            ioctx.close()
 
     @contextlib.contextmanager
     def _image(

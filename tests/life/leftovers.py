@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from tests.life import ceph
+from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import quota
 from tests.life import world as worlds
@@ -62,6 +62,8 @@ def _check_rows(world: World, tenant: str) -> None:
         world.violate('left-in-database', f'reservations: {rows}')
 
 
-def check_cluster(cluster: ceph.Cluster, before: set[str]) -> list[str]:
+def check_cluster(
+    cluster: ceph_process.Cluster, before: set[str]
+) -> list[str]:
     """Return what the pools have now that they hadn't before."""
     return sorted(cluster.everything() - before)

@@ -170,8 +170,6 @@ class Model:
     images: dict[str, Image] = dataclasses.field(default_factory=dict)
     transfers: dict[str, Transfer] = dataclasses.field(default_factory=dict)
     strays: dict[str, Stray] = dataclasses.field(default_factory=dict)
-    #: Ids of reservations that Cinder is known to leave open.
-    lost_reservations: set[str] = dataclasses.field(default_factory=set)
 
     def idle(self) -> list[Volume]:
         """Return the volumes that can be worked with."""

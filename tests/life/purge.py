@@ -21,7 +21,7 @@ from tests.life import cloud
 from tests.life import world as worlds
 
 if TYPE_CHECKING:
-    from tests.life import ceph
+    from tests.life import ceph_process
 
 #: What projects, types and images of a run are called.
 PREFIX = 'life-'
@@ -48,7 +48,7 @@ def sequence(world: worlds.World) -> None:
         world.cluster.remove(stray.backend.pool, stray.image)
 
 
-def killed_runs(admin: cloud.Caller, cluster: ceph.Cluster) -> None:
+def killed_runs(admin: cloud.Caller, cluster: ceph_process.Cluster) -> None:
     """Remove what runs have left that were killed."""
     identity = admin.connection.identity
     for each in identity.projects():
@@ -86,7 +86,7 @@ def project(admin: cloud.Caller, ident: str) -> None:
                 _one(admin, f'/{kind}/{each["id"]}')
 
 
-def _images(cluster: ceph.Cluster, volumes: list[str]) -> None:
+def _images(cluster: ceph_process.Cluster, volumes: list[str]) -> None:
     """Remove RBD images of volumes, clones before what they are made from."""
     for pool in (*_POOLS, *_POOLS):
         for name in cluster.names(pool):

@@ -18,7 +18,6 @@ import time
 
 from tests.life import cloud
 from tests.life import kinds
-from tests.life import model
 from tests.life import world as worlds
 
 World = worlds.World
@@ -90,7 +89,7 @@ def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
         world.callers[tenant].project,
         f'deleted = 0 and delta > 0 and {condition}',
     )
-    return [row for row in found if row not in world.model.lost_reservations]
+    return [row for row in found if row not in world.lost_reservations]
 
 
 def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:
@@ -99,7 +98,7 @@ def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:
     Cinder reserves quota of the volume's project, but rolls back in the
     project of the request, fails, and leaves it to the next day's expiration.
     """
-    name = world.type_name(kind)
-    there: model.Model = world.model
-    condition = f"resource in ('volumes_{name}', 'gigabytes_{name}')"
-    there.lost_reservations |= set(reserved(world, owner, condition))
+    of = ('volumes', 'gigabytes', 'snapshots')
+    names = ', '.join(f"'{each}_{world.type_name(kind)}'" for each in of)
+    condition = f'resource in ({names})'
+    world.lost_reservations |= set(reserved(world, owner, condition))

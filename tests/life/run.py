@@ -27,7 +27,7 @@ import time
 from typing import Any
 import uuid
 
-from tests.life import ceph
+from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import content
 from tests.life import kinds
@@ -93,11 +93,12 @@ class Run:
         self.totals = Totals()
         self._show = show
         self._prefix = f'{purge.PREFIX}{uuid.uuid4().hex[:6]}'
-        self._cluster = ceph.Cluster(conf)
+        self._cluster = ceph_process.Cluster(conf, show)
         self._admin = cloud.administrator()
         self._tenants = cloud.Tenants(self._admin)
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._lost: set[str] = set()
         self._numbers = itertools.count(1)
         self._deadline = time.monotonic() + plan.minutes * 60
 
@@ -224,6 +225,7 @@ class Run:
             image,
             told.append,
             self.plan.known,
+            lost_reservations=self._lost,
         )
         seed = f'{self.plan.seed} {number}'
         groups: Iterable[steps_module.Group] = steps_module.drawn(

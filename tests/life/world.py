@@ -30,7 +30,7 @@ from tests.life import state as states
 
 if TYPE_CHECKING:
     # Its bindings to librbd are not there where the rules are tested.
-    from tests.life import ceph
+    from tests.life import ceph_process
 
 Verdict = metadata.Verdict
 Record = dict[str, Any]
@@ -47,17 +47,19 @@ class World:
 
     :ivar known: kinds of violations that don't end it
     :ivar found: those that were found and didn't
-    :ivar step: the number of the step, which names what it makes
+    :ivar lost_reservations: ids of open reservations that Cinder is known to
+        lose; those of earlier sequences too, which had the same tenants
     """
 
     callers: Mapping[str, cloud.Caller]
-    cluster: ceph.Cluster
+    cluster: ceph_process.Cluster
     prefix: str
     image: models.Image
     tell: Callable[[str], None]
     known: frozenset[str] = frozenset()
     found: list[failures.Violation] = dataclasses.field(default_factory=list)
     model: models.Model = dataclasses.field(default_factory=models.Model)
+    lost_reservations: set[str] = dataclasses.field(default_factory=set)
 
     @property
     def admin(self) -> cloud.Caller:

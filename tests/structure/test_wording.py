@@ -10,14 +10,17 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Phrases that must not return to the documentation, and what to write."""
+"""Phrases that must not return to pages and messages, and what to write."""
 
+import ast
 from collections.abc import Iterator
 from collections.abc import Mapping
 import pathlib
 import re
+import typing
 
 import ddt
+import fixtures
 
 from tests.unit import base
 
@@ -25,6 +28,9 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGES = _ROOT / 'doc/source'
 #: Beside the pages.
 _FILES = ('README.rst', 'CONTRIBUTING.rst', 'devstack/README.rst')
+
+#: Right in names of options and modules.
+_NAMES = ('backends', r'(?<!-)plugins?(?!-)')
 
 #: A regular expression, without case, and what to write in its place.
 PHRASES: Mapping[str, str] = {
@@ -68,6 +74,40 @@ PHRASES: Mapping[str, str] = {
     r"(?:is|are|do|does|did|ca|wo|was|were|has|have)n't": 'the full form',
 }
 
+#: The same for messages, help texts and labels in code.
+IN_CODE: Mapping[str, str] = {
+    **{k: v for k, v in PHRASES.items() if k not in _NAMES},
+    r'ask(?:s|ed)? for': 'requests, requested',
+    r'ask(?:s|ed)? for none': 'does not request',
+    r'tells?|told': 'shows, reports, is configured',
+    r'none at all': 'no ...',
+    r'bytes in a row': 'contiguous bytes',
+    r'(?<!there )(?:is|are) no (?!longer|more)\w+': 'is not a ...',
+    r'nothing nearer': 'the metadata and the type override it',
+    r'as (?:\w+ ){1,3}has it': 'default of ..., same as ...',
+    r'takes? [\w -]+ away': 'removes',
+    r'puts? back|put back': 'restores',
+    r'(?:must|may) hold': 'must include',
+    r'can not': 'cannot',
+    r'Count On': 'Continue Counting',
+    r'what \w+ settles?': 'fixed, set',
+    r'by now': 'no longer, already',
+    r'given (?:together with|without)': 'requires, set without',
+    r'go(?:es)? together': 'must be set together',
+    r'for tenants to': 'tenants may not',
+    r'an? \w+ of (?:its|their) own': 'requested, configured',
+    r'half made': 'incomplete',
+    r'(?:could|can) not be made': 'could not create',
+    r'without a check': 'is not checked',
+    r'has room for': 'has free space',
+}
+
+_CODE = (
+    *('cinder_rbd_ext', 'glance_store_objmap', 'horizon_volume_opts'),
+    *('nova_rbd_cache', 'rbd_volume_options', 'tools'),
+)
+_TAG = re.compile(r'{#.*?#}|{%.*?%}|<[^>]*>', re.DOTALL)
+
 _LITERAL = re.compile(r'``[^`]+``|`[^`]*<[^>]*>`_|:\w+:`[^`]+`')
 # What a page quotes: commands, files, messages of the code.
 _BLOCK = re.compile(r'( *)\.\. (?:code-block|image|include|literalinclude)::')
@@ -90,14 +130,69 @@ def _prose(text: str) -> str:
     return _LITERAL.sub('X', joined)
 
 
-def _found(text: str) -> Iterator[str]:
-    """Yield each phrase of a page that must not be there."""
-    prose = _prose(text)
-    for phrase, instead in PHRASES.items():
+def _found(prose: str, phrases: Mapping[str, str] = PHRASES) -> Iterator[str]:
+    """Yield each phrase of a text that must not be there."""
+    for phrase, instead in phrases.items():
         for match in re.finditer(rf'\b(?:{phrase})\b', prose, re.IGNORECASE):
             start = max(0, match.start() - 30)
             context = prose[start : match.end() + 30].strip()
             yield f'"{match[0]}" in "{context}"; write: {instead}'
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef
+        ) and ast.get_docstring(node):
+            expression = node.body[0]
+            yield typing.cast('ast.Expr', expression).value
+
+
+def _strings(source: str) -> str:
+    """Return the strings of a Python module that are not docstrings.
+
+    A value in an f-string is an X, and each string a paragraph.
+    """
+    tree = ast.parse(source)
+    inside: set[ast.AST] = set(_docstrings(tree))
+    found = []
+    for node in ast.walk(tree):
+        if node in inside:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            inside.update(node.values)
+            found.append(
+                ''.join(
+                    str(x.value) if isinstance(x, ast.Constant) else 'X'
+                    for x in node.values
+                )
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+    return '\n\n'.join(x for x in found if ' ' in x)
+
+
+def _texts(path: pathlib.Path) -> str:
+    """Return the texts of a file of code that people read."""
+    source = path.read_text()
+    if path.suffix == '.py':
+        return _strings(source)
+    if path.suffix == '.html':
+        quoted = re.findall(r'{% trans "(.*?)" %}', source)
+        source = ' '.join(_TAG.sub('\n\n', source).split(' '))
+        return '\n\n'.join([*quoted, re.sub(r'[^\S\n]+', ' ', source)])
+    calls = re.findall(r'gettext\(([^()]*(?:\([^()]*\)[^()]*)*)\)', source)
+    return '\n\n'.join(re.sub(r"'\s*\+\s*'", '', call) for call in calls)
+
+
+def _modules() -> list[pathlib.Path]:
+    suffixes = ('.py', '.js', '.html')
+    return sorted(
+        path
+        for folder in _CODE
+        for path in (_ROOT / folder).rglob('*')
+        if path.suffix in suffixes
+    )
 
 
 def _pages() -> list[pathlib.Path]:
@@ -115,7 +210,7 @@ class WordingTestCase(base.TestCase):
         found = [
             f'{page.relative_to(_ROOT)}: {phrase}'
             for page in pages
-            for phrase in _found(page.read_text())
+            for phrase in _found(_prose(page.read_text()))
         ]
         self.assertEqual([], found)
 
@@ -125,7 +220,7 @@ class WordingTestCase(base.TestCase):
         '.. note::\n\n   Ignored without a word.',
     )
     def test_phrases_are_found(self, text: str) -> None:
-        self.assertEqual(1, len(list(_found(text))), text)
+        self.assertEqual(1, len(list(_found(_prose(text)))), text)
 
     @ddt.data(
         '``conf_rbd_cache = ..., beats it``',
@@ -133,4 +228,42 @@ class WordingTestCase(base.TestCase):
         'See :doc:`backends`.',
     )
     def test_quotations_are_left_out(self, text: str) -> None:
-        self.assertEqual([], list(_found(text)), text)
+        self.assertEqual([], list(_found(_prose(text))), text)
+
+    def _file(self, suffix: str, source: str) -> pathlib.Path:
+        folder = self.useFixture(fixtures.TempDir()).path
+        path = pathlib.Path(folder) / f'text{suffix}'
+        path.write_text(source)
+        return path
+
+    def test_code(self) -> None:
+        modules = _modules()
+        self.assertLess(200, len(modules))
+        found = [
+            f'{module.relative_to(_ROOT)}: {phrase}'
+            for module in modules
+            for phrase in _found(_texts(module), IN_CODE)
+        ]
+        self.assertEqual([], found)
+
+    @ddt.named_data(
+        ['one_string', '.py', "x = 'Nobody asks for it'"],
+        ['two_lines', '.py', "x = (\n    'It is '\n    'no volume'\n)"],
+        ['f_string', '.py', "x = f'{1} is no {2} volume'"],
+        ['tag', '.html', '{% trans "Count On" %}'],
+        ['text', '.html', '<p>\n  The image\n  is no image.\n</p>'],
+        ['gettext', '.js', "gettext('what it asks ' +\n  'for');"],
+    )
+    def test_texts_are_found(self, suffix: str, source: str) -> None:
+        path = self._file(suffix, source)
+        self.assertEqual(1, len(list(_found(_texts(path), IN_CODE))), source)
+
+    @ddt.named_data(
+        ['docstring', '.py', '"""Whoever asks for it is told."""'],
+        ['name', '.py', "x = 'told'"],
+        ['comment', '.js', "/* told */ gettext('shown');"],
+        ['comment_of_a_template', '.html', '{# told #}<p>Shown</p>'],
+    )
+    def test_other_texts_are_left_out(self, suffix: str, source: str) -> None:
+        path = self._file(suffix, source)
+        self.assertEqual([], list(_found(_texts(path), IN_CODE)), source)

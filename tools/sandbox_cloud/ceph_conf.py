@@ -52,7 +52,7 @@ run dir = {run}
 crash dir = {data}/crash
 log file = {log}/$name.log
 # One OSD on one host: everything has one copy, which Ceph refuses
-# unless told that it is meant.
+# unless this is allowed explicitly.
 osd pool default size = 1
 osd pool default min size = 1
 osd pool default pg num = 16

@@ -30,10 +30,10 @@ from sandbox_cloud import state
 from sandbox_cloud import status
 
 _DESCRIPTION = """\
-A whole OpenStack cloud with a real Ceph cluster on this machine, for trying
-and testing. It lives in one folder (RBD_SANDBOX_STATE, by default
-~/.local/state/rbd-sandbox), listens on 127.0.0.1 only and leaves nothing
-behind but Debian packages.
+Run an OpenStack cloud with a Ceph cluster on this machine, for trials and
+tests. All data is in one directory (RBD_SANDBOX_STATE, by default
+~/.local/state/rbd-sandbox). All services listen on 127.0.0.1 only. Only the
+installed Debian packages remain after removal.
 """
 
 
@@ -50,10 +50,10 @@ def _parser() -> argparse.ArgumentParser:
 
     releases = state.releases()
     for name, summary in (
-        ('up', 'start what does not run yet; installs what is missing'),
+        ('up', 'start the cloud; install missing packages first'),
         (
             'demo',
-            'make a striped volume and use it on a server; show each part',
+            'use a striped volume on a server and show the results',
         ),
     ):
         add(name, summary).add_argument(
@@ -65,28 +65,35 @@ def _parser() -> argparse.ArgumentParser:
         '--computes',
         type=int,
         choices=range(1, compute_hosts.MOST + 1),
-        help='compute hosts; 2 to migrate servers (default: as there are, 1)',
+        help='compute hosts; 2 for migrations (default: no change, or 1)',
     )
-    add('down', 'stop everything and remove it').add_argument(
+    add('down', 'stop and remove the cloud').add_argument(
         '--keep-venv',
         action='store_true',
-        help='keep what was downloaded, so that the next up is fast',
+        help='keep the Python environments, so that the next start is fast',
     )
-    add('status', 'show what runs').add_argument(
-        '--json', action='store_true', help='for programs'
+    add('status', 'show the services').add_argument(
+        '--json', action='store_true', help='print JSON'
     )
-    env = add('env', 'print exports: eval "$(tools/sandbox env)"')
+    env = add(
+        'env', 'print variables for clients: eval "$(tools/sandbox env)"'
+    )
     env.add_argument(
         '--cloud',
         choices=('demo', 'admin'),
         default='demo',
-        help='the user that clients act as (default: demo, a tenant)',
+        help='user of the clients (default: demo, a tenant)',
     )
-    env.add_argument('--json', action='store_true', help='for programs')
-    logs = add('logs', 'show the end of logs')
-    logs.add_argument('service', nargs='?', help='a program of status')
+    env.add_argument('--json', action='store_true', help='print JSON')
+    logs = add('logs', 'show the last lines of logs')
     logs.add_argument(
-        '-f', '--follow', action='store_true', help='go on showing'
+        'service', nargs='?', help='name of a service, as shown by status'
+    )
+    logs.add_argument(
+        '-f',
+        '--follow',
+        action='store_true',
+        help='show new lines as they appear',
     )
     return parser
 
@@ -149,7 +156,7 @@ def _environ(place: state.State, cloud: str) -> dict[str, str]:
     release = place.release
     if release is None:
         raise errors.SandboxError(
-            'There is no sandbox; start one with tools/sandbox up'
+            'There is no sandbox. Start one with: tools/sandbox up'
         )
     return {
         # Also for callers that change HOME, such as tests.
@@ -217,5 +224,7 @@ def main() -> int:
         print(f'tools/sandbox: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print('Interrupted; run it again to go on.', file=sys.stderr)
+        print(
+            'Interrupted. Run the command again to continue.', file=sys.stderr
+        )
         return 130

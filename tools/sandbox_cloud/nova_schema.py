@@ -35,9 +35,9 @@ def main(conf: str) -> None:
     cells.map_cell0()
     # 2: it exists already, from an interrupted attempt.
     if cells.create_cell(name='cell1') not in (0, 2):
-        raise SystemExit('cell1 could not be made')
+        raise SystemExit('Could not create cell1')
     if manage.DbCommands().sync():
-        raise SystemExit('the databases could not be made')
+        raise SystemExit('Could not create the databases')
 
 
 if __name__ == '__main__':

@@ -99,7 +99,7 @@ class CacheModeTest(AttachmentTestCase):
     def test_a_mode_that_is_not_allowed(self) -> None:
         volume = self.made_volume()
         for mode, reason in (
-            ('unsafe', 'not allowed by this backend'),
+            ('unsafe', 'not allowed by this back end'),
             ('fast', 'not a cache mode'),
         ):
             volume.metadata = {keys.CACHE_MODE: mode}

@@ -74,7 +74,7 @@ class SettingsTest(base.DriverTestCase):
     def test_a_pool_that_does_not_exist(self) -> None:
         text = self._refused(rbd_volume_data_pool='nowhere')
         self.assertIn("'nowhere'", text)
-        self.assertIn('no such pool', text)
+        self.assertIn('the pool does not exist', text)
 
     def test_a_chunk_size_that_stock_would_floor(self) -> None:
         text = self._refused(rbd_store_chunk_size=6)

@@ -63,7 +63,7 @@ class ExtendTest(base.DriverTestCase):
             volume,
             2,
         )
-        self.assertIn('2 GiB is no multiple of 64 KiB x 3', str(error))
+        self.assertIn('2 GiB is not a multiple of 64 KiB x 3', str(error))
         self.assertEqual(units.Gi, self.size_of(volume))
         lenient.extend_volume(volume, 2)
         self.assertEqual(2 * units.Gi, self.size_of(volume))
@@ -252,7 +252,7 @@ class ManageTest(base.DriverTestCase):
                 self._manage,
                 self.new_volume(asked),
             )
-            self.assertIn('not what the image has', str(error))
+            self.assertIn('differs from the image', str(error))
             self.assertEqual(['found'], self.cluster.names())
 
     @testtools.skipUnless(

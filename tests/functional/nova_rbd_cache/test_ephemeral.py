@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RBD images of servers' own disks, made by Nova's driver on real Ceph."""
+"""RBD images of ephemeral disks, made by Nova's driver on real Ceph."""
 
 import os
 import pathlib

@@ -89,7 +89,7 @@ STRICTER = (
         'no features at all have no layering either, and an empty text is '
         'more likely a mistake than a wish',
         lambda case: case.names == (),
-        "'' is no image feature",
+        "'' is not an image feature",
     ),
     Stricter(
         'the two keys in one place say the opposite of each other; librbd '
@@ -107,7 +107,7 @@ STRICTER = (
         'a clone takes the other one from its parent in librbd; with us the '
         'two travel as one, so that no level completes what another began',
         _begins_a_pair,
-        'given without',
+        'set without',
     ),
     Stricter(
         'librbd takes 64 bits and counts objects in 32: with 2^32 + 1 the '

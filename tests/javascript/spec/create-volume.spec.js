@@ -148,18 +148,18 @@ describe('The Create Volume form', () => {
   });
 
   const REFUSED = [
-    ['Stripe unit and stripe count go together.', {rbd_stripe_unit: '64K'}],
+    ['Stripe unit and stripe count must be set together.', {rbd_stripe_unit: '64K'}],
     ['The stripe unit is larger than the object size.',
       {rbd_stripe_unit: '8M', rbd_stripe_count: '2'}],
-    ['The stripe count is at most 64.',
+    ['The maximum stripe count is 64.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '65'}],
-    ['8 GiB is no multiple of 64 KiB x 3.',
+    ['8 GiB is not a multiple of 64 KiB x 3.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '3'}],
-    ['The object size is at least 64 KiB.', {rbd_object_size: '32K'}],
+    ['The minimum object size is 64 KiB.', {rbd_object_size: '32K'}],
     ['The volume would have more than 16,777,216 objects. Choose a larger ' +
       'object size.', {rbd_object_size: '64K', size: '1025'}],
     ['An object map is limited to 256,000,000 objects. Choose a larger ' +
-      'object size, or no object map.', {size: '1000001'}]
+      'object size, or disable the object map.', {size: '1000001'}]
   ];
   for (const [text, values] of REFUSED) {
     it(`says: ${text}`, () => {
@@ -206,7 +206,7 @@ describe('The Create Volume form', () => {
     answered(() => {
       expect(isHidden()).toBe(false);
       expect(blank('rbd_object_size'))
-        .toBe('Default: 8 MiB (as the source has it)');
+        .toBe('Default: 8 MiB (same as the source)');
       // The source's own striping is not held to the rule of whole stripes.
       expect(preview()).toContain('objects of 8 MiB, 64 KiB x 3');
       expect(isRefused()).toBe(false);

@@ -111,7 +111,7 @@ describe('The Launch Instance wizard', () => {
     expect(ctrl.kind).toBe('new');
     expect(ctrl.volumeType).toBe('rbd');
     expect(values(ctrl)).toEqual([
-      '4 MiB', 'that of the image', 'Yes', 'settled when it is made or attached'
+      '4 MiB', 'same as the image', 'Yes', 'set at creation or attachment'
     ]);
   });
 
@@ -123,7 +123,7 @@ describe('The Launch Instance wizard', () => {
       options[`rbd:stripe_${key}`].default_from = 'volume_type';
     }
     expect(values(step().ctrl).slice(0, 2))
-      .toEqual(['4 MiB, unless the image has another', '64 KiB x 8']);
+      .toEqual(['4 MiB, unless the image has another value', '64 KiB x 8']);
   });
 
   it('asks for the default type where none is chosen', () => {

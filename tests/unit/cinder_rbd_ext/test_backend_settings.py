@@ -32,13 +32,13 @@ _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {'rbd_volume_stripe_unit': '64K'},
         'rbd_volume_stripe_unit',
         '64K',
-        'given without rbd_volume_stripe_count',
+        'set without rbd_volume_stripe_count',
     ),
     'count_alone': (
         {'rbd_volume_stripe_count': '8'},
         'rbd_volume_stripe_count',
         '8',
-        'given without rbd_volume_stripe_unit',
+        'set without rbd_volume_stripe_unit',
     ),
     'unit_larger_than_the_object': (
         {
@@ -58,13 +58,13 @@ _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         },
         'rbd_volume_stripe_count',
         '9',
-        'more than this backend allows',
+        'more than this back end allows',
     ),
     'mode_not_listed': (
         {'rbd_volume_cache_mode': 'unsafe'},
         'rbd_volume_cache_mode',
         'unsafe',
-        'not allowed by this backend',
+        'not allowed by this back end',
     ),
     'map_against_features': (
         {'rbd_volume_object_map': 'true', 'rbd_volume_features': 'layering'},

@@ -37,7 +37,10 @@ TYPES: dict[
     'stripe_count': (
         config_types.STRIPE_COUNT,
         ('1', '16'),
-        {'0': 'not a count', '1e3': 'not a count'},
+        {
+            '0': 'not a positive whole number',
+            '1e3': 'not a positive whole number',
+        },
     ),
     'object_map': (
         config_types.OBJECT_MAP,
@@ -49,7 +52,7 @@ TYPES: dict[
         ('layering', 'layering, exclusive-lock,object-map'),
         {
             'layering,object-map': 'object-map requires exclusive-lock',
-            'layering,,deep-flatten': 'no image feature',
+            'layering,,deep-flatten': 'not an image feature',
         },
     ),
     'cache_mode': (
@@ -65,12 +68,12 @@ TYPES: dict[
     'keys': (
         config_types.KEYS,
         ('', 'rbd:stripe_unit,rbd:stripe_count'),
-        {'rbd:data_pool': 'no key that tenants can set'},
+        {'rbd:data_pool': 'not a key that tenants can set'},
     ),
     'pool': (
         config_types.POOL,
         ('data', 'ec.data-1'),
-        {'': "not a pool's name", 'a/b': "not a pool's name"},
+        {'': 'not a valid pool name', 'a/b': 'not a valid pool name'},
     ),
 }
 

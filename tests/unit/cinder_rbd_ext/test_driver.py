@@ -33,7 +33,7 @@ class StartTest(base.DriverTestCase):
             self.make_driver,
             rbd_volume_stripe_unit='64K',
         )
-        for text in ('Backend ceph: ', 'rbd_volume_stripe_unit', 'without'):
+        for text in ('Back end ceph: ', 'rbd_volume_stripe_unit', 'without'):
             self.assertIn(text, str(error))
 
     def test_value_that_is_none(self) -> None:
@@ -50,7 +50,7 @@ class StartTest(base.DriverTestCase):
             rbd_volume_data_pool='nowhere',
         )
         self.assertIn("'nowhere'", str(error))
-        self.assertIn('no such pool', str(error))
+        self.assertIn('the pool does not exist', str(error))
 
     def test_data_pool(self) -> None:
         made = self.make_driver(rbd_volume_data_pool='data')

@@ -25,7 +25,7 @@ class ExceptionsTest(base.TestCase):
             str(exceptions.VolumeOptionRefused(reason='the reason')),
         )
         self.assertEqual(
-            'Backend ceph: the reason',
+            'Back end ceph: the reason',
             str(
                 exceptions.InvalidBackendOptions(
                     backend='ceph', reason='the reason'

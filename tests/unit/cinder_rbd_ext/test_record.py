@@ -104,7 +104,7 @@ class MovedTest(RecordTestCase):
             'cinder.db.api.volume_admin_metadata_update', side_effect=OSError
         )
         record.moved(self.volume.id, _STRIPED)
-        self.assertIn('Could not record what volume', self.log.output)
+        self.assertIn('Could not update the record of volume', self.log.output)
 
 
 class RefusedTest(RecordTestCase):

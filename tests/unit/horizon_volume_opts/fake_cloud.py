@@ -108,7 +108,7 @@ def not_offered(name: str) -> dict[str, Any]:
         'id': f'id-of-{name}',
         'name': name,
         'supported': False,
-        'reason': 'no back end of the volume type has RBD volume options',
+        'reason': 'no back end of the volume type supports RBD volume options',
         'options': {},
     }
 

@@ -98,7 +98,7 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
                 )
             # Nobody waits again for what has just not answered.
             self.assertEqual(1, self.asked())
-        self.assertIn('forms go without', self.log.output)
+        self.assertIn('forms do not show them', self.log.output)
 
     def test_an_answer_of_something_else(self) -> None:
         self.cloud.types = None  # type: ignore[assignment]

@@ -87,18 +87,18 @@ class OfferTestCase(base.TestCase):
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '65'},
             'rbd:stripe_count',
-            'more than this backend',
+            'more than this back end',
         ),
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
             'rbd:stripe_count',
-            'no multiple',
+            'not a multiple',
         ),
         ({'rbd:features': 'layering,object-map'}, 'rbd:features', 'requires'),
         (
             {'rbd:features': 'deep-flatten,layering'},
             'rbd:features',
-            'not for this volume type: deep-flatten',
+            'not allowed by this volume type: deep-flatten',
         ),
         ({'rbd:cache_mode': 'directsync'}, 'rbd:cache_mode', 'not allowed'),
         ({'rbd:data_pool': 'p'}, 'rbd:data_pool', 'not a key of volume'),
@@ -118,7 +118,7 @@ class OfferTestCase(base.TestCase):
         error = self.assertRaises(
             errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
         )
-        self.assertIn('not for tenants', str(error))
+        self.assertIn('tenants may not', str(error))
 
     def test_of_a_type_that_offers_nothing(self) -> None:
         offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))

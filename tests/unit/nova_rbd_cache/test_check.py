@@ -54,8 +54,8 @@ class FindingsTest(test_registration.RegistrationTestCase):
         for subject, detail in (
             ('registration', 'nova_rbd_cache.volume.RBDCacheVolumeDriver'),
             ('allowed modes', 'none, writethrough, writeback, directsync'),
-            ('mode of volumes that ask for none', 'network=writeback'),
-            ("servers' own disks", 'stock features'),
+            ('mode of other volumes', 'network=writeback'),
+            ('ephemeral disks', 'stock features'),
             ('compute driver', 'libvirt.LibvirtDriver'),
         ):
             self.assertEqual(detail, found[subject].detail)
@@ -118,7 +118,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
         self, options: dict[str, str], detail: str
     ) -> None:
         self.set_options(**options)
-        self.assertEqual(detail, self._found()["servers' own disks"].detail)
+        self.assertEqual(detail, self._found()['ephemeral disks'].detail)
 
     def test_disks_of_volumes_where_they_differ(self) -> None:
         self.assertNotIn('disks of volumes', self._found())
@@ -128,7 +128,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
         self.set_options(disk_iothread=True, disk_queues=None)
         detail = self._found()['disks of volumes'].detail
         self.assertEqual(
-            "the guest's I/O thread, queues: as QEMU has it", detail
+            "the guest's I/O thread, queues: default of QEMU", detail
         )
 
 

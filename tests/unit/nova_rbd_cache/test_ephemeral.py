@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RBD images of servers' own disks: features, and stock where unset."""
+"""RBD images of ephemeral disks: features, and stock where unset."""
 
 from typing import Any
 

@@ -22,7 +22,7 @@ class ExceptionsTest(base.NovaTestCase):
             volume_id='v', mode="'unsafe'", allowed='none'
         )
         self.assertEqual(
-            "Volume v asks for cache mode 'unsafe', which the compute host "
+            "Volume v requests cache mode 'unsafe', which the compute host "
             'does not allow; allowed: none ([rbd_cache] allowed_modes of its '
             'nova.conf)',
             str(error),

@@ -59,7 +59,7 @@ class ActivateTest(RegistrationTestCase):
         self.assertIn(
             registration.OUR_CONNECTOR, connector.unix_connector_list
         )
-        # Nothing is asked for servers' own disks.
+        # Nothing is asked for ephemeral disks.
         self.assertIs(ephemeral.STOCK, rbd_utils.RBDDriver)
         (line,) = [
             line

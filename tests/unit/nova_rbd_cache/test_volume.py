@@ -241,7 +241,7 @@ class LackingTest(VolumeTestCase):
         broken = base.FakeHost()
         self.patch(broken, 'get_guest', _fail)
         self.check_refused(base.FakeHost(), broken)
-        self.assertIn('Could not ask libvirt', self.log.output)
+        self.assertIn('from libvirt', self.log.output)
 
     @ddt.data(True, False)
     def test_guest_that_has_the_disk(self, running: bool) -> None:

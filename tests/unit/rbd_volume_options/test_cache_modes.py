@@ -114,4 +114,4 @@ class CacheModeTestCase(refusals.RefusalTestCase):
         )
 
     def test_joined_of_none_is_not_the_mode_none(self) -> None:
-        self.assertEqual('none at all', cache_modes.joined(()))
+        self.assertEqual('no cache mode', cache_modes.joined(()))

@@ -100,8 +100,8 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         self.error = errors.OptionError(
             'rbd:stripe_count',
             '0',
-            'not a count',
-            'a whole number from 1',
+            'not a positive whole number',
+            'a whole number of at least 1',
             Origin.VOLUME_TYPE,
             errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
@@ -119,8 +119,8 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
 
     def test_text(self) -> None:
         self.assertEqual(
-            "rbd:stripe_count = '0' (volume type): not a count; "
-            'allowed: a whole number from 1',
+            "rbd:stripe_count = '0' (volume type): not a positive whole "
+            'number; allowed: a whole number of at least 1',
             str(self.error),
         )
 
@@ -172,14 +172,14 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         error = errors.OptionError(
             'rbd:stripe_unit',
             '64K',
-            'given without rbd:stripe_count',
+            'set without rbd:stripe_count',
             'rbd:stripe_unit and rbd:stripe_count',
             Origin.BACKEND,
             errors.Code.STRIPING_INCOMPLETE,
         )
         names = {'rbd:stripe_unit': 'unit_opt', 'rbd:stripe_count': 'count'}
         self.assertEqual(
-            "unit_opt = '64K' (backend configuration): given without count; "
+            "unit_opt = '64K' (backend configuration): set without count; "
             'allowed: unit_opt and count',
             str(error.renamed(names)),
         )

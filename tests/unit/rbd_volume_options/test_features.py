@@ -152,50 +152,68 @@ class ParseFeaturesTestCase(refusals.RefusalTestCase):
         )
 
     @ddt.named_data(
-        ['empty', '', "'' is no image feature"],
-        ['comma_only', ',', "'' is no image feature"],
-        ['comma_at_the_end', 'layering,', "'' is no image feature"],
-        ['double_comma', 'layering,,deep-flatten', "'' is no image feature"],
-        ['space_after_the_last_comma', 'layering, ', "'' is no image feature"],
-        ['newline_after', 'layering\n', r"'layering\n' is no image feature"],
+        ['empty', '', "'' is not an image feature"],
+        ['comma_only', ',', "'' is not an image feature"],
+        ['comma_at_the_end', 'layering,', "'' is not an image feature"],
+        [
+            'double_comma',
+            'layering,,deep-flatten',
+            "'' is not an image feature",
+        ],
+        [
+            'space_after_the_last_comma',
+            'layering, ',
+            "'' is not an image feature",
+        ],
+        [
+            'newline_after',
+            'layering\n',
+            r"'layering\n' is not an image feature",
+        ],
         [
             'spaces_for_commas',
             'layering exclusive-lock',
-            "'layering exclusive-lock' is no image feature",
+            "'layering exclusive-lock' is not an image feature",
         ],
-        ['unknown', 'layering,turbo', "'turbo' is no image feature"],
-        ['mask', '61', "'61' is no image feature"],
-        ['capitals', 'Layering', "'Layering' is no image feature"],
+        ['unknown', 'layering,turbo', "'turbo' is not an image feature"],
+        ['mask', '61', "'61' is not an image feature"],
+        ['capitals', 'Layering', "'Layering' is not an image feature"],
         [
             'underscore',
             'layering,exclusive_lock',
-            "'exclusive_lock' is no image feature",
+            "'exclusive_lock' is not an image feature",
         ],
         [
             'name_of_the_c_header',
             'stripingv2',
-            "'stripingv2' is no image feature",
+            "'stripingv2' is not an image feature",
         ],
         [
             'state_of_librbd',
             'layering,migrating',
-            "'migrating' is no image feature",
+            "'migrating' is not an image feature",
         ],
         [
             'log_injection',
             'layering,x\n2026-01-01 ERROR y',
-            r"'x\n2026-01-01 ERROR y' is no image feature",
+            r"'x\n2026-01-01 ERROR y' is not an image feature",
         ],
-        ['fullwidth', 'layerin\uff47', r"'layerin\uff47' is no image feature"],
+        [
+            'fullwidth',
+            'layerin\uff47',
+            r"'layerin\uff47' is not an image feature",
+        ],
         [
             'striping',
             'layering,striping',
-            'striping follows from the layout or the data pool',
+            'striping cannot be set; it follows from the layout or the data '
+            'pool',
         ],
         [
             'data_pool',
             'layering,data-pool',
-            'data-pool follows from the layout or the data pool',
+            'data-pool cannot be set; it follows from the layout or the data '
+            'pool',
         ],
         [
             'object_map_alone',

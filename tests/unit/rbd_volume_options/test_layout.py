@@ -142,7 +142,7 @@ class ParseStripeCountTestCase(refusals.RefusalTestCase):
             lambda: layout.parse_stripe_count(value),
             'rbd:stripe_count',
             value,
-            'not a count',
+            'not a positive whole number',
         )
 
 

@@ -59,7 +59,7 @@ class StripeCountTestCase(refusals.RefusalTestCase):
             lambda: self._check(count, most),
             'rbd:stripe_count',
             count,
-            'more than this backend allows',
+            'more than this back end allows',
             f'1 to {most}',
             Origin.VOLUME_TYPE,
         )
@@ -78,7 +78,7 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             ),
             'rbd:cache_mode',
             'unsafe',
-            'not allowed by this backend',
+            'not allowed by this back end',
             'none, writethrough, writeback, directsync',
             Origin.BACKEND,
         )
@@ -94,7 +94,7 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             (CacheMode.NONE, CacheMode.DIRECTSYNC),
             'none, directsync',
         ],
-        ['nothing', (), 'none at all'],
+        ['nothing', (), 'no cache mode'],
     )
     def test_refused(
         self, listed: tuple[CacheMode, ...], allowed: str
@@ -107,7 +107,7 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             ),
             'rbd:cache_mode',
             'writeback',
-            'not allowed by this backend',
+            'not allowed by this back end',
             allowed,
             Origin.VOLUME_METADATA,
         )
@@ -143,28 +143,28 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
             4 * MIB,
             3,
             GIB,
-            '1 GiB is no multiple of 4 MiB x 3',
+            '1 GiB is not a multiple of 4 MiB x 3',
         ],
         [
             'stripe_over_volume',
             4 * MIB,
             512,
             GIB,
-            '1 GiB is no multiple of 4 MiB x 512',
+            '1 GiB is not a multiple of 4 MiB x 512',
         ],
         [
             'half_a_stripe_more',
             64 * KIB,
             8,
             GIB + 256 * KIB,
-            '1048832 KiB is no multiple of 64 KiB x 8',
+            '1048832 KiB is not a multiple of 64 KiB x 8',
         ],
         [
             'a_byte_more',
             512,
             1,
             GIB + 1,
-            '1073741825 B is no multiple of 512 B x 1',
+            '1073741825 B is not a multiple of 512 B x 1',
         ],
     )
     def test_not_whole(
@@ -176,8 +176,7 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
             'rbd:stripe_count',
             count,
             reason,
-            'a stripe_unit x stripe_count that divides the size, '
-            'such as powers of two',
+            'values whose product divides the size, such as powers of two',
             Origin.BACKEND,
         )
         # librbd itself doesn't need it, so an operator can turn it off.

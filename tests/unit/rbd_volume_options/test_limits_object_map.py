@@ -55,35 +55,36 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
             4 * KIB,
             None,
             2 * TIB,
-            '2048 GiB in 4 KiB objects are 536,870,912 objects',
+            'a volume of 2048 GiB (4 KiB objects) has 536,870,912 objects',
         ],
         [
             'one_byte_too_many',
             4 * KIB,
             None,
             256_000_000 * 4 * KIB + 1,
-            '1048576000001 B in 4 KiB objects are 256,000,001 objects',
+            'a volume of 1048576000001 B (4 KiB objects) has 256,000,001 '
+            'objects',
         ],
         [
             '977_gib_in_4_kib',
             4 * KIB,
             None,
             977 * GIB,
-            '977 GiB in 4 KiB objects are 256,114,688 objects',
+            'a volume of 977 GiB (4 KiB objects) has 256,114,688 objects',
         ],
         [
             '977_tib_in_4_mib',
             4 * MIB,
             None,
             977 * TIB,
-            '1000448 GiB in 4 MiB objects are 256,114,688 objects',
+            'a volume of 1000448 GiB (4 MiB objects) has 256,114,688 objects',
         ],
         [
             'one_unit_too_many',
             4 * KIB,
             (512, 15),
             (256_000_000 // 15) * 15 * 4 * KIB + (256_000_000 % 15) * 512 + 1,
-            '1048575964161 B in 4 KiB objects, 512 B x 15 are '
+            'a volume of 1048575964161 B (4 KiB objects, 512 B x 15) has '
             '256,000,001 objects',
         ],
     )
@@ -99,7 +100,7 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
             'rbd:object_map',
             'true',
             reason,
-            'up to 256,000,000 objects: a larger rbd:object_size, '
+            'up to 256,000,000 objects; use a larger rbd:object_size, '
             'or rbd:object_map = false',
             errors.Origin.VOLUME_METADATA,
         )

@@ -63,9 +63,9 @@ _BAD = [
         'features_space',
         'rbd:features',
         'layering deep-flatten',
-        "'layering deep-flatten' is no image feature",
+        "'layering deep-flatten' is not an image feature",
     ],
-    ['features_empty', 'rbd:features', '', "'' is no image feature"],
+    ['features_empty', 'rbd:features', '', "'' is not an image feature"],
     [
         'features_prerequisite',
         'rbd:features',
@@ -74,12 +74,12 @@ _BAD = [
     ],
     ['cache_mode_unknown', 'rbd:cache_mode', 'fast', 'not a cache mode'],
     ['cache_mode_newline', 'rbd:cache_mode', 'none\n', 'not a cache mode'],
-    ['data_pool_empty', 'rbd:data_pool', '', "not a pool's name"],
+    ['data_pool_empty', 'rbd:data_pool', '', 'not a valid pool name'],
     [
         'tenant_options_space',
         'rbd:tenant_options',
         'rbd:features rbd:cache_mode',
-        "'rbd:features rbd:cache_mode' is no key that tenants can set",
+        "'rbd:features rbd:cache_mode' is not a key that tenants can set",
     ],
 ]
 
@@ -190,7 +190,7 @@ class ContradictionTestCase(refusals.RefusalTestCase):
             '<is> True',
             'true',
             'contradicts rbd:features = layering',
-            'rbd:features with object-map, or only one of both',
+            'rbd:features with object-map, or only one of the two',
         ],
         [
             'map_and_false',
@@ -199,7 +199,7 @@ class ContradictionTestCase(refusals.RefusalTestCase):
             'false',
             'contradicts rbd:features = '
             'exclusive-lock,fast-diff,layering,object-map',
-            'rbd:features without object-map, or only one of both',
+            'rbd:features without object-map, or only one of the two',
         ],
     )
     def test_contradiction(
@@ -245,7 +245,7 @@ class PoolTestCase(refusals.RefusalTestCase):
             lambda: options.parse_pool(name),
             'rbd:data_pool',
             name,
-            "not a pool's name",
+            'not a valid pool name',
             'the name of a pool: up to 128 letters, digits, dots, hyphens '
             'and underscores',
         )

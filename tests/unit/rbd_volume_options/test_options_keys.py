@@ -95,19 +95,19 @@ class KeyTestCase(refusals.RefusalTestCase):
             'unit_without_count',
             'rbd:stripe_unit',
             '64K',
-            'given without rbd:stripe_count',
+            'set without rbd:stripe_count',
         ],
         [
             'count_without_unit',
             'rbd:stripe_count',
             '8',
-            'given without rbd:stripe_unit',
+            'set without rbd:stripe_unit',
         ],
         [
             'bad_unit_without_count',
             'rbd:stripe_unit',
             '3M',
-            'given without rbd:stripe_count',
+            'set without rbd:stripe_count',
         ],
     )
     def test_alone(self, key: str, value: str, reason: str) -> None:
@@ -116,13 +116,20 @@ class KeyTestCase(refusals.RefusalTestCase):
             key,
             value,
             reason,
-            'both of them, or neither',
+            'both or neither',
             Origin.VOLUME_TYPE,
         )
 
     @ddt.named_data(
         ['unit', '3M', '8', 'rbd:stripe_unit', '3M', 'not a power of two'],
-        ['count', '64K', '0', 'rbd:stripe_count', '0', 'not a count'],
+        [
+            'count',
+            '64K',
+            '0',
+            'rbd:stripe_count',
+            '0',
+            'not a positive whole number',
+        ],
         [
             'both_names_one',
             '0',

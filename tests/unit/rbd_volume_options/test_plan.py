@@ -264,7 +264,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
             lambda: _plan(_said(origin, striping=Striping(64 * KIB, 128))),
             'rbd:stripe_count',
             128,
-            'more than this backend allows',
+            'more than this back end allows',
             '1 to 64',
             origin,
         )
@@ -284,7 +284,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
             lambda: _plan(level),
             'rbd:stripe_count',
             3,
-            '1 GiB is no multiple of 64 KiB x 3',
+            '1 GiB is not a multiple of 64 KiB x 3',
             origin=origin,
         )
         allowed = limits.Limits(require_whole_stripes=False)
@@ -304,7 +304,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
                 functools.partial(_plan, *levels, how=how),
                 'rbd:object_size',
                 65536,
-                '1 GiB in 64 KiB objects are 16,384 objects',
+                'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
                 origin=_BY_METADATA,
             )
 

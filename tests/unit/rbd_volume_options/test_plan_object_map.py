@@ -60,8 +60,8 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
             lambda: _plan(*levels, **kwargs),
             'rbd:object_map',
             'true',
-            '2048 GiB in 4 KiB objects are 536,870,912 objects',
-            'up to 256,000,000 objects: a larger rbd:object_size, '
+            'a volume of 2048 GiB (4 KiB objects) has 536,870,912 objects',
+            'up to 256,000,000 objects; use a larger rbd:object_size, '
             'or rbd:object_map = false',
             origin,
         )

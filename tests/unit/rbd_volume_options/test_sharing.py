@@ -28,7 +28,7 @@ CacheMode = cache_modes.CacheMode
 Origin = errors.Origin
 
 _ASKED = (Origin.VOLUME_METADATA, Origin.VOLUME_TYPE)
-_SHARED = 'a multi-attach volume type has several writing clients'
+_SHARED = 'volumes of a multi-attach type can have several writing clients'
 _WITHOUT = 'features without exclusive-lock, fast-diff, journaling, object-map'
 _FOR_REPLICATION = 'features with exclusive-lock and journaling'
 
@@ -89,7 +89,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
             ),
             'rbd:features',
             ','.join(sorted(listed.split(','))),
-            f'{_SHARED}, {name} supposes one',
+            f'{_SHARED}, and {name} supports only one',
             _WITHOUT,
             origin,
         )
@@ -103,7 +103,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
                 ),
                 'rbd:cache_mode',
                 mode.value,
-                f'{_SHARED}, and caches know nothing of each other',
+                f'{_SHARED}, whose caches are not coherent',
                 'none',
                 origin,
             )

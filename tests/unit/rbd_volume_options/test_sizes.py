@@ -137,8 +137,8 @@ class ParseCountTestCase(refusals.RefusalTestCase):
             lambda: sizes.parse_count(keys.STRIPE_COUNT, value),
             keys.STRIPE_COUNT,
             value,
-            'not a count',
-            'a whole number from 1',
+            'not a positive whole number',
+            'a whole number of at least 1',
         )
 
 

@@ -40,7 +40,13 @@ class TenantKeysTestCase(refusals.RefusalTestCase):
             'rbd:stripe_unit',
             'rbd:stripe_count, rbd:object_map',
         ],
-        ['none', ['rbd:features'], [], 'rbd:features', 'no rbd: key at all'],
+        [
+            'none',
+            ['rbd:features'],
+            [],
+            'rbd:features',
+            'none of the rbd: keys',
+        ],
         [
             'the_first_of_two',
             ['rbd:object_size', 'rbd:cache_mode'],
@@ -56,7 +62,7 @@ class TenantKeysTestCase(refusals.RefusalTestCase):
             lambda: tenant_options.check(frozenset(given), frozenset(may)),
             key,
             'given',
-            'not for tenants to set on this volume type',
+            'tenants may not set this key on this volume type',
             allowed,
             Origin.VOLUME_METADATA,
         )
@@ -85,6 +91,6 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
             lambda: tenant_options.parse(value),
             'rbd:tenant_options',
             value,
-            f'{word!r} is no key that tenants can set',
+            f'{word!r} is not a key that tenants can set',
             'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
         )

@@ -113,7 +113,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
         if CONF.volume.volume_size % 3 == 0:
             raise self.skipException('volume_size is a multiple of three')
         asked = {**self.asked, keys.STRIPE_COUNT: '3'}
-        self._refused(asked, 'no multiple of')
+        self._refused(asked, 'not a multiple of')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('1891e311-a320-4f38-ba44-4e316ed19fc6')
@@ -252,7 +252,7 @@ class TypeRefusalsTest(base.RBDVolumeTest):
             volume_type=name,
             metadata={keys.OBJECT_MAP: 'true'},
         )
-        self.assertIn('not for tenants to set', str(error))
+        self.assertIn('tenants may not set this key', str(error))
 
 
 class ExtendRefusalsTest(base.RBDVolumeTest):
@@ -277,6 +277,6 @@ class ExtendRefusalsTest(base.RBDVolumeTest):
             volume,
             new_size=4,
         )
-        self.assertIn('no multiple', str(error))
+        self.assertIn('not a multiple', str(error))
         shown = self.volumes_client.show_volume(volume)['volume']
         self.assertEqual((3, 'available'), (shown['size'], shown['status']))

@@ -68,7 +68,7 @@ class RetypeTest(base.RBDVolumeTest):
             migration_policy='never',
         )
         self.assertIn(keys.OBJECT_SIZE, str(error))
-        self.assertIn('settled when it is made', str(error))
+        self.assertIn('fixed at creation', str(error))
         shown = self.volumes_client.show_volume(volume)['volume']
         self.assertEqual(plain, shown['volume_type'])
 

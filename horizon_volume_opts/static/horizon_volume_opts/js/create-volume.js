@@ -116,7 +116,7 @@ horizon.rbdVolumeOptions = (function () {
         true
       );
     } else if (this.fromImage) {
-      text = gettext('What is not chosen here, the type or the image settles.');
+      text = gettext('The volume type or the image sets other values.');
     }
     this.$group.find('[data-rbd-source]').text(text).prop('hidden', !text);
   };

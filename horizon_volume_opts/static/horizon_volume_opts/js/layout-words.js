@@ -29,7 +29,7 @@ horizon.rbdLayoutWords = (function () {
     words[rules.ORIGINS.type] = gettext('set by the volume type');
     words[rules.ORIGINS.backend] = gettext('set by the back end');
     words[rules.ORIGINS.cluster] = gettext('set by Ceph');
-    words[rules.ORIGINS.source] = gettext('as the source has it');
+    words[rules.ORIGINS.source] = gettext('same as the source');
     return words[code];
   }
 
@@ -59,18 +59,18 @@ horizon.rbdLayoutWords = (function () {
   function sentences() {
     var words = {};
     words[rules.CODES.striping] =
-      gettext('Stripe unit and stripe count go together.');
+      gettext('Stripe unit and stripe count must be set together.');
     words[rules.CODES.unit] =
       gettext('The stripe unit is larger than the object size.');
     words[rules.CODES.count] =
-      gettext('The stripe count is at most %(count)s.');
+      gettext('The maximum stripe count is %(count)s.');
     words[rules.CODES.map] = gettext(
       'An object map is limited to %(mapped)s objects. Choose a larger ' +
-      'object size, or no object map.');
+      'object size, or disable the object map.');
     words[rules.CODES.objectSize] =
-      gettext('The object size is at least %(object)s.');
+      gettext('The minimum object size is %(object)s.');
     words[rules.CODES.stripes] =
-      gettext('%(size)s GiB is no multiple of %(striping)s.');
+      gettext('%(size)s GiB is not a multiple of %(striping)s.');
     words[rules.CODES.objects] = gettext(
       'The volume would have more than %(objects)s objects. Choose a ' +
       'larger object size.');

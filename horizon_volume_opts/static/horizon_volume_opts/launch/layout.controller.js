@@ -127,11 +127,11 @@
     /* If a layout comes only from Ceph, that of the image overrides it. */
     function ofType(option, words) {
       if (!isGiven(option)) {
-        return gettext('that of the image');
+        return gettext('same as the image');
       }
       var text = words(option.default);
       return option.default_from === rules.ORIGINS.cluster
-        ? interpolate(gettext('%s, unless the image has another'), [text])
+        ? interpolate(gettext('%s, unless the image has another value'), [text])
         : text;
     }
 
@@ -151,7 +151,7 @@
 
   function inWords(option, words) {
     return isGiven(option) ? words(option.default)
-      : gettext('settled when it is made or attached');
+      : gettext('set at creation or attachment');
   }
 
   function yesOrNo(value) {

@@ -266,7 +266,7 @@ class RefusalTest(AttachmentsTestCase):
             {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
         )
         request = self.put(self.reserved(volume), 'directsync')
-        words = 'not allowed by this backend; allowed: none, writeback'
+        words = 'not allowed by this back end; allowed: none, writeback'
         self.check_refused(volume, words, request, self.nova)
 
     def test_what_tenants_may_set_by_now(self) -> None:
@@ -318,7 +318,7 @@ class LeftTest(AttachmentsTestCase):
     def test_scheduler_that_does_not_answer(self) -> None:
         self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
         self.ok(*self.put(self.reserved(self.volume(_MODE))))
-        self.assertIn('is left to the driver', self.log.output)
+        self.assertIn('The API does not check the cache mode', self.log.output)
 
     def test_scheduler_is_not_asked_in_vain(self) -> None:
         self.ok(*self.put(self.reserved(self.volume())))

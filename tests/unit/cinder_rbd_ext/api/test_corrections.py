@@ -71,12 +71,17 @@ class CorrectionsTest(base.ApiTestCase):
         path = self._path(self.volume(self.there))
         body = self._fixed()
         self.refused(
-            400, 'nothing is recorded', 'PUT', path, body, app=self.admin
+            400,
+            'has no record of its image',
+            'PUT',
+            path,
+            body,
+            app=self.admin,
         )
         self.ok('DELETE', f'{path}/rbd:object_size', app=self.admin)
 
     def test_tenants(self) -> None:
-        words = 'settled when the volume was created'
+        words = 'fixed at creation of the volume'
         self.refused(400, words, 'PUT', self.path, self._fixed())
         path = f'{self.path}/rbd:object_size'
         self.refused(400, words, 'DELETE', path)
@@ -84,7 +89,7 @@ class CorrectionsTest(base.ApiTestCase):
     def test_back_end_that_is_not_ours(self) -> None:
         """Nothing reads the keys there; their owner may remove them."""
         path = self._path(self.volume(self.there, volume_type='fake'))
-        words = 'settled when the volume was created'
+        words = 'fixed at creation of the volume'
         self.refused(400, words, 'PUT', path, self._fixed())
         self.ok('DELETE', f'{path}/rbd:object_size')
         self.assertEqual({'a': 'b'}, self.ok('GET', path)['metadata'])

@@ -60,7 +60,9 @@ class ExtendTest(base.ApiTestCase):
             self.volume(_KEYS, _MADE, size=3, status='in-use'),
         ):
             for size in (4, '4', 5):
-                self._refused(volume, size, 'GiB is no multiple of 1 MiB x 3')
+                self._refused(
+                    volume, size, 'GiB is not a multiple of 1 MiB x 3'
+                )
             self._accepted(volume, 6)
 
     def test_layout_of_the_type(self) -> None:
@@ -68,11 +70,11 @@ class ExtendTest(base.ApiTestCase):
         volume = self.volume(
             None, _MADE, volume_type='striped', size=3, host=host
         )
-        self._refused(volume, 4, 'no multiple')
+        self._refused(volume, 4, 'not a multiple')
 
     def test_microversion_without_attached_volumes(self) -> None:
         volume = self.volume(_KEYS, _MADE, size=3)
-        self._refused(volume, 4, 'no multiple', version='3.0')
+        self._refused(volume, 4, 'not a multiple', version='3.0')
 
     def test_too_many_objects_for_an_object_map(self) -> None:
         # Librbd would refuse it, whoever chose the layout.

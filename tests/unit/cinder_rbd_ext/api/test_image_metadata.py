@@ -29,7 +29,7 @@ class ImageMetadataTest(base.ApiTestCase):
         ):
             items = {'os_distro': 'debian', key: '\x1b[31m'}
             body = {'os-set_image_metadata': {'metadata': items}}
-            words = 'not a key of image metadata'
+            words = 'not allowed in image metadata'
             self.refused(400, words, 'POST', path, body)
         items = {'os_distro': 'debian'}
         body = {'os-set_image_metadata': {'metadata': items}}

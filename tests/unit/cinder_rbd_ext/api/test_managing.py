@@ -15,6 +15,9 @@
 from typing import Any
 from unittest import mock
 
+from cinder import context as cinder_context
+from cinder import objects
+
 from tests.unit.cinder_rbd_ext.api import base
 
 _PATHS = ('/os-volume-manage', '/manageable_volumes')
@@ -55,7 +58,7 @@ class ManageTest(base.ApiTestCase):
             ({'RBD:object_size': '1M'}, 'rbd', 'the exact spelling is'),
             ({'rbd:data_pool': 'ec'}, 'rbd', 'not a key of volume metadata'),
             ({'rbd:object_size': '3M'}, 'rbd', 'a power of two'),
-            ({'rbd:stripe_unit': '64K'}, 'rbd', 'given without'),
+            ({'rbd:stripe_unit': '64K'}, 'rbd', 'set without'),
             ({'rbd:cache_mode': 'unsafe'}, 'rbd', 'not allowed by this'),
             ({'rbd:cache_mode': 'none'}, 'fake', 'no back end of the volume'),
         ):
@@ -79,6 +82,22 @@ class ManageTest(base.ApiTestCase):
         self._accepted(self._body(None, 'fake'))
         self._accepted(self._body({'colour': 'blue'}, 'rbd'))
         self.get_pools.assert_not_called()
+
+    def test_member_of_a_cluster(self) -> None:
+        """Its pools have the name of the cluster, not of the host."""
+        objects.Service(
+            cinder_context.get_admin_context(),
+            host='one@member',
+            binary='cinder-volume',
+            topic='cinder-volume',
+            cluster_name='host@rbd',
+        ).create()
+        body = self._body({'rbd:cache_mode': 'unsafe'}, 'rbd')
+        for host in ('one@member#rbd', 'one@member'):
+            body['volume']['host'] = host
+            self._refused('not allowed by this', body)
+        body['volume']['host'] = 'two@member#rbd'
+        self._accepted(body)
 
     def test_policies(self) -> None:
         body = self._body({'rbd:bad': 'x'})

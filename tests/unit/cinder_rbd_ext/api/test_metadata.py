@@ -35,7 +35,7 @@ class MetadataTest(base.ApiTestCase):
             ('rbd:object_map', 'true'),
             ('rbd:features', 'layering'),
         ):
-            words = (key, 'settled when the volume was created')
+            words = (key, 'fixed at creation of the volume')
             meta = {key: value}
             all_of_them = {**self.there, **meta}
             self.refused(400, words, 'POST', self.path, {'metadata': meta})
@@ -45,7 +45,7 @@ class MetadataTest(base.ApiTestCase):
             self.refused(
                 400, words, 'PUT', f'{self.path}/{key}', {'meta': meta}
             )
-        words = ('rbd:object_size', "can't be removed")
+        words = ('rbd:object_size', 'cannot be removed')
         self.refused(400, words, 'PUT', self.path, {'metadata': {'a': 'c'}})
         self.refused(400, words, 'DELETE', f'{self.path}/rbd:object_size')
         self.assertEqual(self.there, self.ok('GET', self.path)['metadata'])
@@ -145,7 +145,7 @@ class MetadataTest(base.ApiTestCase):
         ):
             self.assertEqual(
                 '299 - "rbd:cache_mode takes effect at the next attachment; '
-                'the present ones (1) keep what they were made with"',
+                'existing attachments (1) keep their mode"',
                 self._warning(*request),
             )
         # No change, and a change of something else.
@@ -156,10 +156,10 @@ class MetadataTest(base.ApiTestCase):
     def test_cache_modes_that_are_refused(self) -> None:
         for volume_type, mode, words in (
             ('rbd', 'fast', 'not a cache mode'),
-            ('rbd', 'unsafe', 'not allowed by this backend'),
+            ('rbd', 'unsafe', 'not allowed by this back end'),
             ('rbd2', 'directsync', 'none, writeback'),
             ('shared', 'writeback', 'multi-attach'),
-            ('striped', 'none', 'not for tenants to set'),
+            ('striped', 'none', 'tenants may not set this key'),
             ('fake', 'none', 'no back end of the volume type'),
         ):
             host = 'rbd' if volume_type in ('shared', 'striped') else None

@@ -18,7 +18,7 @@ from cinder.tests.unit import utils
 
 from tests.unit.cinder_rbd_ext.api import base
 
-_WORDS = 'not a key of snapshot metadata'
+_WORDS = 'not allowed in snapshot metadata'
 
 
 class SnapshotsTest(base.ApiTestCase):

@@ -28,15 +28,15 @@ _GOOD = {
 }
 _BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({'RBD:object_map': 'true'}, 'the exact spelling is rbd:object_map'),
-    ({'rbd:object_map': None}, 'not a value'),
-    ({'rbd:object_map': None, 'rbd:stripe_unit': '64K'}, 'not a value'),
+    ({'rbd:object_map': None}, 'not a string'),
+    ({'rbd:object_map': None, 'rbd:stripe_unit': '64K'}, 'not a string'),
     (
         {
             'rbd:stripe_unit': '1M',
             'rbd:stripe_count': '3',
             'provisioning:max_vol_size': '2',
         },
-        'a multiple of 3 GiB, and the type has 1 to 2 GiB',
+        'a multiple of 3 GiB, and the volume type allows 1 to 2',
     ),
     (
         {
@@ -47,16 +47,19 @@ _BAD: tuple[tuple[dict[str, Any], str], ...] = (
         '256,000,000',
     ),
     ({'rbd:stripes': '8'}, 'unknown key'),
-    ({'rbd:stripe_unit': '64K'}, 'given without rbd:stripe_count'),
+    ({'rbd:stripe_unit': '64K'}, 'set without rbd:stripe_count'),
     ({'rbd:object_size': '3M'}, 'a power of two'),
-    ({'rbd:data_pool': 'a/b'}, "not a pool's name"),
-    ({'rbd:tenant_options': 'rbd:data_pool'}, 'no key that tenants can set'),
+    ({'rbd:data_pool': 'a/b'}, 'not a valid pool name'),
+    (
+        {'rbd:tenant_options': 'rbd:data_pool'},
+        'not a key that tenants can set',
+    ),
     (
         {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'},
         'not a factor of the object size',
     ),
     ({'rbd:stripe_unit': '4K', 'rbd:stripe_count': '65'}, '1 to 64'),
-    ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this backend'),
+    ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this back end'),
     (
         {'rbd:object_map': 'true', 'multiattach': '<is> True'},
         'multi-attach',
@@ -113,7 +116,7 @@ class SpecsTest(base.ApiTestCase):
         path = f'/types/{self.types["striped"]}/extra_specs'
         for key in ('rbd:stripe_unit', 'rbd:stripe_count'):
             self.refused(
-                400, 'given without', 'DELETE', f'{path}/{key}', app=self.admin
+                400, 'set without', 'DELETE', f'{path}/{key}', app=self.admin
             )
         # WSGI reads the bytes of a path as ISO 8859-1.
         for key, exact in (
@@ -157,7 +160,7 @@ class SpecsTest(base.ApiTestCase):
     def test_type_that_may_use_any_back_end(self) -> None:
         path = f'/types/{self.types["any"]}/extra_specs'
         body = {'extra_specs': {'rbd:object_map': 'true'}}
-        self.refused(400, 'without RBD', 'POST', path, body, app=self.admin)
+        self.refused(400, 'do not support', 'POST', path, body, app=self.admin)
 
     def test_before_the_back_end_is_there(self) -> None:
         path = f'/types/{self.types["nowhere"]}/extra_specs'

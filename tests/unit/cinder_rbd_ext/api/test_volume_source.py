@@ -91,7 +91,7 @@ class SourceTest(base.ApiTestCase):
         )
         self._refused(words, _WRONG_UNIT, source_volid=source.id)
         self._refused(
-            '3 GiB is no multiple of 64 KiB x 7',
+            '3 GiB is not a multiple of 64 KiB x 7',
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '7'},
             source_volid=source.id,
         )

@@ -56,7 +56,7 @@ class CreateTest(base.ApiTestCase):
             ("rbd:object_size = '3M'", 'a power of two from 4 KiB to 32 MiB'),
         ),
         ({'rbd:data_pool': 'ec'}, {}, 'not a key of volume metadata'),
-        ({'rbd:stripe_unit': '64K'}, {}, 'given without rbd:stripe_count'),
+        ({'rbd:stripe_unit': '64K'}, {}, 'set without rbd:stripe_count'),
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '65'},
             {},
@@ -70,7 +70,7 @@ class CreateTest(base.ApiTestCase):
         (
             {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
             {},
-            '1 GiB is no multiple of 64 KiB x 3',
+            '1 GiB is not a multiple of 64 KiB x 3',
         ),
         (
             {'rbd:object_size': '4K', 'rbd:object_map': 'true'},
@@ -83,7 +83,7 @@ class CreateTest(base.ApiTestCase):
             {'volume_type': 'rbd2'},
             (
                 "rbd:object_size = '4M'",
-                'not for tenants to set',
+                'tenants may not set this key',
                 'rbd:stripe_unit, rbd:cache_mode',
             ),
         ),
@@ -100,9 +100,9 @@ class CreateTest(base.ApiTestCase):
         (
             {'rbd:cache_mode': 'none'},
             {'volume_type': 'fake'},
-            'no back end of the volume type has RBD',
+            'no back end of the volume type supports',
         ),
-        ({'rbd:cache_mode': 'none'}, {'volume_type': 'any'}, 'without RBD'),
+        ({'rbd:cache_mode': 'none'}, {'volume_type': 'any'}, 'do not support'),
         ({'rbd:cache_mode': 'unsafe'}, {}, "rbd:cache_mode = 'unsafe'"),
         (
             {'rbd:object_size': '4M'},
@@ -190,7 +190,7 @@ class CreateTest(base.ApiTestCase):
 
     def test_layout_of_the_type_alone(self) -> None:
         self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
-        words = ('1 GiB is no multiple of 1 MiB x 3', 'volume type')
+        words = ('1 GiB is not a multiple of 1 MiB x 3', 'volume type')
         source = self.volume(None, base.MADE, volume_type='striped')
         for values in (
             {'volume_type': 'striped'},
@@ -209,7 +209,7 @@ class CreateTest(base.ApiTestCase):
             options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
         )
         self.get_pools.return_value = [base.pool('rbd', striped)]
-        words = '1 GiB is no multiple of 1 MiB x 3'
+        words = '1 GiB is not a multiple of 1 MiB x 3'
         self.refused(400, words, 'POST', _VOLUMES, self.create())
         self.refused(
             400, words, 'POST', _VOLUMES, self.create(volume_type=None)
@@ -304,18 +304,20 @@ class RetypeTest(base.ApiTestCase):
             'rbd:stripe_count': '1',
         }
         volume = self.volume(None, plain)
-        words = ('settled when it is made', 'the source has 1 MiB objects')
+        words = ('fixed at creation', 'the source has 1 MiB objects')
         self._refused(volume, words, 'striped')
         self._accepted(volume, 'striped', 'on-demand')
 
     def test_keys_that_the_new_type_keeps_from_tenants(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
-        words = 'rbd:object_size (not for tenants to set'
+        words = 'rbd:object_size (tenants may not set this key'
         self._accepted(volume, 'rbd2', 'on-demand', words)
 
     def test_object_map_and_multiattach(self) -> None:
         volume = self.volume({'rbd:object_map': 'true'}, base.MADE)
-        self._accepted(volume, 'shared', None, 'rbd:object_map (a multi-att')
+        self._accepted(
+            volume, 'shared', None, 'rbd:object_map (volumes of a multi-att'
+        )
 
     def test_size_that_the_new_layout_does_not_divide(self) -> None:
         db.volume_type_extra_specs_update_or_create(
@@ -324,7 +326,7 @@ class RetypeTest(base.ApiTestCase):
             {'rbd:stripe_count': '3'},
         )
         volume = self.volume(None, base.MADE)
-        self._refused(volume, 'no multiple', 'striped', 'on-demand')
+        self._refused(volume, 'not a multiple', 'striped', 'on-demand')
 
     def test_unknown_type(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

@@ -59,7 +59,7 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
         self.assertEqual(
             [('conf_rbd_cache_size', '1')], list(image.metadata_list())
         )
-        self.assertIn('Removed conf_rbd_cache', self.log.output)
+        self.assertIn('setting conf_rbd_cache from', self.log.output)
 
     def test_none(self) -> None:
         self.assertFalse(conf_rbd_cache.drop(self.image()))
@@ -103,7 +103,7 @@ class OverrideTest(base.TestCase):
         )
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "
-            'false, set on the RBD image or its pool, beats it; allowed: '
-            'none, directsync; or have the setting removed',
+            'false, set on the RBD image or its pool, overrides it; allowed: '
+            'none, directsync, or remove the setting',
             str(error),
         )

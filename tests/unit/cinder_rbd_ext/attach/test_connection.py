@@ -112,7 +112,7 @@ class ServerTest(AttachingTestCase):
     def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
         offers = {**_PLAIN, 'rbd_cache_modes': ['unsafe']}
         volume = self.waiting('unsafe')
-        self.check_refused(volume, offers, 'not allowed by this backend')
+        self.check_refused(volume, offers, 'not allowed by this back end')
         listing = self.make_driver(rbd_allowed_cache_modes='none,unsafe')
         self.driver = listing
         self.check_refused(volume, _PLUGGED, 'does not offer it')
@@ -187,7 +187,7 @@ class ReplacedTest(AttachingTestCase):
         self.reserve(self.volume)
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
-        self.assertIn('not allowed by this backend', self.log.output)
+        self.assertIn('not allowed by this back end', self.log.output)
 
     def test_evacuation(self) -> None:
         """The old attachment goes before the new one is connected."""
@@ -207,7 +207,7 @@ class ReplacedTest(AttachingTestCase):
             clock.advance_time_seconds(5)
             self.reserve(self.volume)
         self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this backend'
+            self.volume, _PLUGGED, 'not allowed by this back end'
         )
 
     def test_another_server(self) -> None:
@@ -218,7 +218,7 @@ class ReplacedTest(AttachingTestCase):
             instance_uuid=_OTHER_SERVER,
         ).create()
         self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this backend'
+            self.volume, _PLUGGED, 'not allowed by this back end'
         )
 
 
@@ -276,7 +276,8 @@ class LenientTest(AttachingTestCase):
         """Without the mode: a host must not find it there one day."""
         volume = self.waiting()
         self.assertNotIn('cache_mode', self.data(volume, connector))
-        self.assertIn("to host 'compute-1' all the same: ", self.log.output)
+        text = "to host 'compute-1' without the requested cache mode: "
+        self.assertIn(text, self.log.output)
         self.assertIsNone(self.refusal(volume))
 
     def test_mode_that_the_host_offers(self) -> None:
@@ -304,7 +305,7 @@ class OverrideTest(AttachingTestCase):
         stored = self.cluster.stored(volume.name)
         stored.metadata['conf_rbd_cache'] = setting
         self.check_refused(
-            volume, _PLUGGED, f'conf_rbd_cache = {setting}', 'beats it'
+            volume, _PLUGGED, f'conf_rbd_cache = {setting}', 'overrides it'
         )
         del stored.metadata['conf_rbd_cache']
         self.assertEqual(mode, self.data(volume, _PLUGGED)['cache_mode'])
@@ -391,5 +392,5 @@ class OwnTest(AttachingTestCase):
             requester.of_connection(requester.current(volume), _PLAIN),
         )
         self.assertNotIn('cache_mode', self.data(volume, _PLAIN))
-        self.assertIn('all the same', self.log.output)
+        self.assertIn('without the requested cache mode', self.log.output)
         self.assertIsNone(self.refusal(volume))

@@ -230,7 +230,7 @@ class AttachTest(base.TestCase):
         self.cloud.offers = None
         text = self._fails('--cache-mode', 'writeback')
         self.assertIn(_TOLD, text)
-        self.assertIn('could not be put back to unsafe: unsafe: not', text)
+        self.assertIn('of the volume to unsafe: unsafe: not', text)
 
     def test_no_wait(self) -> None:
         self.cloud.offers = None

@@ -110,7 +110,7 @@ class CommandTest(base.TestCase):
                 'rbd:features': ('layering,object-map', 'volume metadata'),
                 'rbd:data_pool': (None, 'Ceph configuration'),
                 'rbd:cache_mode': ('none', 'volume metadata'),
-                'attachment 1': ('writeback', 'when it was attached'),
+                'attachment 1': ('writeback', 'set at attachment'),
             },
             found,
         )

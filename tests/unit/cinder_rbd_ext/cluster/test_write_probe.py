@@ -79,7 +79,7 @@ class PoolProbeTest(base.DriverTestCase):
         """That says nothing of capabilities; it is not remembered either."""
         self.cluster.fail('Ioctx.write', fake_rados.OSError(number))
         self._check()
-        self.assertIn('without a check', self.log.output)
+        self.assertIn('without the check', self.log.output)
         self.cluster.fail('Ioctx.write', fake_rados.OSError(errno.EPERM))
         self._refused()
 

@@ -124,7 +124,9 @@ class CreationTest(base.TestCase):
         self.creation.undo.callback(fail)
         self.creation.fail()
         self.assertEqual(['snapshot'], self.done)
-        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn(
+            'Could not clean up the creation of image', self.log.output
+        )
         self.assertIn('no connection', self.log.output)
 
     def test_clean_up_is_left_to_undo_until_it_runs(self) -> None:

@@ -103,7 +103,7 @@ class ModuleTest(librbd_case.LibrbdTestCase):
     def test_discard_what_can_not_go(self) -> None:
         self.parent()
         self.module.discard(self.ioctx, 'parent')
-        self.assertIn('Could not remove parent', self.log.output)
+        self.assertIn('the incomplete image parent', self.log.output)
 
 
 class CreateTest(librbd_case.LibrbdTestCase):

@@ -58,7 +58,7 @@ class LookupTest(base.DriverTestCase):
             errors.Origin.VOLUME_TYPE,
         )
         self.assertEqual("'nowhere'", errors.shown(error.value))
-        self.assertIn('(volume type): no such pool', str(error))
+        self.assertIn('(volume type): the pool does not exist', str(error))
 
     def test_undoing_what_is_not_there(self) -> None:
         self.driver.images.discard('image')

@@ -153,7 +153,7 @@ class EveryWayTest(base.DriverTestCase):
         self.cluster.fail(first_step, fake_images.OSError('reached'))
         error = self.raised(path.make)
         self.assertIsInstance(error, exceptions.VolumeOptionRefused)
-        self.assertIn('no multiple', str(error))
+        self.assertIn('not a multiple', str(error))
         self.assertEqual({first_step}, self.cluster.faults_left)
         self.cluster.forgive()
 
@@ -163,7 +163,9 @@ class EveryWayTest(base.DriverTestCase):
         )
         error = self.raised(path.make)
         self.assertIn("rbd:data_pool = 'nowhere' (volume type)", str(error))
-        self.assertIn('no such pool', self._reason(path.volume) or '')
+        self.assertIn(
+            'the pool does not exist', self._reason(path.volume) or ''
+        )
 
 
 class ImportTest(base.DriverTestCase):

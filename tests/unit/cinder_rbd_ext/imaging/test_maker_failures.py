@@ -196,7 +196,7 @@ class UndoFailsTest(FailureTestCase):
         ):
             self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
-        self.assertIn(f'Could not remove {path.volume.name}', self.log.output)
+        self.assertIn(f'incomplete image {path.volume.name}', self.log.output)
         self.assertIn('made to fail', self.log.output)
 
     def test_connection(self) -> None:
@@ -216,7 +216,9 @@ class UndoFailsTest(FailureTestCase):
         ):
             self.assertIs(error, self.cause(path.make))
         self.cluster.forgive()
-        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn(
+            'Could not clean up the creation of image', self.log.output
+        )
 
     def test_of_one_step_leaves_the_others(self) -> None:
         """The source's snapshot stays, the clone goes all the same."""
@@ -231,7 +233,9 @@ class UndoFailsTest(FailureTestCase):
             [f'{path.volume.name}.clone_snap'],
             self.snapshots_of(path.source.name),
         )
-        self.assertIn('Could not clean up after image', self.log.output)
+        self.assertIn(
+            'Could not clean up the creation of image', self.log.output
+        )
 
 
 class MigrationTest(FailureTestCase):

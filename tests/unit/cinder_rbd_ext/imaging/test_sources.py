@@ -183,7 +183,7 @@ class MadeTest(base.TestCase):
     def test_size_of_the_volume_counts(self) -> None:
         striped = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}
         error = self.assertRaises(errors.OptionError, self._plan, striped)
-        self.assertIn('1 GiB is no multiple', error.reason)
+        self.assertIn('1 GiB is not a multiple', error.reason)
         made = self._plan(striped, size=3)
         self.assertEqual(
             layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 3)),

@@ -146,5 +146,5 @@ class OfTypeTest(base.TestCase):
             cinder_objects.settings(),
             1,
         )
-        self.assertIn('rbd:object_size (not for tenants', found.reasons)
+        self.assertIn('rbd:object_size (tenants may not', found.reasons)
         self.assertNotIn('\n', found.reasons)

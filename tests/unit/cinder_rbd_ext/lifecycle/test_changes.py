@@ -254,4 +254,4 @@ def assert_error(
     """Check what an obstacle says."""
     case.assertIsInstance(error, errors.OptionError)
     case.assertEqual((key, there), (error.key, error.allowed))
-    case.assertIn('settled when it is made', error.reason)
+    case.assertIn('fixed at creation', error.reason)

@@ -59,7 +59,7 @@ class ExtendTest(base.DriverTestCase):
         volume = self.made_volume(
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
         )
-        self._refused(volume, 4, '4 GiB is no multiple of 64 KiB x 3')
+        self._refused(volume, 4, '4 GiB is not a multiple of 64 KiB x 3')
         self.driver.extend_volume(volume, 6)
         self.assertEqual(6 * base.GIB, self._size(volume))
 
@@ -129,7 +129,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertTrue(self._retype(volume, multiattach='<is> True'))
         self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
         self.assertEqual({'a': 'b'}, self._metadata(volume))
-        self.assertIn('Removed from the metadata', self.log.output)
+        self.assertIn('removed keys that its volume type', self.log.output)
 
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))

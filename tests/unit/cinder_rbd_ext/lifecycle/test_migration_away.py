@@ -52,7 +52,7 @@ class FinishedTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
         self.assertEqual({'colour': 'blue'}, self._metadata(volume))
         self.assertEqual({}, self.recorded(volume))
-        self.assertIn('without RBD volume options', self.log.output)
+        self.assertIn('new back end does not support', self.log.output)
 
     def test_old_record(self) -> None:
         volume, former = self._migrated()

@@ -114,14 +114,14 @@ class ArrivalsTest(base.DriverTestCase):
         self.assertEqual(
             (22, 1 << 22, 1), self.layout_of(target.name, 'volumes2')
         )
-        self.assertIn('Removed from the metadata', self.log.output)
+        self.assertIn('removed keys that its volume type', self.log.output)
 
     @ddt.data('', 'migrating', 'success')
     def test_no_target(self, status: str) -> None:
         error = self.raised(
             self._arrived, None, base.ASKED, self.make_type(), status
         )
-        self.assertIn('not for tenants to set', str(error))
+        self.assertIn('tenants may not set this key', str(error))
 
     def test_recorded_by_none(self) -> None:
         """As in a record of a release before this."""

@@ -51,7 +51,7 @@ class RestoringTest(base.DriverTestCase):
             side_effect=RuntimeError('down'),
         ):
             self.driver.terminate_connection(self.volume, _CONNECTOR)
-        self.assertIn('Could not give volume', self.log.output)
+        self.assertIn('Could not restore the keys of volume', self.log.output)
         self.driver.terminate_connection(self.volume, _CONNECTOR)
         self.assertEqual(base.ASKED, self._keys())
 

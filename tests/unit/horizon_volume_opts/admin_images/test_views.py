@@ -93,14 +93,14 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertContains(response, '<svg')
         self.assertContains(response, '1 with object map')
         self.assertContains(response, 'Counted at')
-        self.assertContains(response, 'only an open image tells')
+        self.assertContains(response, 'only known while an image is open')
         self.assertNotContains(response, _MORE)
         self.assertNotContains(response, 'Map Invalid')
 
     def test_nothing_that_a_content_security_policy_refuses(self) -> None:
         text = self.get().content.decode()
         main = text[text.index('class="rbd-images"') :]
-        main = main[: main.index('What to Run')]
+        main = main[: main.index('Commands')]
         self.assertNotIn('style=', main)
         self.assertNotIn('<script', main)
         self.assertNotIn('onclick', main)
@@ -183,7 +183,7 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertContains(response, 'From an audit.')
         self.assertContains(response, 'Map Invalid')
         self.assertContains(response, '1 map invalid')
-        self.assertNotContains(response, 'only an open image tells')
+        self.assertNotContains(response, 'only known while an image is open')
 
 
 class CommandsTestCase(base.TestCase):

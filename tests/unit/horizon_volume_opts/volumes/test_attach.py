@@ -65,7 +65,7 @@ class ShownTestCase(AttachTestCase):
         self.assertEqual(
             ['', 'none', 'writethrough', 'writeback'], list(found)
         )
-        self.assertIn('are lost if the host fails', found['writeback'])
+        self.assertIn('is lost if the host fails', found['writeback'])
         page = self.page()
         self.assertIn('for="id_rbd_cache_mode"', page)
         self.assertIn('aria-describedby="id_rbd_cache_mode_hint"', page)
@@ -92,7 +92,7 @@ class ShownTestCase(AttachTestCase):
     def test_a_shared_volume_says_why_not(self) -> None:
         self.volume['multiattach'] = True
         page = self.page()
-        self.assertIn('Not to be chosen', page)
+        self.assertIn('Not available', page)
         form = self.client.get(URL).context['form']
         self.assertTrue(form.fields[attach.FIELD].disabled)
 
@@ -216,4 +216,6 @@ class SentTestCase(AttachTestCase):
             'DELETE /v3/p/volumes/v/metadata': fake_cloud.Refused(500, 'oops'),
         }
         self.check_done(self.post('writeback'))
-        self.assertIn('keeps the cache mode', self.log.output)
+        self.assertIn(
+            'Could not restore the former cache mode', self.log.output
+        )

@@ -192,7 +192,7 @@ class SentTestCase(FormTestCase):
         (
             {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '3'},
             'rbd_stripe_count',
-            'no multiple',
+            'not a multiple',
         ),
         (
             {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '99'},
@@ -208,7 +208,7 @@ class SentTestCase(FormTestCase):
         (
             {'rbd_choose_features': 'on', 'rbd_features': ['magic']},
             'rbd_features',
-            'no image feature',
+            'not an image feature',
         ),
     )
     @ddt.unpack
@@ -277,7 +277,9 @@ class SentTestCase(FormTestCase):
     def test_without_any_type(self) -> None:
         self.cloud.default_type = None
         response = self.post(type='', rbd_object_size='1M')
-        self.check_refused(response, 'rbd_object_size', 'offers none')
+        self.check_refused(
+            response, 'rbd_object_size', 'has no RBD volume options'
+        )
 
     def test_stock_errors_are_there_too(self) -> None:
         response = self.post(size='none', rbd_object_size='3M')
@@ -344,4 +346,8 @@ class SourceTestCase(FormTestCase):
             volume_source='v',
             rbd_object_size='1M',
         )
-        self.check_refused(response, 'rbd_object_size', 'looked up')
+        self.check_refused(
+            response,
+            'rbd_object_size',
+            'the source of the volume is not available',
+        )

@@ -81,7 +81,7 @@ class TabTestCase(horizon_case.HorizonTestCase):
         page = self.page()
         self.assertIn('&lt;server 1&gt; on /dev/vdb: writeback', page)
         self.assertIn(
-            '&lt;server 2&gt; on /dev/vdb: as the compute host has it', page
+            '&lt;server 2&gt; on /dev/vdb: default of the compute host', page
         )
 
     def test_no_tab_for_a_volume_of_another_driver(self) -> None:

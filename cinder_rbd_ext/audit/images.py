@@ -1,0 +1,176 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Facts about an image, from one open of it."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import enum
+from typing import Any
+
+from rbd_volume_options import features
+from rbd_volume_options import layout
+
+#: Prefix of the image metadata that overrides Ceph's configuration.
+OVERRIDE = 'conf_'
+
+# Bits of librbd that nobody can choose (include/rbd/features.h and rbd.h).
+_MIGRATING = 1 << 9
+_MAP_INVALID = 1 << 0
+
+# librbd's namespaces of snapshots.
+_USER = 0
+_NAMESPACES = {_USER: 'user', 1: 'group', 2: 'trash', 3: 'mirror'}
+
+
+class MapState(enum.Enum):
+    """State of the object map of an image or a snapshot."""
+
+    VALID = 'valid'
+    #: librbd ignores the map until it is rebuilt.
+    INVALID = 'invalid'
+    NONE = 'none'
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """A snapshot of an image.
+
+    :ivar namespace: ``user``, ``group``, ``trash`` or ``mirror``
+    :ivar size: in bytes
+    :ivar map_state: state of its object map
+    :ivar children: names of its clones, with their pools
+    """
+
+    name: str
+    namespace: str
+    size: int
+    map_state: MapState
+    children: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """An image that could be opened.
+
+    :ivar pool: Ceph pool of the header
+    :ivar size: in bytes
+    :ivar data_pool: Ceph pool of the data; empty if it is :ivar:`pool`
+    :ivar map_state: state of the head's object map
+    :ivar parent: ``pool/image@snapshot``; empty if it is not a clone
+    :ivar overrides: Ceph's options in the image metadata, without the prefix
+    :ivar migrating: whether a migration of librbd is not committed yet
+    """
+
+    pool: str
+    name: str
+    ident: str
+    size: int
+    image_layout: layout.ImageLayout
+    image_features: features.Features
+    map_state: MapState
+    data_pool: str = ''
+    parent: str = ''
+    snapshots: tuple[Snapshot, ...] = ()
+    overrides: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    migrating: bool = False
+
+    @property
+    def objects(self) -> int:
+        """Number of objects that the image can have."""
+        return -(-self.size // self.image_layout.object_size)
+
+
+def read(
+    librbd: Any,
+    ioctx: Any,
+    pool: str,
+    name: str,
+    pool_name: Callable[[int], str],
+) -> Image:
+    """Open an image for reading and return what it is.
+
+    :param librbd: the module ``rbd``
+    :param pool_name: returns the name of a pool by its id
+    :raises rbd.Error: if it cannot be opened
+    """
+    with librbd.Image(ioctx, name, read_only=True) as image:
+        mask = image.features()
+        stat = image.stat()
+        has = features.from_mask(mask)
+        data_pool = ''
+        if features.DATA_POOL in has:
+            data_pool = pool_name(image.data_pool_id())
+        return Image(
+            pool,
+            name,
+            image.id(),
+            stat['size'],
+            layout.ImageLayout.of(
+                stat['obj_size'], image.stripe_unit(), image.stripe_count()
+            ),
+            has,
+            _map_state(has, image.flags()),
+            data_pool,
+            _parent(librbd, image),
+            tuple(_snapshots(image, has)),
+            dict(_overrides(image)),
+            bool(mask & _MIGRATING),
+        )
+
+
+def _map_state(has: features.Features, flags: int) -> MapState:
+    if features.OBJECT_MAP not in has:
+        return MapState.NONE
+    return MapState.INVALID if flags & _MAP_INVALID else MapState.VALID
+
+
+def _parent(librbd: Any, image: Any) -> str:
+    try:
+        pool, name, snapshot = image.parent_info()
+    except librbd.ImageNotFound:
+        return ''
+    return f'{pool}/{name}@{snapshot}'
+
+
+def _overrides(image: Any) -> Iterator[tuple[str, str]]:
+    for key, value in image.metadata_list():
+        if key.startswith(OVERRIDE):
+            yield key.removeprefix(OVERRIDE), value
+
+
+def _snapshots(image: Any, has: features.Features) -> Iterator[Snapshot]:
+    for each in list(image.list_snaps()):
+        with _at(image, each['id']):
+            yield Snapshot(
+                each['name'],
+                _NAMESPACES.get(each['namespace'], 'unknown'),
+                each['size'],
+                _map_state(has, image.flags()),
+                tuple(
+                    f'{child["pool"]}/{child["image"]}'
+                    for child in image.list_children2()
+                ),
+            )
+
+
+@contextlib.contextmanager
+def _at(image: Any, snapshot: int) -> Iterator[None]:
+    """Set an image to a snapshot; by its id, as only some have a name."""
+    image.set_snap_by_id(snapshot)
+    try:
+        yield
+    finally:
+        image.set_snap(None)

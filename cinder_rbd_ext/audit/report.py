@@ -1,0 +1,194 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The report of an audit: counts, findings and plain values for JSON."""
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+from typing import Any
+
+from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import images
+from cinder_rbd_ext.audit import names
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.audit import scan
+from rbd_volume_options import features
+
+#: Version of the JSON document; a higher one may lack or rename fields.
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """Number and size of alike images.
+
+    :ivar pool: Ceph pool
+    :ivar owner: what the images belong to
+    :ivar volume_type: name of the volume type; empty if unknown
+    :ivar map_state: state of the object map of the head
+    :ivar number: of images
+    :ivar size: provisioned bytes
+    """
+
+    pool: str
+    owner: names.Owner
+    volume_type: str
+    map_state: images.MapState
+    number: int
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What an audit found.
+
+    :ivar taken: the time when the audit began
+    :ivar seconds: for which it ran
+    :ivar scans: the pools
+    :ivar found: the findings, ordered by severity, the worst first
+    """
+
+    taken: datetime.datetime
+    seconds: float
+    scans: tuple[scan.PoolScan, ...]
+    found: tuple[findings.Finding, ...]
+    counts: tuple[Count, ...]
+
+    @property
+    def severity(self) -> findings.Severity:
+        """The worst severity of a finding; notice if there is none."""
+        found = [each.kind.severity for each in self.found]
+        return max(found, default=findings.Severity.NOTICE)
+
+    @property
+    def number(self) -> int:
+        """Number of images that were read."""
+        return sum(len(each.found) for each in self.scans)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the report as plain values; sizes are in bytes."""
+        return {
+            'version': VERSION,
+            'taken': self.taken.isoformat(),
+            'seconds': round(self.seconds, 3),
+            'counts': [
+                {
+                    **dataclasses.asdict(each),
+                    'owner': each.owner.value,
+                    'map_state': each.map_state.value,
+                }
+                for each in self.counts
+            ],
+            'findings': [_plain_finding(each) for each in self.found],
+            'images': [
+                _plain_image(image)
+                for each in self.scans
+                for image in each.found
+            ],
+        }
+
+
+def make(
+    taken: datetime.datetime,
+    seconds: float,
+    scans: Iterable[scan.PoolScan],
+    found: Iterable[findings.Finding],
+    known: records.Records | None,
+) -> Report:
+    """Return the report of scans and their findings."""
+    there = tuple(scans)
+    ordered = sorted(
+        found,
+        key=lambda each: (
+            -each.kind.severity,
+            each.kind.code,
+            each.pool,
+            each.image,
+        ),
+    )
+    return Report(
+        taken, seconds, there, tuple(ordered), tuple(_counts(there, known))
+    )
+
+
+def _counts(
+    scans: Iterable[scan.PoolScan], known: records.Records | None
+) -> list[Count]:
+    numbers: dict[tuple[str, names.Owner, str, images.MapState], list[int]]
+    numbers = {}
+    for each in scans:
+        for image in each.found:
+            name = names.of_image(image.name)
+            volume = known.volumes.get(name.ident) if known else None
+            key = (
+                each.pool,
+                name.owner,
+                volume.volume_type if volume else '',
+                image.map_state,
+            )
+            numbers.setdefault(key, []).append(image.size)
+    return [
+        Count(*key, len(numbers[key]), sum(numbers[key]))
+        for key in sorted(
+            numbers, key=lambda k: (k[0], k[1].value, k[2], k[3].value)
+        )
+    ]
+
+
+def _plain_finding(found: findings.Finding) -> dict[str, Any]:
+    return {
+        'kind': found.kind.code,
+        'severity': found.kind.severity.name.lower(),
+        'pool': found.pool,
+        'image': found.image,
+        'detail': found.detail,
+        'volume': found.volume,
+        'project': found.project,
+        'remedy': found.kind.remedy,
+    }
+
+
+def _plain_image(image: images.Image) -> dict[str, Any]:
+    made = image.image_layout
+    return {
+        'pool': image.pool,
+        'name': image.name,
+        'id': image.ident,
+        'size': image.size,
+        'object_size': made.object_size,
+        'stripe_unit': made.stripe_unit,
+        'stripe_count': made.stripe_count,
+        'features': sorted(image.image_features),
+        'data_pool': image.data_pool,
+        'object_map': image.map_state.value,
+        'parent': image.parent,
+        'snapshots': [
+            {
+                'name': each.name,
+                'namespace': each.namespace,
+                'object_map': each.map_state.value,
+                'children': len(each.children),
+            }
+            for each in image.snapshots
+        ],
+        'overrides': dict(image.overrides),
+        # Without a valid map, librbd looks at each object to delete it.
+        'objects_to_visit_on_deletion': (
+            0 if _has_valid_map(image) else image.objects
+        ),
+    }
+
+
+def _has_valid_map(image: images.Image) -> bool:
+    valid = image.map_state is images.MapState.VALID
+    return valid and features.OBJECT_MAP in image.image_features

@@ -1,0 +1,215 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The rules: which facts and records make a finding."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import datetime
+from typing import Any
+
+from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import images
+from cinder_rbd_ext.audit import names
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.audit import scan
+from rbd_volume_options import features
+
+#: Objects that librbd looks at when it deletes an image without a valid map.
+#: A million takes about ten minutes.
+MANY_OBJECTS = 1_000_000
+
+_Found = Iterator[findings.Finding]
+
+
+def of_pool(
+    found: scan.PoolScan,
+    known: records.Records | None,
+    now: datetime.datetime,
+) -> _Found:
+    """Yield the findings of a pool.
+
+    :param known: the cloud's records, read after the scan; None if there are
+        none, then leftovers are found by Ceph's own references only
+    :param now: the time with a time zone, for the trash
+    """
+    for image in found.found:
+        yield from _of_image(image)
+        if known is not None:
+            yield from _of_record(image, known)
+    for name in sorted(found.unreadable):
+        yield findings.Finding(
+            findings.HALF_REMOVED, found.pool, name, found.unreadable[name]
+        )
+    for entry in found.trash:
+        if entry.source == 'USER' and entry.expires <= now:
+            yield findings.Finding(
+                findings.IN_TRASH,
+                entry.pool,
+                entry.name,
+                f'{entry.ident}, since {entry.expires:%Y-%m-%d %H:%M}',
+            )
+
+
+def ghosts(
+    scans: Iterable[scan.PoolScan],
+    known: records.Records,
+    is_there: Callable[[str, str], bool],
+) -> _Found:
+    """Yield the volumes without an image.
+
+    Volumes of a pool that was not scanned are left out.
+
+    :param is_there: returns whether a pool has an image now; the image of a
+        volume that was created after the scan
+    """
+    names_of = {
+        each.pool: {image.name for image in each.found}
+        | each.unreadable.keys()
+        for each in scans
+    }
+    for volume in known.volumes.values():
+        pool = known.backends.get(volume.pool)
+        if pool is None or pool not in names_of:
+            continue
+        if not volume.must_have_image or volume.migrating:
+            continue
+        name = volume.image_name
+        if name not in names_of[pool] and not is_there(pool, name):
+            yield findings.Finding(
+                findings.GHOST,
+                pool,
+                name,
+                f'the volume is {volume.status}',
+                volume.ident,
+                volume.project,
+            )
+
+
+def _of_image(image: images.Image) -> _Found:
+    """Yield what Ceph alone shows."""
+
+    def finding(
+        kind: findings.Kind, detail: str = '', snapshot: str = ''
+    ) -> findings.Finding:
+        at = f'@{snapshot}' if snapshot else ''
+        return findings.Finding(kind, image.pool, f'{image.name}{at}', detail)
+
+    if image.map_state is images.MapState.INVALID:
+        yield finding(findings.MAP_INVALID)
+    for key, value in sorted(image.overrides.items()):
+        yield finding(findings.OVERRIDE, f'{key} = {value}')
+    if image.migrating:
+        yield finding(findings.RBD_MIGRATION)
+    if image.parent and image.snapshots and _lacks_deep_flatten(image):
+        yield finding(findings.NO_DEEP_FLATTEN, f'parent: {image.parent}')
+    no_map = image.map_state is not images.MapState.VALID
+    if no_map and image.objects >= MANY_OBJECTS:
+        yield finding(findings.SLOW_DELETION, f'{image.objects} objects')
+    for each in image.snapshots:
+        if each.map_state is images.MapState.INVALID:
+            yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
+        is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
+        if is_clones and not each.children:
+            yield finding(findings.CLONE_SNAPSHOT, '', each.name)
+    needed = any(each.children for each in image.snapshots)
+    owner = names.of_image(image.name).owner
+    if owner is names.Owner.DELETED_SOURCE and not needed:
+        yield finding(findings.DELETED_SOURCE, f'{image.size} bytes')
+
+
+def _lacks_deep_flatten(image: images.Image) -> bool:
+    return features.DEEP_FLATTEN not in image.image_features
+
+
+def _of_record(image: images.Image, known: records.Records) -> _Found:
+    """Yield what contradicts the records."""
+    name = names.of_image(image.name)
+    volume = known.volumes.get(name.ident)
+    missing = {
+        names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
+        names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
+        names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
+    }
+    kind, there = missing.get(name.owner, (None, None))
+    if kind and there is not None and name.ident not in there:
+        yield findings.Finding(
+            kind, image.pool, image.name, f'{image.size} bytes'
+        )
+    yield from _of_snapshots(image, known, volume)
+    if volume and name.owner is names.Owner.VOLUME:
+        yield from _of_volume(image, volume)
+
+
+def _of_snapshots(
+    image: images.Image,
+    known: records.Records,
+    volume: records.Volume | None,
+) -> _Found:
+    there = {
+        names.Owner.VOLUME_SNAPSHOT: (
+            findings.ORPHAN_SNAPSHOT,
+            known.snapshots,
+        ),
+        names.Owner.BACKUP: (findings.ORPHAN_BACKUP, known.backups),
+    }
+    for each in image.snapshots:
+        name = names.of_snapshot(each.name)
+        kind, idents = there.get(name.owner, (None, frozenset[str]()))
+        if kind and name.ident not in idents and each.namespace == 'user':
+            yield findings.Finding(
+                kind,
+                image.pool,
+                f'{image.name}@{each.name}',
+                f'{len(each.children)} clones',
+                volume.ident if volume else '',
+                volume.project if volume else '',
+            )
+
+
+def _of_volume(image: images.Image, volume: records.Volume) -> _Found:
+    def finding(kind: findings.Kind, detail: str) -> findings.Finding:
+        return findings.Finding(
+            kind,
+            image.pool,
+            image.name,
+            detail,
+            volume.ident,
+            volume.project,
+        )
+
+    if volume.migrating:
+        yield finding(findings.CINDER_MIGRATION, f'volume: {volume.status}')
+    clashing = image.image_features & features.SINGLE_CLIENT
+    if volume.multiattach and clashing:
+        yield finding(findings.MULTIATTACH, features.joined(clashing))
+    for attribute, actual in _actual(image):
+        recorded = volume.made.get(attribute, actual)
+        if isinstance(recorded, list):
+            recorded = sorted(recorded)
+        if recorded != actual:
+            yield finding(
+                findings.CONTRADICTION,
+                f'{attribute} is {actual}, recorded as {recorded}',
+            )
+
+
+def _actual(image: images.Image) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes that describe an image."""
+    made = image.image_layout
+    yield 'object_size', made.object_size
+    yield 'stripe_unit', made.stripe_unit
+    yield 'stripe_count', made.stripe_count
+    yield 'features', sorted(image.image_features)
+    if image.data_pool:
+        yield 'data_pool', image.data_pool

@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An audit, from the scan of the pools to the report."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import datetime
+import time
+from typing import Any
+
+from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.audit import report
+from cinder_rbd_ext.audit import rules
+from cinder_rbd_ext.audit import scan
+
+#: Is called with a pool, the images of it that are done, and all of them.
+Progress = Callable[[str, int, int], None]
+
+
+def run(
+    cluster: scan.Cluster,
+    pools: Iterable[str],
+    read_records: Callable[[], records.Records | None],
+    progress: Progress = lambda pool, done, total: None,
+    workers: int = scan.WORKERS,
+) -> report.Report:
+    """Audit pools and return the report.
+
+    :param pools: names of Ceph pools
+    :param read_records: returns the cloud's records. It is called after the
+        scan: an image that was in the pool before has a record by then, if it
+        belongs to anything.
+    :raises rados.Error: if a pool cannot be read
+    :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
+    """
+    taken = datetime.datetime.now(datetime.timezone.utc)
+    began = time.monotonic()
+    scans = [
+        cluster.scan(pool, _of_pool(progress, pool), workers) for pool in pools
+    ]
+    known = read_records()
+    found: list[findings.Finding] = []
+    for each in scans:
+        found += rules.of_pool(each, known, taken)
+    found = _still_there(cluster, found)
+    if known is not None:
+        found += rules.ghosts(scans, known, cluster.is_there)
+    return report.make(taken, time.monotonic() - began, scans, found, known)
+
+
+def _of_pool(progress: Progress, pool: str) -> scan.Progress:
+    return lambda done, total: progress(pool, done, total)
+
+
+#: What may be an image that was deleted between the scan and the records.
+_TRANSIENT = frozenset(
+    {
+        findings.ORPHAN_VOLUME,
+        findings.ORPHAN_IMAGE,
+        findings.ORPHAN_DISK,
+        findings.ORPHAN_SNAPSHOT,
+        findings.ORPHAN_BACKUP,
+        findings.CLONE_SNAPSHOT,
+        findings.DELETED_SOURCE,
+        findings.CONTRADICTION,
+    }
+)
+
+
+def _still_there(
+    cluster: scan.Cluster, found: Iterable[findings.Finding]
+) -> list[findings.Finding]:
+    """Return the findings about images and snapshots that still exist."""
+    return [
+        each
+        for each in found
+        if each.kind not in _TRANSIENT
+        or cluster.is_there(each.pool, each.image)
+    ]
+
+
+def connected(conf: str, user: str) -> Any:
+    """Return a cluster by its configuration file and user.
+
+    :raises ImportError: if Ceph's libraries for Python are not installed
+    """
+    # They come from the distribution's packages, which clients don't need.
+    import rados
+    import rbd
+
+    return scan.Cluster(rados, rbd, conf, user)

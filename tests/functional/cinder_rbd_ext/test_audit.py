@@ -1,0 +1,317 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The audit finds what is planted, and nothing in a healthy pool."""
+
+import contextlib
+import datetime
+from typing import Any
+import uuid
+
+import fixtures
+import rados
+import rbd
+import testtools
+
+from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import images
+from cinder_rbd_ext.audit import names
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.audit import report
+from cinder_rbd_ext.audit import rules
+from cinder_rbd_ext.audit import run
+from cinder_rbd_ext.audit import scan
+from rbd_volume_options import features
+from tests.functional import ceph
+
+_MIB = 2**20
+_LOCKED = features.to_mask({features.LAYERING, features.EXCLUSIVE_LOCK})
+_MAPPED = features.to_mask(
+    {features.LAYERING, features.DEEP_FLATTEN, *features.MAP_ON}
+)
+_POOL = 'sandbox@rbd#rbd'
+
+
+class AuditTestCase(testtools.TestCase):
+    """Images in a pool, and records of volumes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = ceph.shared_cluster()
+        self.addCleanup(self.cluster.empty)
+        self.addCleanup(self._empty_trash)
+        self.volumes: dict[str, records.Volume] = {}
+        self.snapshots: set[str] = set()
+        self.audited = scan.Cluster(rados, rbd, self.cluster.conf, 'admin')
+
+    def _empty_trash(self) -> None:
+        ioctx = self.cluster.ioctx()
+        for entry in list(rbd.RBD().trash_list(ioctx)):
+            with contextlib.suppress(rbd.Error):
+                rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
+
+    def make(
+        self, name: str, mask: int = _MAPPED, size: int = 8 * _MIB
+    ) -> str:
+        """Make an image."""
+        rbd.RBD().create(
+            self.cluster.ioctx(), name, size, old_format=False, features=mask
+        )
+        return name
+
+    def volume(self, mask: int = _MAPPED, **values: Any) -> str:
+        """Make a volume's image and its record; return the image's name."""
+        ident = str(uuid.uuid4())
+        self.record(ident, **values)
+        return self.make(f'volume-{ident}', mask)
+
+    def record(self, ident: str, **values: Any) -> None:
+        """Record a volume."""
+        given = {'status': 'available', **values}
+        self.volumes[ident] = records.Volume(
+            ident, ident, 'project', 'type', _POOL, **given
+        )
+
+    def snapshot(self, name: str, snapshot: str) -> None:
+        """Take a snapshot of an image."""
+        with self.cluster.image(name) as image:
+            image.create_snap(snapshot)
+            image.protect_snap(snapshot)
+        self.addCleanup(self._unprotect, name, snapshot)
+
+    def _unprotect(self, name: str, snapshot: str) -> None:
+        with (
+            contextlib.suppress(rbd.Error),
+            self.cluster.image(name) as image,
+        ):
+            image.unprotect_snap(snapshot)
+
+    def clone(
+        self, source: str, snapshot: str, name: str, mask: int = _MAPPED
+    ) -> None:
+        """Clone a snapshot."""
+        ioctx = self.cluster.ioctx()
+        rbd.RBD().clone(ioctx, source, snapshot, ioctx, name, features=mask)
+
+    def audit(self, cloud: bool = True) -> report.Report:
+        """Audit the pool."""
+        known = records.Records(
+            self.volumes,
+            frozenset(self.snapshots),
+            frozenset(),
+            {_POOL: 'volumes'},
+            frozenset(),
+            frozenset(),
+        )
+        return run.run(
+            self.audited,
+            ['volumes'],
+            lambda: known if cloud else None,
+            workers=2,
+        )
+
+    def found(self, cloud: bool = True) -> set[tuple[str, str]]:
+        """Return the codes of the findings and the images."""
+        return {
+            (each.kind.code, each.image) for each in self.audit(cloud).found
+        }
+
+
+class HealthyTest(AuditTestCase):
+    """No finding where nothing is wrong."""
+
+    def test_nothing_is_found(self) -> None:
+        source = self.volume(made={'object_size': 4 * _MIB})
+        clone = f'volume-{uuid.uuid4()}'
+        self.record(clone.removeprefix('volume-'))
+        self.snapshot(source, f'{clone}.clone_snap')
+        self.clone(source, f'{clone}.clone_snap', clone)
+        ident = str(uuid.uuid4())
+        self.snapshots.add(ident)
+        self.snapshot(clone, f'snapshot-{ident}')
+        # Its clone needs the source, which Cinder has deleted.
+        rbd.RBD().rename(self.cluster.ioctx(), source, f'{source}.deleted')
+        self.addCleanup(
+            rbd.RBD().rename, self.cluster.ioctx(), f'{source}.deleted', source
+        )
+        del self.volumes[source.removeprefix('volume-')]
+        self.make('a name of somebody else')
+        for status in ('creating', 'error'):
+            self.record(str(uuid.uuid4()), status=status)
+        self.assertEqual(set(), self.found())
+        self.assertEqual(set(), self.found(cloud=False))
+
+    def test_counts(self) -> None:
+        self.volume()
+        self.volume()
+        self.volume(_LOCKED)
+        counts = {
+            (each.volume_type, each.map_state): (each.number, each.size)
+            for each in self.audit().counts
+            if each.owner is names.Owner.VOLUME
+        }
+        self.assertEqual(
+            {
+                ('type', images.MapState.VALID): (2, 16 * _MIB),
+                ('type', images.MapState.NONE): (1, 8 * _MIB),
+            },
+            counts,
+        )
+
+    def test_progress_and_cancel(self) -> None:
+        for _ in range(3):
+            self.volume()
+        seen: list[tuple[int, int]] = []
+        self.audited.scan('volumes', lambda *at: seen.append(at), workers=2)
+        self.assertEqual((3, 3), seen[-1])
+
+        def interrupt(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        self.assertRaises(
+            KeyboardInterrupt, self.audited.scan, 'volumes', interrupt, 2
+        )
+
+
+class PlantedTest(AuditTestCase):
+    """Each kind of finding, planted."""
+
+    def check(self, kind: findings.Kind, image: str) -> None:
+        """Check that a finding is the only one."""
+        self.assertEqual({(kind.code, image)}, self.found())
+
+    def test_invalid_map(self) -> None:
+        name = self.volume(_LOCKED)
+        with self.cluster.image(name) as image:
+            image.write(b'x' * 4096, 0)
+            image.update_features(
+                features.to_mask({features.OBJECT_MAP}), True
+            )
+        self.check(findings.MAP_INVALID, name)
+
+    def test_invalid_map_of_a_snapshot(self) -> None:
+        name = self.volume(_LOCKED)
+        ident = str(uuid.uuid4())
+        self.snapshots.add(ident)
+        with self.cluster.image(name) as image:
+            image.write(b'x' * 4096, 0)
+            image.create_snap(f'snapshot-{ident}')
+            image.update_features(
+                features.to_mask({features.OBJECT_MAP}), True
+            )
+            image.rebuild_object_map()
+        self.check(findings.SNAPSHOT_MAP_INVALID, f'{name}@snapshot-{ident}')
+
+    def test_override(self) -> None:
+        name = self.volume()
+        with self.cluster.image(name) as image:
+            image.metadata_set('conf_rbd_cache', 'false')
+            image.metadata_set('colour', 'blue')
+        self.check(findings.OVERRIDE, name)
+
+    def test_orphans(self) -> None:
+        ident = str(uuid.uuid4())
+        there = self.volume()
+        self.snapshot(there, f'snapshot-{ident}')
+        self.snapshot(there, f'backup.{ident}.snap.1700000000.25')
+        for name in (f'volume-{ident}', ident, f'{ident}_disk.config'):
+            self.make(name)
+        expected = {
+            ('orphan-volume', f'volume-{ident}'),
+            ('orphan-image', ident),
+            ('orphan-disk', f'{ident}_disk.config'),
+            ('orphan-snapshot', f'{there}@snapshot-{ident}'),
+            (
+                'orphan-backup-snapshot',
+                f'{there}@backup.{ident}.snap.1700000000.25',
+            ),
+        }
+        self.assertEqual(expected, self.found())
+        self.assertEqual(set(), self.found(cloud=False))
+
+    def test_volume_without_image(self) -> None:
+        ident = str(uuid.uuid4())
+        self.record(ident)
+        self.check(findings.GHOST, f'volume-{ident}')
+        self.assertEqual(findings.Severity.ERROR, self.audit().severity)
+
+    def test_source_that_nobody_needs(self) -> None:
+        name = f'volume-{uuid.uuid4()}.deleted'
+        self.make(name)
+        self.check(findings.DELETED_SOURCE, name)
+
+    def test_snapshot_of_a_clone_that_is_gone(self) -> None:
+        name = self.volume()
+        snapshot = f'volume-{uuid.uuid4()}.clone_snap'
+        self.snapshot(name, snapshot)
+        self.check(findings.CLONE_SNAPSHOT, f'{name}@{snapshot}')
+
+    def test_half_removed(self) -> None:
+        name = self.volume()
+        with self.cluster.image(name) as image:
+            ident = image.id()
+        self.cluster.ioctx().remove_object(f'rbd_header.{ident}')
+        self.check(findings.HALF_REMOVED, name)
+
+    def test_trash(self) -> None:
+        ioctx = self.cluster.ioctx()
+        expired, kept = self.make('expired'), self.make('kept')
+        rbd.RBD().trash_move(ioctx, expired, 0)
+        rbd.RBD().trash_move(ioctx, kept, 3600)
+        self.check(findings.IN_TRASH, expired)
+
+    def test_migration_of_librbd(self) -> None:
+        ioctx = self.cluster.ioctx()
+        name = self.volume()
+        rbd.RBD().migration_prepare(ioctx, name, ioctx, name)
+        self.addCleanup(rbd.RBD().migration_abort, ioctx, name)
+        self.check(findings.RBD_MIGRATION, name)
+
+    def test_migration_of_cinder(self) -> None:
+        name = self.volume(migrating=True)
+        self.check(findings.CINDER_MIGRATION, name)
+
+    def test_multiattach(self) -> None:
+        name = self.volume(multiattach=True)
+        self.check(findings.MULTIATTACH, name)
+
+    def test_contradiction(self) -> None:
+        name = self.volume(made={'object_size': 8 * _MIB})
+        self.check(findings.CONTRADICTION, name)
+
+    def test_no_deep_flatten(self) -> None:
+        source = self.volume()
+        name = f'volume-{uuid.uuid4()}'
+        self.record(name.removeprefix('volume-'))
+        self.snapshot(source, f'{name}.clone_snap')
+        self.clone(source, f'{name}.clone_snap', name, _LOCKED)
+        ident = str(uuid.uuid4())
+        self.snapshots.add(ident)
+        self.snapshot(name, f'snapshot-{ident}')
+        self.check(findings.NO_DEEP_FLATTEN, name)
+
+    def test_slow_deletion(self) -> None:
+        # A million objects would take as long to remove.
+        self.useFixture(fixtures.MockPatchObject(rules, 'MANY_OBJECTS', 2))
+        name = self.volume(_LOCKED)
+        self.volume()
+        self.check(findings.SLOW_DELETION, name)
+
+    def test_json(self) -> None:
+        name = self.volume(_LOCKED)
+        plain = self.audit().plain()
+        (image,) = plain['images']
+        self.assertEqual(name, image['name'])
+        self.assertEqual(2, image['objects_to_visit_on_deletion'])
+        self.assertEqual('none', image['object_map'])
+        taken = datetime.datetime.fromisoformat(plain['taken'])
+        self.assertIsNotNone(taken.tzinfo)

@@ -1,0 +1,31 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.audit.images."""
+
+from cinder_rbd_ext.audit import images
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.audit import stubs
+
+
+class ReadTest(base.TestCase):
+    """An image that has nothing; the functional tests have the rest."""
+
+    def test_plain_image(self) -> None:
+        pool = stubs.Pool('one')
+        found = images.read(pool, pool, 'volumes', 'one', str)
+        self.assertEqual(images.MapState.NONE, found.map_state)
+        self.assertEqual(2, found.objects)
+        self.assertEqual('', found.parent)
+        self.assertEqual('', found.data_pool)
+        self.assertEqual({'rbd_cache': 'false'}, found.overrides)
+        self.assertIs(False, found.migrating)
