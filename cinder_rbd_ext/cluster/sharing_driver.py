@@ -99,7 +99,7 @@ class SharingDriver(rbd.RBDDriver):
             super()._flatten_volume(image_name, own)
 
     def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
-        """Clone a volume; copy it on a connection of its own."""
+        """Clone a volume; copy it on a separate connection."""
         copies = self.configuration.rbd_max_clone_depth <= 0
         with _own_connection() if copies else contextlib.nullcontext():
             return super().create_cloned_volume(volume, src_vref)
@@ -107,11 +107,11 @@ class SharingDriver(rbd.RBDDriver):
     def revert_to_snapshot(
         self, context: Any, volume: Any, snapshot: Any
     ) -> None:
-        """Copy a snapshot back, on a connection of its own."""
+        """Copy a snapshot back, on a separate connection."""
         with _own_connection():
             super().revert_to_snapshot(context, volume, snapshot)
 
     def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
-        """Copy a volume to another pool, on a connection of its own."""
+        """Copy a volume to another pool, on a separate connection."""
         with _own_connection():
             return super().migrate_volume(context, volume, host)
