@@ -14,12 +14,14 @@
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 from importlib import metadata
 import sys
 from typing import Any
 
 from cliff import app
 from cliff import commandmanager
+from cliff import help
 from cliff import lister
 from oslo_config import cfg
 
@@ -31,10 +33,10 @@ _HEADER = ('Subject', 'Result', 'Detail')
 
 
 class Check(lister.Lister):
-    """Tell whether the plug-in would be active in nova-compute on this host
+    """Check whether the plug-in would be active in nova-compute on this host.
 
-    Reads the configuration that nova-compute would read. The exit status is
-    0 where the plug-in would be active.
+    Reads the configuration files of nova-compute. The exit status is 0 if the
+    plug-in would be active, and 1 otherwise.
     """
 
     ok = False
@@ -48,8 +50,8 @@ class Check(lister.Lister):
             default=[],
             metavar='<path>',
             help=(
-                'Configuration file of nova-compute; can be repeated '
-                '(default: the files that nova-compute finds)'
+                'Configuration file of nova-compute. Can be repeated. '
+                'Default: the files that nova-compute finds by itself.'
             ),
         )
         parser.add_argument(
@@ -57,7 +59,7 @@ class Check(lister.Lister):
             action='append',
             default=[],
             metavar='<path>',
-            help='Directory of configuration files; can be repeated',
+            help='Folder of configuration files. Can be repeated.',
         )
         parser.add_argument(
             '--libvirt',
@@ -77,7 +79,10 @@ class Check(lister.Lister):
 
             from nova_rbd_cache import check
         except ImportError as error:
-            detail = f'{error} (in {sys.prefix})'
+            detail = (
+                f'{error} in {sys.prefix}: use the nova-rbd-cache of the '
+                f'environment where nova-compute is installed'
+            )
             return _HEADER, [('Nova', 'FAILED', detail)]
         config.parse_args(
             [_PROGRAM, *_words(parsed_args)],
@@ -124,7 +129,27 @@ class Shell(app.App):
             description='Commands for operators of RBD cache modes in Nova',
             version=metadata.version(DISTRIBUTION),
             command_manager=commands,
+            deferred_help=True,
         )
+
+    def initialize_app(self, argv: list[str]) -> None:
+        """Prepare the words of a command; they are changed in place.
+
+        cliff passes on the options that precede ``--help``, which the command
+        ``help`` does not have.
+        """
+        if argv[:1] == ['help']:
+            argv[:] = [word for word in argv if not word.startswith('-')]
+
+    def interact(self) -> None:
+        """Show the help; there is no interactive mode.
+
+        :raises SystemExit: with the status of a usage error
+        """
+        with contextlib.suppress(help.HelpExit):
+            self.options.deferred_help = True
+            self.print_help_if_requested()
+        raise SystemExit(2)
 
     def configure_logging(self) -> None:
         """Show only warnings and errors in the log of Nova's modules."""
@@ -132,7 +157,7 @@ class Shell(app.App):
         super().configure_logging()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Run the command line and return its exit status."""
-    status: Any = Shell().run(list(sys.argv[1:] if argv is None else argv))
+    status: Any = Shell().run(list(argv))
     return int(status)

@@ -14,12 +14,16 @@
 
 import dataclasses
 
-from rbd_volume_options import cache_modes as modes
+from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import sizes
+
+# In the class below, cache_modes is an attribute.
+_Modes = tuple[cache_modes.CacheMode, ...]
+_SAFE = cache_modes.SAFE_CACHE_MODES
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
@@ -50,7 +54,7 @@ class Limits:
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
     require_whole_stripes: bool = True
-    cache_modes: tuple[modes.CacheMode, ...] = modes.SAFE_CACHE_MODES
+    cache_modes: _Modes = _SAFE
     tenant_options: frozenset[str] = frozenset()
     min_object_size: int = DEFAULT_MIN_OBJECT_SIZE
     max_objects: int = DEFAULT_MAX_OBJECTS
@@ -132,7 +136,7 @@ def _too_many(image_layout: layout.ImageLayout, size: int, count: int) -> str:
 
 
 def check_cache_mode(
-    mode: modes.CacheMode, limits: Limits, origin: errors.Origin
+    mode: cache_modes.CacheMode, limits: Limits, origin: errors.Origin
 ) -> None:
     """Check a cache mode against the list of the back end.
 
@@ -143,7 +147,7 @@ def check_cache_mode(
             keys.CACHE_MODE,
             mode.value,
             'not allowed by this back end',
-            modes.joined(limits.cache_modes),
+            cache_modes.joined(limits.cache_modes),
             origin,
         )
 

@@ -16,26 +16,28 @@ from collections.abc import Mapping
 import dataclasses
 
 from rbd_volume_options import features
-from rbd_volume_options import layout as layouts
-from rbd_volume_options import limits as limits_module
+from rbd_volume_options import layout
+from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import precedence
 
 Origin = precedence.Origin
+# In the classes below, layout is an attribute.
+_Layout = layout.ImageLayout
 
 
 @dataclasses.dataclass(frozen=True)
 class ImageState:
     """Layout, features and data pool of an existing or prospective image."""
 
-    layout: layouts.ImageLayout
+    layout: _Layout
     image_features: features.Features
     data_pool: str | None = None
 
 
 #: A placeholder for an unknown image. Rules that depend on the image refuse
 #: nothing with it.
-UNKNOWN = ImageState(layouts.ImageLayout(layouts.MAX_OBJECT_SIZE), frozenset())
+UNKNOWN = ImageState(layout.ImageLayout(layout.MAX_OBJECT_SIZE), frozenset())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +48,7 @@ class ImagePlan:
         that of an existing image
     """
 
-    layout: layouts.ImageLayout | None = None
+    layout: _Layout | None = None
     image_features: features.Features | None = None
     data_pool: str | None = None
     origins: Mapping[precedence.Part, Origin] | None = dataclasses.field(
@@ -75,7 +77,7 @@ def plan_image(
     resolved: precedence.Resolved,
     base: ImageState,
     size: int,
-    limits: limits_module.Limits,
+    bounds: limits.Limits,
 ) -> ImagePlan:
     """Return the plan for a new image.
 
@@ -89,13 +91,13 @@ def plan_image(
     image_layout = resolved.layout_over(base.layout)
     wanted = resolved.features_over(base.image_features)
     if asked_layout:
-        check_layout(resolved, base.layout, limits)
+        check_layout(resolved, base.layout, bounds)
     if asked_features or asked_layout:
-        limits_module.check_object_map(
+        limits.check_object_map(
             image_layout, size, wanted, _origin_of(asked_features)
         )
     if asked_layout:
-        _check_size(resolved, base.layout, size, limits)
+        _check_size(resolved, base.layout, size, bounds)
     return ImagePlan(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
@@ -106,23 +108,21 @@ def plan_image(
 
 def check_layout(
     resolved: precedence.Resolved,
-    base: layouts.ImageLayout,
-    limits: limits_module.Limits,
+    base: layout.ImageLayout,
+    bounds: limits.Limits,
 ) -> None:
     """Check the rules of a layout that do not depend on a volume's size.
 
     :raises OptionError: for a layout that is not allowed for any size
     """
     striping = resolved.striping
-    layouts.check_unit(resolved.layout_over(base), _origin_of(striping))
+    layout.check_unit(resolved.layout_over(base), _origin_of(striping))
     if striping and striping.value and striping.origin in precedence.GIVEN:
-        limits_module.check_stripe_count(
-            striping.value, limits, striping.origin
-        )
+        limits.check_stripe_count(striping.value, bounds, striping.origin)
 
 
 def check_object_size(
-    resolved: precedence.Resolved, limits: limits_module.Limits
+    resolved: precedence.Resolved, bounds: limits.Limits
 ) -> None:
     """Check a requested object size against the minimum of the back end.
 
@@ -130,16 +130,14 @@ def check_object_size(
     """
     object_size = resolved.object_size
     if object_size and object_size.origin in precedence.ASKED:
-        limits_module.check_object_size(
-            object_size.value, limits, object_size.origin
-        )
+        limits.check_object_size(object_size.value, bounds, object_size.origin)
 
 
 def _check_size(
     resolved: precedence.Resolved,
-    base: layouts.ImageLayout,
+    base: layout.ImageLayout,
     size: int,
-    limits: limits_module.Limits,
+    bounds: limits.Limits,
 ) -> None:
     """Check a layout against a volume's size.
 
@@ -148,18 +146,16 @@ def _check_size(
     """
     image_layout = resolved.layout_over(base)
     striping = resolved.striping
-    check_object_size(resolved, limits)
+    check_object_size(resolved, bounds)
     if striping and striping.origin in precedence.GIVEN:
-        limits_module.check_whole_stripes(
-            image_layout, size, limits, striping.origin
-        )
+        limits.check_whole_stripes(image_layout, size, bounds, striping.origin)
     asked = [
         choice.origin
         for choice in (striping, resolved.object_size)
         if choice and choice.origin in precedence.ASKED
     ]
     if asked:
-        limits_module.check_object_count(image_layout, size, limits, asked[0])
+        limits.check_object_count(image_layout, size, bounds, asked[0])
 
 
 def _origin_of(choice: precedence.Choice[object] | None) -> Origin:

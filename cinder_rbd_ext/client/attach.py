@@ -21,8 +21,9 @@ import openstack.exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
+from cinder_rbd_ext.client import answers
+from cinder_rbd_ext.client import columns
 from cinder_rbd_ext.client import printable
-from cinder_rbd_ext.client import volume_rbd
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -42,6 +43,12 @@ COLUMNS = (
 )
 
 Record = dict[str, Any]
+
+_INSTEAD = (
+    'Without it the result of an attachment cannot be read. Use "openstack '
+    'volume set --property rbd:cache_mode=MODE" and "openstack server add '
+    'volume"'
+)
 
 
 class NotAttached(exceptions.CommandError):
@@ -63,7 +70,7 @@ class Attachment:
 
     def volume(self) -> Record:
         """Return the current state of the volume."""
-        found: Record = volume_rbd.answer(
+        found: Record = answers.record(
             self.storage.get(f'/volumes/{self.volume_id}')
         )['volume']
         return found
@@ -75,7 +82,7 @@ class Attachment:
         """
         body = {'metadata': {keys.CACHE_MODE: mode}}
         path = f'/volumes/{self.volume_id}/metadata'
-        volume_rbd.answer(self.storage.post(path, json=body))
+        answers.record(self.storage.post(path, json=body))
 
     def put_back(self, mode: str | None) -> None:
         """Restore the mode that was requested before; None to unset it."""
@@ -85,7 +92,7 @@ class Attachment:
         path = f'/volumes/{self.volume_id}/metadata/{keys.CACHE_MODE}'
         response = self.storage.delete(path)
         if response.status_code >= 400:
-            volume_rbd.answer(response)
+            answers.record(response)
 
     def request(self, device: str | None) -> None:
         """Request the attachment from Nova, which performs it asynchronously.
@@ -96,7 +103,7 @@ class Attachment:
         if device:
             body['device'] = device
         try:
-            volume_rbd.answer(
+            answers.record(
                 self.compute.post(
                     f'/servers/{self.server_id}/os-volume_attachments',
                     json={'volumeAttachment': body},
@@ -144,14 +151,14 @@ class Attachment:
         response = self.compute.get(f'{path}/{self.volume_id}')
         if response.status_code == 404:
             return False
-        volume_rbd.answer(response)
+        answers.record(response)
         return True
 
     def is_offloaded(self) -> bool:
         """Return whether the server is on no host (shelved offloaded)."""
-        found = volume_rbd.answer(
-            self.compute.get(f'/servers/{self.server_id}')
-        )['server']
+        found = answers.record(self.compute.get(f'/servers/{self.server_id}'))[
+            'server'
+        ]
         return bool(found['status'] == _OFFLOADED)
 
 
@@ -168,10 +175,11 @@ def _reason(volume: Record, refused_before: Record | None) -> str:
 
 
 class AttachRBDVolume(command.ShowOne):
-    """Attach a volume to a server, optionally with a cache mode
+    """Attach a volume to a server, with a cache mode.
 
-    Shows the resulting attachment. cache_mode is empty if the compute host
-    decides. If the volume is not attached, its former cache mode is restored.
+    Shows the cache mode of the attachment. It is empty if the compute host
+    selected the mode. If the volume is not attached, the previous mode of the
+    volume is restored.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -184,8 +192,8 @@ class AttachRBDVolume(command.ShowOne):
             '--cache-mode',
             choices=[mode.value for mode in cache_modes.CacheMode],
             help=(
-                'Cache mode of this and later attachments (default: the mode '
-                'that is set for the volume)'
+                'Cache mode to set on the volume, for this attachment and '
+                'later ones. Default: the mode that is set on the volume.'
             ),
         )
         add('--device', metavar='<device>', help='Device, such as /dev/vdb')
@@ -194,8 +202,9 @@ class AttachRBDVolume(command.ShowOne):
             action=argparse.BooleanOptionalAction,
             default=True,
             help=(
-                'Wait until the volume is attached. With --no-wait, a refusal '
-                'is not shown and the former cache mode is not restored'
+                'Wait until the volume is attached. With --no-wait the '
+                'command does not show a refusal by the compute host, and '
+                'does not restore the previous mode. Default: --wait.'
             ),
         )
         add(
@@ -203,7 +212,7 @@ class AttachRBDVolume(command.ShowOne):
             metavar='<seconds>',
             type=int,
             default=300,
-            help='Maximum time to wait, in seconds (default: 300)',
+            help='Maximum time to wait. Default: 300.',
         )
         return parser
 
@@ -212,6 +221,7 @@ class AttachRBDVolume(command.ShowOne):
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Attach the volume and return the result."""
         cloud = self.app.client_manager.sdk_connection
+        answers.need_extension(cloud.block_storage, _INSTEAD)
         volume = cloud.block_storage.find_volume(
             parsed_args.volume, ignore_missing=False
         )
@@ -221,7 +231,7 @@ class AttachRBDVolume(command.ShowOne):
         attachment = Attachment(
             cloud.block_storage, cloud.compute, volume.id, server.id
         )
-        return COLUMNS, attach(attachment, parsed_args)
+        return COLUMNS, columns.row(*attach(attachment, parsed_args))
 
 
 def attach(
@@ -247,17 +257,14 @@ def attach(
         raise
     made = attachment.of_server(volume) or {}
     ident = made.get('attachment_id')
-    shown: tuple[Any, ...] = printable.value(
-        (
-            attachment.server_id,
-            attachment.volume_id,
-            made.get('device'),
-            ident,
-            asked or asked_before,
-            (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
-        )
+    return (
+        attachment.server_id,
+        attachment.volume_id,
+        made.get('device'),
+        ident,
+        asked or asked_before,
+        (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
     )
-    return shown
 
 
 def _put_back(

@@ -51,7 +51,7 @@ UNKNOWN = 3
 
 
 class Audit(lister.Lister):
-    """List leftovers, contradictions and invalid object maps of RBD images
+    """List leftovers, contradictions and invalid object maps of RBD images.
 
     Each image is opened once for reading; nothing is changed. The exit status
     is 0 without findings or with notices only, 1 with warnings, 2 with errors

@@ -14,26 +14,27 @@
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 from importlib import metadata
-import sys
 from typing import Any
 
 from cliff import app
 from cliff import commandmanager
+from cliff import help
 from cliff import lister
 import openstack
 
+from cinder_rbd_ext.client import answers
 from cinder_rbd_ext.client import audit
 from cinder_rbd_ext.client import backend_types
-from cinder_rbd_ext.client import printable
-from cinder_rbd_ext.client import volume_rbd
+from cinder_rbd_ext.client import columns
 
 DISTRIBUTION = 'rbd-volume-options'
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
 class EnsureTypes(lister.Lister):
-    """Create a volume type for each RBD back end that has none
+    """Create a volume type for each RBD back end that has none.
 
     Existing volume types are never changed or deleted.
     """
@@ -44,20 +45,20 @@ class EnsureTypes(lister.Lister):
         parser.add_argument(
             '--dry-run',
             action='store_true',
-            help='Show what would be created, without creating it',
+            help='Show the missing volume types, but do not create them',
         )
         return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Create the missing types and return the actions."""
         shell: Any = self.app
         api = shell.block_storage()
-        pools = volume_rbd.answer(
+        pools = answers.record(
             api.get('/scheduler-stats/get_pools?detail=True')
         )['pools']
-        types = volume_rbd.answer(api.get('/types?is_public=None'))
+        types = answers.record(api.get('/types?is_public=None'))
         outcomes = backend_types.plan(pools, types['volume_types'])
         for each in outcomes:
             if each.is_new and not parsed_args.dry_run:
@@ -66,20 +67,14 @@ class EnsureTypes(lister.Lister):
                     'description': _DESCRIPTION,
                     'extra_specs': each.specs,
                 }
-                volume_rbd.answer(
-                    api.post('/types', json={'volume_type': body})
-                )
-        rows: list[tuple[str, ...]] = [
-            (
-                each.backend,
-                each.volume_type,
-                each.action,
-                ', '.join(f'{k}={v}' for k, v in sorted(each.specs.items())),
+                answers.record(api.post('/types', json={'volume_type': body}))
+        headers = ('Back end', 'Volume type', 'Action', 'Extra specs')
+        return headers, [
+            columns.row(
+                each.backend, each.volume_type, each.action, each.specs
             )
             for each in outcomes
         ]
-        columns = ('Back end', 'Volume type', 'Action', 'Extra specs')
-        return columns, printable.value(rows)
 
 
 class Shell(app.App):
@@ -93,7 +88,27 @@ class Shell(app.App):
             description='Commands for operators of RBD volume options',
             version=metadata.version(DISTRIBUTION),
             command_manager=commands,
+            deferred_help=True,
         )
+
+    def initialize_app(self, argv: list[str]) -> None:
+        """Prepare the words of a command; they are changed in place.
+
+        cliff passes on the options that precede ``--help``, which the command
+        ``help`` does not have.
+        """
+        if argv[:1] == ['help']:
+            argv[:] = [word for word in argv if not word.startswith('-')]
+
+    def interact(self) -> None:
+        """Show the help; there is no interactive mode.
+
+        :raises SystemExit: with the status of a usage error
+        """
+        with contextlib.suppress(help.HelpExit):
+            self.options.deferred_help = True
+            self.print_help_if_requested()
+        raise SystemExit(2)
 
     def build_option_parser(
         self, *args: Any, **kwargs: Any
@@ -105,10 +120,7 @@ class Shell(app.App):
         parser.add_argument(
             '--os-cloud',
             metavar='<name>',
-            help=(
-                'Name of a cloud in clouds.yaml (default: OS_CLOUD, or the '
-                'OS_* variables)'
-            ),
+            help='Cloud in clouds.yaml. Default: OS_CLOUD or OS_* variables.',
         )
         return parser
 
@@ -121,7 +133,7 @@ class Shell(app.App):
         return openstack.connect(cloud=self.options.os_cloud)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Run the command line; return its exit status."""
-    status: int = Shell().run(list(sys.argv[1:] if argv is None else argv))
+    status: int = Shell().run(list(argv))
     return status

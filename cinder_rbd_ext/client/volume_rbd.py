@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``openstack volume rbd``: options of types, volumes and their creation."""
+"""``openstack volume rbd``: options of volume types and of volumes."""
 
 import argparse
 from collections.abc import Callable
@@ -18,63 +18,58 @@ from collections.abc import Iterator
 from typing import Any
 from urllib import parse
 
-from osc_lib import exceptions
 from osc_lib.command import command
 
-from cinder_rbd_ext.client import printable
-from rbd_volume_options import cache_modes
+from cinder_rbd_ext.client import answers
+from cinder_rbd_ext.client import columns
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 Record = dict[str, Any]
-Table = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+Row = tuple[Any, ...]
+Table = tuple[tuple[str, ...], list[Row]]
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    keys.OBJECT_SIZE: layout.parse_object_size,
+    keys.STRIPE_UNIT: layout.parse_stripe_unit,
+    keys.STRIPE_COUNT: layout.parse_stripe_count,
+    keys.OBJECT_MAP: features.parse_object_map,
+    keys.FEATURES: lambda text: sorted(features.parse_features(text)),
+}
+#: Attributes of a volume that show the result of a key.
+_SHOWN = {
+    key.name: key.attribute for key in keys.KEYS.values() if key.attribute
+}
+_HINT = (
+    f'{answers.NOT_LOADED}: showing the values that the volume and its type '
+    f'request, not those of the RBD image. If a request was refused, the '
+    f'reason is in the log of cinder-volume.'
+)
 
 
-def answer(response: Any) -> Record:
-    """Return Cinder's response; raise its message if it refuses."""
-    if response.status_code >= 400:
-        try:
-            (fault,) = response.json().values()
-            text = fault['message']
-        except (AttributeError, KeyError, TypeError, ValueError):
-            text = response.text
-        shown = printable.text(str(text))
-        raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
-    found: Record = response.json()
-    return found
-
-
-def allowed(option: Record) -> str:
-    """Return a short text of the allowed values of a key."""
-    if 'allowed' in option:
-        words = [str(each).lower() for each in option['allowed']]
-        return ', '.join(words) or 'nothing'
-    if option['type'] == 'size':
-        low, high = (
-            sizes.format_size(option[each]) for each in ('minimum', 'maximum')
-        )
-        return f'power of two, {low} to {high}'
-    if option['type'] == 'count':
-        return f'{option["minimum"]} to {option["maximum"]}'
-    return ''
-
-
-def rows_of_type(told: Record) -> Iterator[tuple[Any, ...]]:
+def rows_of_type(told: Record) -> Iterator[Row]:
     """Return a row for each key of a type, or one row with the reason."""
     name = told['name']
     if not told[wire.SUPPORTED]:
-        yield name, None, None, told['reason'], None, None
+        yield columns.row(name, None, None, told['reason'], None, None)
     for key, each in told['options'].items():
-        default, origin = each['default'], each[wire.DEFAULT_FROM]
-        yield name, key, each[wire.SETTABLE], allowed(each), default, origin
+        yield (
+            *columns.row(name, key, each[wire.SETTABLE]),
+            columns.allowed(each),
+            columns.value(each['default'], key),
+            columns.value(each[wire.DEFAULT_FROM]),
+        )
 
 
 class RBDOptions(command.Lister):
-    """Show the RBD volume options that volume types offer"""
+    """Show the RBD volume options that a volume type offers.
+
+    Shows which keys you may set on volumes of the type, the allowed values,
+    and the default of each key with its source.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -83,25 +78,36 @@ class RBDOptions(command.Lister):
             'type',
             metavar='<volume-type>',
             nargs='?',
-            help='Volume type (name or ID; default: all visible types)',
+            help='Volume type (name or ID). Default: all that you can see.',
         )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Table:
         """Return the table."""
         api = self.app.client_manager.sdk_connection.block_storage
+        answers.need_extension(api)
         if parsed_args.type:
-            name = parse.quote(parsed_args.type, safe='')
-            told = [answer(api.get(f'{wire.ROUTE}/{name}'))['volume_type']]
+            told = [_type(api, parsed_args.type)]
         else:
-            told = answer(api.get(wire.ROUTE))['volume_types']
-        columns = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
-        rows = [row for each in told for row in rows_of_type(each)]
-        return columns, printable.value(rows)
+            told = answers.record(api.get(wire.ROUTE))['volume_types']
+        headers = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
+        return headers, [row for each in told for row in rows_of_type(each)]
+
+
+def _type(api: Any, name: str) -> Record:
+    """Return the options that a volume type offers."""
+    path = f'{wire.ROUTE}/{parse.quote(name, safe="")}'
+    found: Record = answers.record(api.get(path))['volume_type']
+    return found
 
 
 class ShowRBDVolume(command.Lister):
-    """Show the layout, features and cache mode of a volume"""
+    """Show layout, image features and cache mode of a volume.
+
+    Shows the source of each value, the cache mode of each attachment, and why
+    the volume or its last attachment was refused. If the API extension is not
+    loaded, shows the requested values only.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -115,27 +121,65 @@ class ShowRBDVolume(command.Lister):
         """Return the table."""
         api = self.app.client_manager.sdk_connection.block_storage
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
-        volume = answer(api.get(f'/volumes/{ident}'))['volume']
-        name = parse.quote(volume['volume_type'] or '', safe='')
-        told = answer(api.get(f'{wire.ROUTE}/{name}'))['volume_type']
-        rows = list(rows_of_volume(volume, told))
-        return ('Key', 'Value', 'From'), printable.value(rows)
+        volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
+        if answers.has_extension(api):
+            told = _type(api, volume['volume_type'])
+            found = rows_of_volume(volume, told)
+        else:
+            self.log.warning(_HINT)
+            found = requested(volume, _specs(api, volume['volume_type']))
+        return ('Key', 'Value', 'From'), [
+            (
+                columns.value(key),
+                columns.value(value, key),
+                columns.value(origin),
+            )
+            for key, value, origin in found
+        ]
 
 
-def rows_of_volume(
-    volume: Record, told: Record
-) -> Iterator[tuple[str, Any, str]]:
+def _specs(api: Any, name: str) -> Record:
+    """Return the extra specs of a type, as far as the caller sees them."""
+    path = f'/types?{parse.urlencode({"is_public": None})}'
+    for each in answers.record(api.get(path))['volume_types']:
+        if each['name'] == name:
+            found: Record = each.get('extra_specs') or {}
+            return found
+    return {}
+
+
+def requested(volume: Record, specs: Record) -> Iterator[Row]:
+    """Return a row for each key, with the value that is requested.
+
+    :param specs: the visible extra specs of the volume's type
+    """
+    for key in (*keys.VOLUME_KEYS, keys.DATA_POOL):
+        for given, origin in (
+            (volume['metadata'], errors.Origin.VOLUME_METADATA),
+            (specs, errors.Origin.VOLUME_TYPE),
+        ):
+            if key in given:
+                yield key, _parsed(key, given[key]), origin.label
+                break
+        else:
+            yield key, None, answers.NOT_LOADED
+
+
+def _parsed(key: str, text: str) -> Any:
+    """Return a value as the API extension would; an invalid one unchanged."""
+    try:
+        return _PARSERS.get(key, str)(text)
+    except errors.OptionError:
+        return text
+
+
+def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     """Return a row for each value of a volume, with its origin.
 
     :param told: the options that the volume's type offers
     """
-    for key in keys.KEYS.values():
-        if key.attribute is None:
-            continue
-        value = volume.get(key.attribute)
-        if isinstance(value, list):
-            value = ','.join(value)
-        yield key.name, value, _origin(key.name, volume, told)
+    for key, attribute in _SHOWN.items():
+        yield key, volume.get(attribute), _origin(key, volume, told)
     yield keys.CACHE_MODE, *_cache_mode(volume, told)
     attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
     for ident, made_with in attached.items():
@@ -176,98 +220,3 @@ def _origin(key: str, volume: Record, told: Record) -> str:
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return errors.Origin.SOURCE_VOLUME.label
     return origin or errors.Origin.CLUSTER.label
-
-
-def _checked(parser: Callable[[str], Any]) -> Callable[[str], str]:
-    """Return an argument's type that checks a value and keeps its text."""
-
-    def value(text: str) -> str:
-        try:
-            parser(text)
-        except errors.OptionError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-        return text
-
-    return value
-
-
-class CreateRBDVolume(command.ShowOne):
-    """Create a volume with RBD volume options"""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        add = parser.add_argument
-        add('name', metavar='<name>', help='Name of the volume')
-        add('--size', metavar='<GiB>', type=int, help='Size in GiB')
-        add('--type', metavar='<volume-type>', help='Volume type')
-        source = parser.add_mutually_exclusive_group()
-        for option, what in (
-            ('--image', 'Glance image'),
-            ('--snapshot', 'snapshot'),
-            ('--source', 'volume'),
-        ):
-            source.add_argument(
-                option, metavar='<id>', help=f'ID of the source {what}'
-            )
-        _add_options(parser)
-        return parser
-
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Create the volume and return Cinder's response."""
-        body = {'volume': request_of(parsed_args)}
-        api = self.app.client_manager.sdk_connection.block_storage
-        made = answer(api.post('/volumes', json=body))['volume']
-        shown = ('id', 'name', 'status', 'size', 'volume_type', 'metadata')
-        return shown, tuple(printable.value(made[each]) for each in shown)
-
-
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    for option, metavar, check in (
-        ('--object-size', '<size>', layout.parse_object_size),
-        ('--stripe-unit', '<size>', layout.parse_stripe_unit),
-        ('--stripe-count', '<count>', layout.parse_stripe_count),
-        ('--features', '<name,...>', features.parse_features),
-    ):
-        key = f'{keys.PREFIX}{option[2:].replace("-", "_")}'
-        add(
-            option,
-            metavar=metavar,
-            type=_checked(check),
-            help=keys.KEYS[key].summary,
-        )
-    add(
-        '--object-map',
-        action=argparse.BooleanOptionalAction,
-        help=keys.KEYS[keys.OBJECT_MAP].summary,
-    )
-    add(
-        '--cache-mode',
-        choices=[mode.value for mode in cache_modes.CacheMode],
-        help=keys.KEYS[keys.CACHE_MODE].summary,
-    )
-
-
-def request_of(parsed_args: argparse.Namespace) -> Record:
-    """Return the request for a volume, without arguments that are not set."""
-    given = vars(parsed_args)
-    metadata = {}
-    for key in keys.VOLUME_KEYS:
-        value = given.get(key.removeprefix(keys.PREFIX))
-        if value is not None:
-            metadata[key] = str(value)
-            if isinstance(value, bool):
-                metadata[key] = metadata[key].lower()
-    request = {
-        'name': parsed_args.name,
-        'size': parsed_args.size,
-        'volume_type': parsed_args.type,
-        'imageRef': parsed_args.image,
-        'snapshot_id': parsed_args.snapshot,
-        'source_volid': parsed_args.source,
-        'metadata': metadata,
-    }
-    return {name: value for name, value in request.items() if value}

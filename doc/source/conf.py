@@ -12,12 +12,15 @@
 
 """Sphinx configuration of the documentation."""
 
+from cliff import sphinxext
+
 from cinder_rbd_ext.api import routes
 
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
 
 extensions = [
+    'cliff.sphinxext',
     'openstackdocstheme',
     'oslo_config.sphinxconfiggen',
     'oslo_config.sphinxext',
@@ -36,6 +39,35 @@ html_static_path = ['_static']
 pygments_style = 'native'
 # The theme's footer needs one; 'doc/source' lies below the root.
 html_theme_options = {'show_other_versions': False}
+
+# Options of the client's output, which all commands have.
+autoprogram_cliff_ignored = [
+    '--help',
+    '--format',
+    '--column',
+    '--quote',
+    '--noindent',
+    '--prefix',
+    '--max-width',
+    '--fit-width',
+    '--print-empty',
+    '--sort-column',
+    '--sort-ascending',
+    '--sort-descending',
+]
+autoprogram_cliff_app_dist_name = 'rbd-volume-options'
+
+man_pages = [
+    (f'cli/{name}', name, summary, copyright, 1)
+    for name, summary in (
+        ('openstack-volume-rbd', 'volumes with RBD volume options'),
+        ('cinder-rbd-ext', 'commands for operators of RBD volume options'),
+        ('nova-rbd-cache', 'check RBD cache modes on a compute host'),
+    )
+]
+# In the footer of the man pages. They are kept in doc/man, so it must not
+# change with the day of the build.
+today = project
 
 config_generator_config_file = [
     (
@@ -60,6 +92,30 @@ policy_generator_config_file = [
 ]
 
 
+class ProgramCommands(sphinxext.AutoprogramCliffDirective):
+    """The commands that an application adds itself, not by entry points."""
+
+    def run(self):
+        """Return a section for each command."""
+        manager = self._load_app().command_manager
+        commands = {
+            name: self._load_command(manager, name)
+            for name in manager.commands
+            if name not in ('help', 'complete')
+        }
+        self.env = self.state.document.settings.env
+        return self._generate_command_nodes(
+            commands, self.options['application']
+        )
+
+    def _drop_ignored_options(self, parser, ignored_opts):
+        """Drop options; put defaults into the help, as argparse does."""
+        super()._drop_ignored_options(parser, ignored_opts)
+        for action in parser._actions:
+            default = str(action.default)
+            action.help = (action.help or '').replace('%(default)s', default)
+
+
 def add_routes(app, docname, source):
     """Put the tables of routes into their page."""
     if docname == 'contributor/routes':
@@ -68,4 +124,5 @@ def add_routes(app, docname, source):
 
 def setup(app):
     """Have Sphinx call what is defined here."""
+    app.add_directive('program-commands', ProgramCommands)
     app.connect('source-read', add_routes)

@@ -37,6 +37,8 @@ ASKED = {
     'rbd:stripe_count': '8',
     'rbd:object_map': 'true',
 }
+#: With a mode as well, which Cinder's own attachments must not need.
+ASKED_WITH_MODE = {**ASKED, 'rbd:cache_mode': 'writeback'}
 MADE = {'object_size': 2**20, 'stripe_unit': 65536, 'stripe_count': 8}
 
 Record = dict[str, Any]

@@ -177,7 +177,7 @@ class ServerTestCase(base.CloudTestCase):
         }
 
     def remove_server(self, ident: str) -> None:
-        """Delete a server and wait until it is gone."""
+        """Delete a server and wait until it is gone. Twice is fine."""
         api = self.operator.compute
         api.delete(f'/servers/{ident}')
         self.until(
@@ -191,9 +191,15 @@ class ServerTestCase(base.CloudTestCase):
         body = {'volumeAttachment': {'volumeId': volume}}
         path = f'/servers/{server}/os-volume_attachments'
         self.compute('POST', path, body)
-        # Before the volume goes: a test may end with it attached.
-        self.addCleanup(self.detach, server, volume)
+        self.remove_before_volumes(server)
         self.wait_for(volume, 'in-use')
+
+    def remove_before_volumes(self, server: str) -> None:
+        """At the end, delete a server before the volumes that there are now.
+
+        Nova then detaches all of them at once.
+        """
+        self.addCleanup(self.remove_server, server)
 
     def detach(self, server: str, volume: str) -> None:
         """Detach a volume; return when it is available. Twice is fine."""

@@ -20,13 +20,13 @@ from osc_lib import exceptions
 
 from cinder_rbd_ext.client import attach
 from tests.cloud import base
-from tests.cloud import servers
+from tests.cloud import test_cache_modes
 
 _CACHE_MODES = 'os-rbd-volume-options:cache_modes'
 _REFUSED = 'os-rbd-volume-options:attach_refused'
 
 
-class AttachTest(servers.ServerTestCase):
+class AttachTest(test_cache_modes.CacheModeTestCase):
     """Volumes that a guest gets, or doesn't."""
 
     def setUp(self) -> None:
@@ -42,10 +42,12 @@ class AttachTest(servers.ServerTestCase):
             cache_mode=mode, device=None, wait=True, timeout=200
         )
         found = attach.attach(attachment, given)
-        self.addCleanup(self.detach, self.guest, volume)
+        self.remove_before_volumes(self.guest)
         return dict(zip(attach.COLUMNS, found, strict=True))
 
-    def _check_refused(self, volume: str, mode: str, words: str) -> None:
+    def _check_command_refused(
+        self, volume: str, mode: str, words: str
+    ) -> None:
         """Check that an attachment is refused and has left nothing."""
         before = self.metadata(volume)
         error = self.assertRaises(
@@ -92,21 +94,38 @@ class AttachTest(servers.ServerTestCase):
         self.assertEqual('none', self.cache_mode(self.guest, volume))
 
     def test_what_can_not_be_had(self) -> None:
-        volume = self.created(metadata={'rbd:cache_mode': 'none'})
-        self._check_refused(volume, 'unsafe', 'not allowed by this back end')
-        spec = f'volumes/volume-{volume}'
-        subprocess.run(
-            ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],
-            check=True,
-        )
-        self._check_refused(volume, 'writeback', 'conf_rbd_cache = false')
+        self._check_back_end()
+        self._check_setting_of_the_image()
+        self._check_host_without_the_plug_in()
 
-    def test_host_without_the_plug_in(self) -> None:
-        volume = self.created()
+    def _check_back_end(self) -> None:
+        volume = self.created(metadata={'rbd:cache_mode': 'none'})
+        words = 'not allowed by this back end'
+        self._check_command_refused(volume, 'unsafe', words)
+
+    def _check_setting_of_the_image(self) -> None:
+        """It would override QEMU's choice."""
+        plain, asking = self.volume('none'), self.volume('writeback')
+        for volume in (plain, asking):
+            command = ['rbd', 'image-meta', 'set', self.image_of(volume)]
+            command += ['conf_rbd_cache', 'false']
+            subprocess.run(command, check=True)
+        words = 'conf_rbd_cache = false'
+        self._check_command_refused(plain, 'writeback', words)
+        self.check_refused_by_nova(self.guest, asking, words)
+
+    def _check_host_without_the_plug_in(self) -> None:
+        volume, asking = self.created(), self.volume('writeback')
         words = 'the compute host offers no cache modes'
         with self.configured('[rbd_cache]\nenabled = False\n'):
-            self._check_refused(volume, 'writeback', words)
+            self._check_command_refused(volume, 'writeback', words)
             self.assertIn(words, self.show(volume)[_REFUSED]['reason'])
+            self.check_refused_by_nova(
+                self.guest, asking, 'offers no cache modes'
+            )
             # Where nobody asks there is nothing to refuse.
             self.assertIsNone(self._attach(volume)['cache_mode'])
+            self.assertEqual('none', self.cache_mode(self.guest, volume))
             self.assertIsNone(self.show(volume)[_REFUSED])
+        self.attach(self.guest, asking)
+        self.assertEqual('writeback', self.cache_mode(self.guest, asking))

@@ -51,22 +51,20 @@ class RestoreTest(base.CloudTestCase):
         found.pop('src_backup_id', None)
         return found
 
-    def test_to_a_volume(self) -> None:
+    def test_each_way(self) -> None:
+        """One backup serves all ways."""
         volume = self.created(metadata=_OWN)
         self._restored(volume_id=volume)
         self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))
         self.assertEqual(8, self.info(volume)['stripe_count'])
-
-    def test_to_a_volume_without_keys(self) -> None:
+        # To a volume without keys.
         volume = self.created()
         self._restored(volume_id=volume)
         self.assertEqual({'theirs': 'x'}, self._keys(volume))
-
-    def test_to_a_volume_that_cinder_makes(self) -> None:
+        # To a volume that Cinder creates.
         volume = self._restored(name='restored')
         self.addCleanup(self.remove, volume)
         self.assertEqual({'theirs': 'x'}, self._keys(volume))
-
-    def test_volume_made_from_a_backup(self) -> None:
+        # A new volume from the backup.
         volume = self.created(backup_id=self.backup, metadata=_OWN)
         self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))

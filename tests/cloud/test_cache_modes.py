@@ -14,9 +14,6 @@
 
 from collections.abc import Callable
 import dataclasses
-import subprocess
-
-import ddt
 
 from sandbox_cloud import state
 from tests.cloud import librbd_sockets
@@ -61,9 +58,45 @@ class CacheModeTestCase(servers.ServerTestCase):
         """Return the RBD image of a volume, with its pool."""
         return f'volumes/volume-{volume}'
 
+    def check_refused_by_nova(
+        self, server: str, volume: str, words: str
+    ) -> None:
+        """Check that Nova does not attach a volume, and leaves nothing.
 
-class FourModesTest(CacheModeTestCase):
-    """One server with a volume of each mode, and one that asks for none."""
+        :param server: without volumes
+        :param words: what the reason says, among others
+        """
+        body = {'volumeAttachment': {'volumeId': volume}}
+        path = f'/servers/{server}/os-volume_attachments'
+        self.compute('POST', path, body)
+        refused = self.until(lambda: self.show(volume)[_REFUSED])
+        self.assertIn(words, refused['reason'])
+        self.wait_for(volume)
+        self.assertEqual([], self.show(volume)['attachments'])
+        self.assertEqual('ACTIVE', self.wait_for_server(server)['status'])
+        # Nova removes its record after Cinder does.
+        self.until(lambda: volume not in self._attached_to(server))
+        self.check_refused_once(volume)
+
+    def _attached_to(self, server: str) -> set[str]:
+        path = f'/servers/{server}/os-volume_attachments'
+        found = self.compute('GET', path)['volumeAttachments']
+        return {each['volumeId'] for each in found}
+
+    def check_refused_once(self, volume: str) -> None:
+        """Check that Nova did not try an attachment again and again."""
+        place = state.State(state.default_root())
+        found = [
+            line
+            for log in place.log.glob('cinder-*.log')
+            for line in log.read_text(errors='replace').splitlines()
+            if f'Volume {volume} is not attached' in line
+        ]
+        self.assertEqual(1, len(found), str(found))
+
+
+class EachModeTest(CacheModeTestCase):
+    """One server with volumes that have their modes from each source."""
 
     def ways(self, server: str) -> dict[str, Callable[[], object]]:
         """Return ways in which the server's guest is made anew."""
@@ -84,10 +117,14 @@ class FourModesTest(CacheModeTestCase):
     def test_modes_and_what_they_come_to(self) -> None:
         server = self.boot()
         volumes = [self.volume(mode) for mode in (*EFFECTS, None)]
+        kind = self.make_type(rbd_cache_mode='writethrough')
+        shared = self.created(volume_type='rbd-multiattach')
+        volumes += [self.created(volume_type=kind), shared]
         for volume in volumes:
             self.attach(server, volume)
-        expected = [*EFFECTS, 'none']
+        expected = [*EFFECTS, 'none', 'writethrough', 'none']
         self.assertEqual(expected, self.modes(server, volumes))
+        self.assertIsNotNone(self.disk_xml(server, shared).find('shareable'))
         for volume, effect in zip(volumes, EFFECTS.values(), strict=False):
             self._check_effect(server, volume, effect)
         seen = {}
@@ -99,9 +136,10 @@ class FourModesTest(CacheModeTestCase):
         # And librbd again, of a guest that began with its disks.
         found = [
             librbd_sockets.disk(self.image_of(volume)).rbd_cache
-            for volume in volumes
+            for volume in volumes[:5]
         ]
         self.assertEqual([False, True, True, False, False], found)
+        self._check_change(server, volumes[0])
 
     def _check_effect(
         self, server: str, volume: str, expected: Effect
@@ -116,37 +154,8 @@ class FourModesTest(CacheModeTestCase):
         self.assertGreater(after['wr'], before['wr'])
         self.assertGreater(after['flush'], before['flush'])
 
-
-@ddt.ddt
-class OtherWaysTest(CacheModeTestCase):
-    @ddt.data('writeback', 'directsync')
-    def test_boot_from_volume(self, mode: str) -> None:
-        volume = self.volume(mode, imageRef=self.image())
-        server = self.boot(volume)
-        self.assertEqual([mode], self.modes(server, [volume]))
-        disk = librbd_sockets.disk(self.image_of(volume))
-        self.assertEqual(EFFECTS[mode].rbd_cache, disk.rbd_cache)
-        self.hard_reboot(server)
-        self.assertEqual([mode], self.modes(server, [volume]))
-
-    def test_mode_of_the_type(self) -> None:
-        kind = self.make_type(rbd_cache_mode='writethrough')
-        server = self.boot()
-        volume = self.created(volume_type=kind)
-        self.attach(server, volume)
-        self.assertEqual('writethrough', self.cache_mode(server, volume))
-
-    def test_shared_is_none(self) -> None:
-        volume = self.created(volume_type='rbd-multiattach')
-        server = self.boot()
-        self.attach(server, volume)
-        self.assertEqual('none', self.cache_mode(server, volume))
-        self.assertIsNotNone(self.disk_xml(server, volume).find('shareable'))
-
-    def test_change_takes_effect_at_the_next_attachment(self) -> None:
-        server = self.boot()
-        volume = self.volume('none')
-        self.attach(server, volume)
+    def _check_change(self, server: str, volume: str) -> None:
+        """Check that a change takes effect at the next attachment."""
         changed = {'metadata': {'rbd:cache_mode': 'writeback'}}
         self.request('POST', f'/volumes/{volume}/metadata', changed)
         self.hard_reboot(server)
@@ -156,74 +165,13 @@ class OtherWaysTest(CacheModeTestCase):
         self.assertEqual('writeback', self.cache_mode(server, volume))
 
 
-class RefusedTest(CacheModeTestCase):
-    """What can't be had: volume and server are as before."""
-
-    def test_host_without_the_plugin(self) -> None:
-        server = self.boot()
-        with_mode, without = self.volume('writeback'), self.volume(None)
-        with self.configured('[rbd_cache]\nenabled = False\n'):
-            self._check_refused(server, with_mode, 'offers no cache modes')
-            self.attach(server, without)
-            self.assertEqual('none', self.cache_mode(server, without))
-        self.attach(server, with_mode)
-        self.assertEqual('writeback', self.cache_mode(server, with_mode))
-
-    def test_mode_that_the_host_does_not_allow(self) -> None:
-        server = self.boot()
-        volume = self.volume('writeback')
-        with self.configured('[rbd_cache]\nallowed_modes = none,directsync\n'):
-            self._check_refused(server, volume, 'allowed: none, directsync')
-
-    def test_setting_of_the_image(self) -> None:
-        """It would beat QEMU's choice."""
-        server = self.boot()
-        volume = self.volume('writeback')
-        subprocess.run(
-            [
-                *('rbd', 'image-meta', 'set', self.image_of(volume)),
-                *('conf_rbd_cache', 'false'),
-            ],
-            check=True,
-        )
-        self._check_refused(server, volume, 'conf_rbd_cache = false')
-
-    def test_mode_that_the_host_does_not_allow_at_boot(self) -> None:
-        """What the tenant reads names no host."""
+class BootTest(CacheModeTestCase):
+    def test_boot_from_volume(self) -> None:
         volume = self.volume('writeback', imageRef=self.image())
-        with self.configured('[rbd_cache]\nallowed_modes = none,directsync\n'):
-            server = self.boot(volume, wait=False)
-            told = self.until(lambda: self._fault(server))
-        self.assertNotIn('sandbox', told)
-        requests = self._requests(volume)
-        self.assertEqual(1, len(requests), str(requests))
-
-    def _fault(self, server: str) -> str:
-        """Return what a server's tenant reads of its failure."""
-        path = f'/servers/{server}'
-        found = self.compute('GET', path)['server'].get('fault', {})
-        return str(found.get('message', ''))
-
-    def _check_refused(self, server: str, volume: str, words: str) -> None:
-        body = {'volumeAttachment': {'volumeId': volume}}
-        path = f'/servers/{server}/os-volume_attachments'
-        self.compute('POST', path, body)
-        refused = self.until(lambda: self.show(volume)[_REFUSED])
-        self.assertIn(words, refused['reason'])
-        self.wait_for(volume)
-        self.assertEqual([], self.show(volume)['attachments'])
-        self.assertEqual('ACTIVE', self.wait_for_server(server)['status'])
-        # Nova forgets the volume after Cinder does.
-        self.until(lambda: not self.compute('GET', path)['volumeAttachments'])
-        requests = self._requests(volume)
-        self.assertEqual(1, len(requests), str(requests))
-
-    def _requests(self, volume: str) -> list[str]:
-        """Return what Cinder's API logged of refusals of a volume."""
-        place = state.State(state.default_root())
-        return [
-            line
-            for log in place.log.glob('cinder-*.log')
-            for line in log.read_text(errors='replace').splitlines()
-            if f'Volume {volume} is not attached' in line
-        ]
+        server = self.boot(volume)
+        self.assertEqual(['writeback'], self.modes(server, [volume]))
+        self.assertEqual('vda', self.seen_by_guest(server, volume)['disk'])
+        disk = librbd_sockets.disk(self.image_of(volume))
+        self.assertTrue(disk.rbd_cache)
+        self.hard_reboot(server)
+        self.assertEqual(['writeback'], self.modes(server, [volume]))

@@ -15,7 +15,7 @@
 from importlib import metadata
 
 from tests.cloud import base
-from tests.cloud import servers
+from tests.cloud import test_cache_modes
 
 _MODES = 'os-rbd-volume-options:cache_modes'
 #: The host gives volumes a mode, and allows some that they ask for.
@@ -36,11 +36,7 @@ if _HAS_THREADS:
     _TUNED['iothread'] = '1'
 
 
-class ComputeOptionsTest(servers.ServerTestCase):
-    def asking(self, mode: str, **values: str) -> str:
-        """Return a volume that asks for a mode."""
-        return self.created(metadata={'rbd:cache_mode': mode}, **values)
-
+class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def drivers(self, volumes: list[str]) -> list[base.Record]:
         """Return what this is about of each volume's disk."""
         found = [self.disk_driver(self.machine, each) for each in volumes]
@@ -56,19 +52,20 @@ class ComputeOptionsTest(servers.ServerTestCase):
     def test_options_of_a_host(self) -> None:
         self.machine = self.boot()
         # The host takes both from its list when they are there.
-        (before,) = self.attached([self.asking('writethrough')])
+        (before,) = self.attached([self.volume('writethrough')])
         volumes = [
-            self.asking('none'),
+            self.volume('none'),
             self.created(),
             # The back end allows it, too, and is lenient.
-            self.asking('unsafe', volume_type='rbd2'),
-            self.asking('writethrough', volume_type='rbd2'),
+            self.volume('unsafe', volume_type='rbd2'),
+            self.volume('writethrough', volume_type='rbd2'),
         ]
         expected = [
             {'cache': mode, **_TUNED}
             for mode in ('none', 'writeback', 'unsafe', 'writeback')
         ]
         with self.configured(_CONF):
+            self.check_not_allowed()
             self.attached(volumes)
             self.assertEqual(expected, self.drivers(volumes))
             (mode,) = self.show(volumes[-1])[_MODES].values()
@@ -84,6 +81,23 @@ class ComputeOptionsTest(servers.ServerTestCase):
             self.assertEqual(expected, self.drivers([*volumes, before]))
             self.check_guest_writes(self.machine, before)
             self.detach(self.machine, volumes[0])
+
+    def check_not_allowed(self) -> None:
+        """Check that modes that the host does not allow are refused."""
+        words = 'allowed: none, directsync'
+        asking = self.volume('writethrough')
+        self.check_refused_by_nova(self.machine, asking, words)
+        root = self.volume('writethrough', imageRef=self.image())
+        server = self.boot(root, wait=False)
+        told = self.until(lambda: self.fault(server))
+        # What the tenant reads names no host.
+        self.assertNotIn('sandbox', told)
+        self.check_refused_once(root)
+
+    def fault(self, server: str) -> str:
+        """Return what a server's tenant reads of its failure."""
+        found = self.compute('GET', f'/servers/{server}')['server']
+        return str(found.get('fault', {}).get('message', ''))
 
     def check_guest_sees(self, volume: str) -> None:
         """Check that the guest can use a volume's disk."""

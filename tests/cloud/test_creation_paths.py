@@ -54,12 +54,12 @@ class CreateTest(base.CloudTestCase):
     def test_clone_of_a_snapshot(self) -> None:
         source = self.created()
         clone = self.created(
-            snapshot_id=self.snapshot(source), metadata=base.ASKED
+            snapshot_id=self.snapshot(source), metadata=base.ASKED_WITH_MODE
         )
         self.assertIn('parent', self.check_made(clone))
 
     def test_clone_of_a_volume_inherits(self) -> None:
-        source = self.created(metadata=base.ASKED)
+        source = self.created(metadata=base.ASKED_WITH_MODE)
         clone = self.created(source_volid=source)
         self.assertIn('parent', self.check_made(clone))
 
@@ -144,9 +144,7 @@ class ImageTest(base.CloudTestCase):
         self._check_content(volume)
 
     def test_reimage_and_upload(self) -> None:
-        volume = self.created(
-            metadata={**base.ASKED, 'rbd:cache_mode': 'writeback'}
-        )
+        volume = self.created(metadata=base.ASKED_WITH_MODE)
         image = self._upload('qcow2')
         self.action(volume, **{'os-reimage': {'image_id': image}})
         # The status changes only after the request was answered.

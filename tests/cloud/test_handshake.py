@@ -180,100 +180,24 @@ class SpoofedTest(ConnectorTestCase):
 
 
 class OwnTest(base.CloudTestCase):
-    """Cinder's own attachments succeed, whatever mode is asked for."""
+    """Cinder's own attachments succeed, whatever mode is asked for.
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.volume = self.created(metadata=_ASKED)
+    Volumes of ``test_operations.py`` and ``test_creation_paths.py`` ask for
+    one as well.
+    """
 
-    def _image(self, disk_format: str) -> str:
-        """Return a Glance image that the volume was uploaded to."""
-        answer = self.action(
-            self.volume,
-            **{
-                'os-volume_upload_image': {
-                    'image_name': 'test',
-                    'disk_format': disk_format,
-                    'container_format': 'bare',
-                }
-            },
-        )
+    def test_upload_of_another_format(self) -> None:
+        volume = self.created(metadata=_ASKED)
+        body = {
+            'image_name': 'test',
+            'disk_format': 'qcow2',
+            'container_format': 'bare',
+        }
+        answer = self.action(volume, **{'os-volume_upload_image': body})
         image: str = answer['os-volume_upload_image']['image_id']
         self.addCleanup(
             self.tenant.image.delete_image, image, ignore_missing=True
         )
-        self.wait_for(self.volume)
+        self.wait_for(volume)
         found = self.tenant.image.get_image(image)
         self.assertEqual('active', found.status)
-        return image
-
-    def test_upload_raw(self) -> None:
-        self._image('raw')
-
-    def test_upload_of_another_format(self) -> None:
-        self._image('qcow2')
-
-    def _reimage(self, cloud: Any = None, **options: Any) -> None:
-        image = self._image('qcow2')
-        body = {'image_id': image, **options}
-        self.action(self.volume, cloud, **{'os-reimage': body})
-
-    def test_reimage(self) -> None:
-        self._reimage()
-        self.wait_for(self.volume)
-
-    def test_backup_and_restore(self) -> None:
-        answer = self.request(
-            'POST', '/backups', {'backup': {'volume_id': self.volume}}
-        )
-        backup = answer['backup']['id']
-        self.addCleanup(self.remove, backup, 'backups')
-        self.wait_for(backup, kind='backups')
-        self.request(
-            'POST',
-            f'/backups/{backup}/restore',
-            {'restore': {'volume_id': self.volume}},
-        )
-        self.wait_for(backup, kind='backups')
-        self.wait_for(self.volume)
-
-    def test_host_assisted_migration(self) -> None:
-        name = self.make_type(
-            volume_backend_name='<or> rbd <or> rbd2',
-            rbd_tenant_options='rbd:cache_mode',
-        )
-        volume = self.created(volume_type=name, metadata=_ASKED)
-        # Types go last, when nothing uses them any more.
-        self.addCleanup(self.remove, volume)
-        here = self.show(volume)['os-vol-host-attr:host']
-        hosts = {'sandbox@rbd#rbd', 'sandbox@rbd2#rbd2'}
-        (target,) = hosts - {here}
-        body = {'host': target, 'force_host_copy': True}
-        self.action(volume, self.operator, **{'os-migrate_volume': body})
-        self.until(
-            lambda: (
-                self.show(volume)['migration_status'] in ('success', 'error')
-            )
-        )
-        shown = self.show(volume)
-        self.assertEqual(
-            ('success', target),
-            (shown['migration_status'], shown['os-vol-host-attr:host']),
-        )
-
-    def test_retype_that_migrates(self) -> None:
-        name = self.make_type(
-            rbd_stripe_unit='32K',
-            rbd_stripe_count='4',
-            rbd_tenant_options='rbd:cache_mode',
-        )
-        self.addCleanup(self.remove, self.volume)
-        body = {'new_type': name, 'migration_policy': 'on-demand'}
-        self.action(self.volume, self.operator, **{'os-retype': body})
-        self.until(lambda: self.show(self.volume)['status'] == 'available')
-        self.assertEqual(4, self.info(self.volume)['stripe_count'])
-
-    def test_clone_and_volume_of_a_snapshot(self) -> None:
-        self.created(source_volid=self.volume, metadata=_ASKED)
-        snapshot = self.snapshot(self.volume)
-        self.created(snapshot_id=snapshot, metadata=_ASKED)

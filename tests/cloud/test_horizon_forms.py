@@ -247,25 +247,14 @@ class CreateTest(volume_form.FormTestCase):
 class RefusedTest(volume_form.FormTestCase):
     """Bad values come back to their field, with all that was typed."""
 
+    # One for each field; unit tests have all that can be wrong with it.
     @ddt.data(
         ({'object_size': '3M'}, 'object_size', 'not a power of two'),
-        ({'object_size': '64M'}, 'object_size', 'out of range'),
         ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
-        ({'stripe_count': '2'}, 'stripe_count', 'without rbd:stripe_unit'),
-        (
-            {'stripe_unit': '32M', 'stripe_count': '2'},
-            'stripe_unit',
-            'not a factor of the object size',
-        ),
         (
             {'stripe_unit': '64K', 'stripe_count': '3'},
             'stripe_count',
             'not a multiple of 64 KiB x 3',
-        ),
-        (
-            {'stripe_unit': '64K', 'stripe_count': '4096'},
-            'stripe_count',
-            'more than this back end allows',
         ),
         ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
     )
@@ -341,7 +330,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
         self.choose_value('#id_rbd_cache_mode', 'writeback')
         self.whole_screenshot('attach-volume', 'form#attach_volume_form')
         self.click('form input[type="submit"]')
-        self.addCleanup(self.detach, server, volume)
+        self.remove_before_volumes(server)
         self.wait_for(volume, 'in-use')
         self.assertEqual('writeback', self.cache_mode(server, volume))
         self.open(

@@ -21,7 +21,10 @@ from tests.cloud import base
 
 
 class OperationsTest(base.CloudTestCase):
-    """Layout and features outlive what Cinder does to a volume."""
+    """Layout and features outlive what Cinder does to a volume.
+
+    Nor does a cache mode stand in the way of what it attaches itself.
+    """
 
     def test_extend(self) -> None:
         volume = self.created(metadata=base.ASKED)
@@ -50,7 +53,7 @@ class OperationsTest(base.CloudTestCase):
         self.check_made(volume)
 
     def test_backup_and_restore(self) -> None:
-        volume = self.created(metadata=base.ASKED)
+        volume = self.created(metadata=base.ASKED_WITH_MODE)
         answer = self.request(
             'POST', '/backups', {'backup': {'volume_id': volume}}
         )
@@ -59,7 +62,7 @@ class OperationsTest(base.CloudTestCase):
         self.wait_for(backup, kind='backups')
         made_of_it = self.created(backup_id=backup, metadata=base.ASKED)
         self.check_made(made_of_it)
-        target = self.created(metadata=base.ASKED)
+        target = self.created(metadata=base.ASKED_WITH_MODE)
         self.request(
             'POST',
             f'/backups/{backup}/restore',
@@ -88,10 +91,10 @@ class OperationsTest(base.CloudTestCase):
     def _migrated(self, force: bool) -> tuple[str, str]:
         """Return a volume that was moved, and the pool it is in now."""
         # As many stripes as both back ends allow.
-        asked = {**base.ASKED, 'rbd:stripe_count': '4'}
+        asked = {**base.ASKED_WITH_MODE, 'rbd:stripe_count': '4'}
         name = self.make_type(
             volume_backend_name='<or> rbd <or> rbd2',
-            rbd_tenant_options=','.join(base.ASKED),
+            rbd_tenant_options=','.join(asked),
         )
         volume = self.created(volume_type=name, metadata=asked)
         host = self.show(volume)['os-vol-host-attr:host']
@@ -123,8 +126,12 @@ class OperationsTest(base.CloudTestCase):
         return volume, pool
 
     def test_retype_to_a_layout_migrates(self) -> None:
-        volume = self.created()
-        name = self.make_type(rbd_stripe_unit='32K', rbd_stripe_count='4')
+        volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
+        name = self.make_type(
+            rbd_stripe_unit='32K',
+            rbd_stripe_count='4',
+            rbd_tenant_options='rbd:cache_mode',
+        )
         self._retype(volume, name, 'on-demand')
         info = self.info(volume)
         self.assertEqual(32768, info['stripe_unit'])

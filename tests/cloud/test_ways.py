@@ -12,13 +12,14 @@
 
 """Ways in which Nova makes a server's guest again: the mode stays.
 
-Those that are quick to go are in ``test_cache_modes.py``, those from host to
-host in ``test_servers.py``; all of them, without a real libvirt, in
+Those that are quick to go are in ``test_cache_modes.py``, a live migration and
+an evacuation in ``test_servers.py``; all of them, without a real libvirt, in
 ``tests/functional/nova_rbd_cache``.
 """
 
 from collections.abc import Callable
 
+from sandbox_cloud import guest
 from tests.cloud import servers
 
 
@@ -29,10 +30,16 @@ class WaysTest(servers.ServerTestCase):
         super().setUp()
         # Nova resizes from one to the other.
         self.need_two_hosts()
+        first = self.make_type(rbd_cache_mode='writeback')
+        self.other_type = self.make_type(
+            rbd_cache_mode='writethrough', volume_backend_name='rbd2'
+        )
         asked = {'rbd:cache_mode': 'writeback'}
         self.volume = self.created(metadata=asked)
+        self.typed = self.created(volume_type=first)
         self.machine = self.boot()
-        self.attach(self.machine, self.volume)
+        for volume in (self.volume, self.typed):
+            self.attach(self.machine, volume)
 
     def acted(self, *actions: tuple[str, object], until: str) -> None:
         """Do something to the server; wait until it has a status."""
@@ -41,31 +48,50 @@ class WaysTest(servers.ServerTestCase):
         self.wait_for_server(self.machine, until)
 
     def ways(self) -> dict[str, Callable[[], None]]:
-        """Return the ways; the guest that has the volume runs after each."""
+        """Return the ways; the guest that has the volumes runs after each."""
         resize = ('resize', {'flavorRef': self.flavor('small')})
         soft = ('reboot', {'type': 'SOFT'})
+        migrate = ('migrate', {'host': None})
         return {
             'soft reboot': lambda: self.acted(soft, until='ACTIVE'),
             'resize': lambda: self.acted(resize, until='VERIFY_RESIZE'),
             'revert': lambda: self.acted(
                 ('revertResize', None), until='ACTIVE'
             ),
-            'resize again': lambda: self.acted(resize, until='VERIFY_RESIZE'),
+            'cold migration': lambda: self.acted(
+                migrate, until='VERIFY_RESIZE'
+            ),
             'confirm': lambda: self.acted(
                 ('confirmResize', None), until='ACTIVE'
             ),
             'shelve and unshelve': self.shelve,
             'rescue and unrescue': self.rescue,
-            'retype': self.retype,
+            'read': self.read,
+            'retype': lambda: self.retype(self.volume, 'rbd2'),
+            # libvirt copies the disk under the guest, which keeps its mode.
+            'to another mode': lambda: self.retype(
+                self.typed, self.other_type
+            ),
         }
 
+    def modes(self) -> list[str | None]:
+        """Return the modes of the volumes."""
+        return [
+            self.cache_mode(self.machine, volume)
+            for volume in (self.volume, self.typed)
+        ]
+
     def test_each_way(self) -> None:
+        self.word = self.check_guest_writes(self.machine, self.volume)
         seen = {}
         ways = self.ways()
         for name, go in ways.items():
             go()
-            seen[name] = self.cache_mode(self.machine, self.volume)
-        self.assertEqual(dict.fromkeys(ways, 'writeback'), seen)
+            seen[name] = self.modes()
+        expected = ['writeback', 'writeback']
+        self.assertEqual(dict.fromkeys(ways, expected), seen)
+        self.hard_reboot(self.machine)
+        self.assertEqual(['writeback', 'writethrough'], self.modes())
 
     def shelve(self) -> None:
         """Shelve the server, which leaves its host, and have it back."""
@@ -73,45 +99,23 @@ class WaysTest(servers.ServerTestCase):
         self.acted(('unshelve', None), until='ACTIVE')
 
     def rescue(self) -> None:
-        """Rescue the server, without the volume, and unrescue it."""
+        """Rescue the server, without the volumes, and unrescue it."""
         self.acted(('rescue', None), until='RESCUE')
         self.acted(('unrescue', None), until='ACTIVE')
 
-    def retype(self) -> None:
-        """Have Cinder move the volume, for which Nova swaps it."""
-        body = {'new_type': 'rbd2', 'migration_policy': 'on-demand'}
-        self.action(self.volume, self.operator, **{'os-retype': body})
+    def read(self) -> None:
+        """Check that the guest reads what it wrote before all that."""
+        said = self.ask_guest(self.machine, self.volume, 'read 4')
+        expected = guest.checksum(self.word, 4)
+        self.assertEqual(f'read 4 MiB md5={expected}', said)
+
+    def retype(self, volume: str, name: str) -> None:
+        """Have Cinder move a volume, for which Nova swaps it."""
+        body = {'new_type': name, 'migration_policy': 'on-demand'}
+        self.action(volume, self.operator, **{'os-retype': body})
 
         def done() -> bool:
-            shown = self.show(self.volume)
-            return (shown['volume_type'], shown['status']) == (
-                'rbd2',
-                'in-use',
-            )
+            shown = self.show(volume)
+            return (shown['volume_type'], shown['status']) == (name, 'in-use')
 
         self.until(done, 240)
-
-
-class OtherModeTest(servers.ServerTestCase):
-    """A volume in use goes to a type, on another back end, of another mode."""
-
-    def test_after_the_next_start_it_has_that_mode(self) -> None:
-        first = self.make_type(rbd_cache_mode='writeback')
-        second = self.make_type(
-            rbd_cache_mode='writethrough', volume_backend_name='rbd2'
-        )
-        machine = self.boot()
-        volume = self.created(volume_type=first)
-        self.attach(machine, volume)
-        self.assertEqual('writeback', self.cache_mode(machine, volume))
-        body = {'new_type': second, 'migration_policy': 'on-demand'}
-        self.action(volume, self.operator, **{'os-retype': body})
-        self.until(
-            lambda: self.show(volume)['volume_type'] == second,
-            240,
-        )
-        self.wait_for(volume, 'in-use')
-        # libvirt copies the disk under the guest that goes on as it was.
-        self.assertEqual('writeback', self.cache_mode(machine, volume))
-        self.hard_reboot(machine)
-        self.assertEqual('writethrough', self.cache_mode(machine, volume))

@@ -33,6 +33,8 @@ from tests.install import pages
 _PAGE = 'kolla.rst'
 _CONSTRAINTS = tree.ROOT / 'constraints' / 'kolla'
 _IMAGES = ('cinder', 'glance', 'nova', 'horizon')
+#: The images that these are made from.
+_BELOW = ('base', 'openstack-base')
 #: Where Kolla-Ansible looks for an operator's files.
 _ETC = '/etc/kolla/config/'
 _MERGE = 'merge_configs'
@@ -77,6 +79,13 @@ class Kolla(fresh.Environment):
         install = [str(venv.uv), 'pip', 'install', '--quiet', '--python']
         install += [self.program('python'), '--requirements']
         self.execute(*install, str(self._constraints))
+        # Kolla renders all that it finds, which takes a third of a minute.
+        # Older releases have it outside of the package.
+        places = (self.path / 'share/kolla/docker', self.site / 'kolla/docker')
+        (docker,) = (place for place in places if place.exists())
+        for folder in docker.iterdir():
+            if folder.is_dir() and folder.name not in (*_IMAGES, *_BELOW):
+                shutil.rmtree(folder)
 
     def dockerfiles(self) -> dict[str, str]:
         """Return what Kolla renders with the page's override, by image."""

@@ -16,6 +16,7 @@ import configparser
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -62,15 +63,27 @@ class BuiltTestCase(base.TestCase):
     def _held(self, wheel: pathlib.Path) -> set[str]:
         with zipfile.ZipFile(wheel) as archive:
             names = archive.namelist()
-        return {name for name in names if '.dist-info/' not in name}
+        return {
+            re.sub(r'^[^/]+\.data/data/', '', name)
+            for name in names
+            if '.dist-info/' not in name
+        }
+
+    def _in_wheel(self) -> set[str]:
+        """Return the files of the packages, and where man pages go."""
+        return self._in_packages() | {
+            name.replace('doc/man/', 'share/man/man1/')
+            for name in tree.files()
+            if name.startswith('doc/man/')
+        }
 
     def test_wheel_holds_every_file_of_the_packages(self) -> None:
-        self.assertEqual(self._in_packages(), self._held(self.built.wheel))
+        self.assertEqual(self._in_wheel(), self._held(self.built.wheel))
 
     def test_wheel_of_a_tree_without_git_holds_them_too(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         wheel = distribution.build_archive(folder)
-        self.assertEqual(self._in_packages(), self._held(wheel))
+        self.assertEqual(self._in_wheel(), self._held(wheel))
 
     def test_sdist_holds_every_file_of_the_tree(self) -> None:
         with tarfile.open(self.built.sdist) as sdist:

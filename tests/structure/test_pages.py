@@ -26,6 +26,14 @@ from tests.unit import base
 
 _PROGRAMS = pathlib.Path(sys.executable).parent
 _SAMPLES = 'etc/oslo-config-generator/'
+#: What need not be read for the man pages.
+_OTHER_PAGES = 'admin,api,configuration,contributor,install,user'
+
+
+def _man_text(path: pathlib.Path) -> list[str]:
+    """Return the lines of a man page without comments."""
+    lines = path.read_text().splitlines()
+    return [line for line in lines if not line.startswith('.\\"')]
 
 
 @ddt.ddt
@@ -56,6 +64,22 @@ class PagesTestCase(base.TestCase):
     def test_pages(self, source: str) -> None:
         warn = ('-W', '--keep-going', '-q')
         self._make('sphinx-build', *warn, source, self.folder)
+
+    def test_man_pages(self) -> None:
+        """Those of the tree, which are installed, are up to date."""
+        kept = tree.ROOT / 'doc' / 'man'
+        doctrees = f'{self.folder}/doctrees'
+        made = pathlib.Path(self.folder, 'man')
+        self._make(
+            *('sphinx-build', '-q', '-b', 'man', '-d', doctrees),
+            *('-D', f'exclude_patterns={_OTHER_PAGES}'),
+            *('doc/source', str(made)),
+        )
+        self.assertEqual(
+            {path.name: _man_text(path) for path in kept.iterdir()},
+            {path.name: _man_text(path) for path in made.glob('*.1')},
+            'tox -e manpages makes them again',
+        )
 
     def test_samples(self) -> None:
         names = [x for x in tree.files() if x.startswith(_SAMPLES)]

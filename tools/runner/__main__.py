@@ -20,8 +20,6 @@ other. Arguments after `--` are regular expressions that select tests. The part
 `all` runs everything, for a release. KEEP=1 keeps the sandbox up. The parts:
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -120,7 +118,8 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     os.environ['RBD_TEST_RELEASE'] = asked.release
     os.environ['RBD_TEST_RESULTS'] = str(folder)
-    os.environ['RBD_TEST_ALL'] = str(int('all' in asked.part))
+    if 'all' in asked.part:
+        os.environ['RBD_TEST_ALL'] = '1'
     commands, reports = {}, []
     for name, options in lanes(asked.part, bool(filters)).items():
         reports.append(folder / f'{name}.json')
@@ -129,7 +128,6 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     try:
         run(commands)
     finally:
-        # A session that started the sandbox creates this file.
         if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
             subprocess.run([_SANDBOX, 'down', '--keep-venv'])
     found = count(reports)

@@ -12,8 +12,6 @@
 
 """Results of tests as subunit streams: show, store and count them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Sequence
 import pathlib

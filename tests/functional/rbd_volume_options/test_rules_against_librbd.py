@@ -13,7 +13,7 @@
 """Our verdict and librbd's, on thousands of random volumes.
 
 ``RBD_TEST_SEED`` draws others, ``RBD_TEST_CASES`` more of them, and
-``RBD_TEST_ONLY`` replays one by its number.
+``RBD_TEST_ONLY`` replays one by its number. ``tools/test all`` draws more.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,8 @@ from tests.functional.rbd_volume_options import verdicts
 from tests.unit import base
 
 SEED = int(os.environ.get('RBD_TEST_SEED', '20130614'))
-CASES = int(os.environ.get('RBD_TEST_CASES', '2500'))
+_ALL = os.environ.get('RBD_TEST_ALL') == '1'
+CASES = int(os.environ.get('RBD_TEST_CASES') or (2500 if _ALL else 800))
 CLONES = CASES // 6
 _ONLY = os.environ.get('RBD_TEST_ONLY')
 

@@ -89,7 +89,7 @@ class RoomTest(base.TestCase):
         error = self.assertRaises(
             exceptions.StorageFull, space.Room(_Monitor(), 2).require, 1001
         )
-        self.assertIn('room for 1000 bytes, 1001 are needed', str(error))
+        self.assertIn('1000 bytes of free space, but 1001 bytes', str(error))
 
     def test_unknown(self) -> None:
         space.Room(_Monitor(), 3).require(1 << 60)

@@ -107,8 +107,31 @@ class ShellTest(test_registration.RegistrationTestCase):
         with mock.patch.dict(sys.modules, {'nova.conf': None}):
             status, rows = self._check('')
         self.assertEqual(['Nova'], self._failed(rows))
-        self.assertIn(sys.prefix, rows[0]['Detail'])
+        for words in (sys.prefix, 'use the nova-rbd-cache of'):
+            self.assertIn(words, rows[0]['Detail'])
         self.assertEqual(1, status)
 
     def test_the_plugin_is_that_of_this_tree(self) -> None:
         self.assertIs(plugin.RBDCachePlugin, test_check._POINT.load())
+
+    @ddt.data(
+        'help check',
+        'check --help',
+        'check --libvirt -h',
+        'check --config-file x --help',
+    )
+    def test_help_of_the_command(self, line: str) -> None:
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            status = shell.main(line.split())
+        text = ' '.join(shown.getvalue().split())
+        self.assertEqual(0, status)
+        for once in ('usage: ', ' --libvirt Also', 'this host. Reads '):
+            self.assertEqual(1, text.count(once), text)
+
+    def test_without_a_command(self) -> None:
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            done = self.assertRaises(SystemExit, shell.main, [])
+        self.assertEqual(2, done.code)
+        self.assertEqual(1, shown.getvalue().count('Commands:'))

@@ -106,7 +106,7 @@ class ServerTest(AttachingTestCase):
             self.waiting('directsync'),
             _PLUGGED,
             "rbd:cache_mode = 'directsync'",
-            'allowed: none, writeback, by [rbd_cache] allowed_modes',
+            'allowed: none, writeback ([rbd_cache] allowed_modes',
         )
 
     def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:

@@ -11,7 +11,6 @@
 #    under the License.
 
 import argparse
-import json
 from typing import Any
 from unittest import mock
 
@@ -22,19 +21,9 @@ import requests
 from cinder_rbd_ext.client import attach
 from rbd_volume_options import cache_modes
 from tests.unit import base
+from tests.unit.cinder_rbd_ext.client import fake_cloud
 
 _TOLD = 'the compute host offers no cache modes'
-
-
-def _response(status: int, body: Any = None) -> requests.Response:
-    response = requests.Response()
-    response.status_code = status
-    response._content = json.dumps(body or {}).encode()
-    return response
-
-
-def _fault(status: int, text: str) -> requests.Response:
-    return _response(status, {'fault': {'code': status, 'message': text}})
 
 
 class Cloud:
@@ -63,7 +52,7 @@ class Cloud:
         """Answer both services' questions."""
         self._proceed()
         if path == '/volumes/v-id':
-            return _response(
+            return fake_cloud.response(
                 200,
                 {
                     'volume': {
@@ -77,11 +66,13 @@ class Cloud:
                 },
             )
         if path == '/servers/s-id':
-            return _response(200, {'server': {'status': self.server_status}})
+            return fake_cloud.response(
+                200, {'server': {'status': self.server_status}}
+            )
         if path == '/servers/s-id/os-volume_attachments/v-id':
             if self._left >= 0 or self.attachments:
-                return _response(200, {'volumeAttachment': {}})
-            return _fault(404, 'no such attachment')
+                return fake_cloud.response(200, {'volumeAttachment': {}})
+            return fake_cloud.fault(404, 'no such attachment')
         raise AssertionError(path)
 
     def delete(self, path: str) -> requests.Response:
@@ -89,7 +80,7 @@ class Cloud:
         if path != '/volumes/v-id/metadata/rbd:cache_mode':
             raise AssertionError(path)
         del self.metadata['rbd:cache_mode']
-        return _response(200)
+        return fake_cloud.response(200)
 
     def post(
         self, path: str, json: Any, microversion: str | None = None
@@ -100,18 +91,18 @@ class Cloud:
         if path != '/servers/s-id/os-volume_attachments':
             raise AssertionError(path)
         if self.status != 'available':
-            return _fault(400, f'Invalid volume: {self.status}')
+            return fake_cloud.fault(400, f'Invalid volume: {self.status}')
         self.device = json['volumeAttachment'].get('device', '/dev/vdb')
         self.status = 'reserved'
         self._left = self.polls
-        return _response(200, {'volumeAttachment': {'id': 'v-id'}})
+        return fake_cloud.response(200, {'volumeAttachment': {'id': 'v-id'}})
 
     def _set(self, items: dict[str, str]) -> requests.Response:
         mode = cache_modes.parse_cache_mode(items['rbd:cache_mode'])
         if mode not in cache_modes.SAFE_CACHE_MODES:
-            return _fault(400, f'{mode.value}: not allowed')
+            return fake_cloud.fault(400, f'{mode.value}: not allowed')
         self.metadata = {**self.metadata, **items}
-        return _response(200)
+        return fake_cloud.response(200)
 
     # Time
 
@@ -245,7 +236,7 @@ class AttachTest(base.TestCase):
         """Nothing is put back then: it may still be attached."""
         self.cloud.polls = 9999999
         text = self._fails('--cache-mode', 'writeback', '--timeout', '0')
-        self.assertIn('within 0 seconds, and may still be', text)
+        self.assertIn('within 0 seconds. Its status is reserved', text)
         self.assertIn('reserved', text)
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
@@ -255,3 +246,33 @@ class AttachTest(base.TestCase):
         found = self._attach('--cache-mode', 'writeback')
         self.assertIsNone(found['attachment_id'])
         self.assertEqual('writeback', found['asked_cache_mode'])
+
+    def test_without_the_extension(self) -> None:
+        """Nothing would tell whether the guest got the mode."""
+        client = fake_cloud.Client(extension=False)
+        client.storage.names = {'Volume': {'v': 'v-id'}}
+        client.compute.names = {'Server': {'s': 's-id'}}
+        error = self.assertRaises(
+            exceptions.CommandError,
+            client.run,
+            attach.AttachRBDVolume,
+            *('--cache-mode', 'writeback', 's', 'v'),
+        )
+        self.assertIn('API extension not loaded', str(error))
+        self.assertEqual([], client.storage.posted + client.compute.posted)
+
+    def test_result(self) -> None:
+        """No mode is no text: "None" would look like the mode none."""
+        client = fake_cloud.Client()
+        client.storage.names = {'Volume': {'v': 'v-id'}}
+        client.compute.names = {'Server': {'s': 's-id'}}
+        found = ('s-id', 'v-id', '\x1b', 'a-id', None, None)
+        with mock.patch.object(
+            attach, 'attach', autospec=True, return_value=found
+        ):
+            text = client.run(attach.AttachRBDVolume, 's', 'v')
+            rows = client.rows(attach.AttachRBDVolume, 's', 'v')
+        self.assertRegex(text, r'\| cache_mode +\|  +\|')
+        self.assertIn(r'\x1b', text)
+        self.assertNotIn('\x1b', text)
+        self.assertIsNone(rows['cache_mode'])

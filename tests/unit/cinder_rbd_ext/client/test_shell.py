@@ -12,10 +12,13 @@
 
 """Unit tests of cinder_rbd_ext.client.shell."""
 
+import contextlib
+import io
 import json
 from typing import Any
 from unittest import mock
 
+import ddt
 import fixtures
 import requests
 
@@ -88,3 +91,64 @@ class EnsureTypesTest(base.TestCase):
         self.cinder.status = 403
         self.assertEqual(1, shell.main(['types', 'ensure']))
         self.assertEqual([], self.cinder.types)
+
+    def test_result(self) -> None:
+        shown = io.StringIO()
+        for form in ('table', 'json'):
+            with contextlib.redirect_stdout(shown):
+                shell.main(['types', 'ensure', '--dry-run', '-f', form])
+        table, _, text = shown.getvalue().partition('[')
+        self.assertIn("rbd:object_map='true', volume_backend", table)
+        (row,) = json.loads(f'[{text}')
+        self.assertEqual(
+            {'rbd:object_map': 'true', 'volume_backend_name': 'one'},
+            row['Extra specs'],
+        )
+
+
+@ddt.ddt
+class HelpTest(base.TestCase):
+    def _run(self, *words: str) -> tuple[int, str]:
+        shown = io.StringIO()
+        with (
+            mock.patch(
+                'importlib.metadata.version', autospec=True, return_value='1'
+            ),
+            contextlib.redirect_stdout(shown),
+        ):
+            try:
+                status = shell.main(words)
+            except SystemExit as done:
+                status = int(done.code or 0)
+        return status, ' '.join(shown.getvalue().split())
+
+    @ddt.data(
+        'help types ensure',
+        'types ensure --help',
+        'types ensure -h',
+        'types ensure --dry-run --help',
+        'types ensure -f json --help',
+        '--help types ensure',
+    )
+    def test_of_a_command(self, line: str) -> None:
+        status, text = self._run(*line.split())
+        self.assertEqual(0, status)
+        for once in ('usage: ', ' --dry-run Show', 'has none. Existing '):
+            self.assertEqual(1, text.count(once), text)
+
+    def test_without_a_command(self) -> None:
+        """A script that loses its arguments must not go on."""
+        status, text = self._run()
+        self.assertEqual(2, status)
+        self.assertIn('types ensure', text)
+
+    @ddt.data('--help', 'help')
+    def test_of_the_program(self, word: str) -> None:
+        status, text = self._run(word)
+        self.assertEqual(0, status)
+        self.assertEqual(1, text.count('Commands:'))
+
+    def test_unknown_command(self) -> None:
+        status, text = self._run('types')
+        self.assertEqual(2, status)
+        self.assertIn('types ensure', text)

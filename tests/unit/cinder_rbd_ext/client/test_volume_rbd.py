@@ -12,16 +12,16 @@
 
 """Unit tests of cinder_rbd_ext.client.volume_rbd."""
 
-import argparse
-import json
-import types
+from collections.abc import Iterable
 from typing import Any
 
+from cliff import columns as cliff_columns
 from osc_lib import exceptions
-import requests
 
 from cinder_rbd_ext.client import volume_rbd
+from rbd_volume_options import wire
 from tests.unit import base
+from tests.unit.cinder_rbd_ext.client import fake_cloud
 
 _OPTION = {'settable': True, 'default': None, 'default_from': None}
 _RBD = {
@@ -60,38 +60,170 @@ _FAKE = {
 }
 
 
-def _response(status: int, body: bytes) -> requests.Response:
-    response = requests.Response()
-    response.status_code = status
-    response._content = body
-    return response
-
-
-class CommandTest(base.TestCase):
-    """What is asked, and what is shown."""
-
-    def _parsed(self, command: Any, *words: str) -> argparse.Namespace:
-        app = types.SimpleNamespace()
-        parsed: argparse.Namespace = (
-            command(app, None).get_parser('x').parse_args(words)
+def _values(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows as programs get them."""
+    return [
+        tuple(
+            each.machine_readable()
+            if isinstance(each, cliff_columns.FormattableColumn)
+            else each
+            for each in row
         )
-        return parsed
+        for row in rows
+    ]
 
-    def _request(self, *words: str) -> Any:
-        parsed = self._parsed(volume_rbd.CreateRBDVolume, *words)
-        return volume_rbd.request_of(parsed)
 
-    def test_options(self) -> None:
-        rows = list(volume_rbd.rows_of_type(_RBD))
-        wanted = [
-            'power of two, 4 KiB to 32 MiB',
-            '1 to 64',
-            'false, true',
-            '',
+class OptionsTest(base.TestCase):
+    """What a volume type offers."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.client = fake_cloud.Client()
+        self.client.storage.answers[wire.ROUTE] = {
+            'volume_types': [_RBD, _FAKE]
+        }
+
+    def test_all_types(self) -> None:
+        rows = self.client.rows(volume_rbd.RBDOptions)
+        self.assertEqual(
+            ['rbd', 'rbd', 'rbd', 'rbd', 'fake'], [row['Type'] for row in rows]
+        )
+        self.assertEqual(
+            {
+                'Type': 'rbd',
+                'Key': 'rbd:object_size',
+                'Settable': True,
+                'Allowed': {
+                    'type': 'size',
+                    'minimum': 4096,
+                    'maximum': 1 << 25,
+                },
+                'Default': 1 << 22,
+                'From': 'backend configuration',
+            },
+            rows[0],
+        )
+        self.assertEqual('none of ours', rows[-1]['Allowed'])
+
+    def test_text(self) -> None:
+        text = self.client.run(volume_rbd.RBDOptions)
+        for words in (
+            '| power of two, 4 KiB to 32 MiB | 4 MiB ',
+            '| 1 to 64 ',
+            '| false, true ',
+        ):
+            self.assertIn(words, text)
+        self.assertNotIn('None', text)
+
+    def test_a_type(self) -> None:
+        path = f'{wire.ROUTE}/a%2Fb'
+        self.client.storage.answers[path] = {'volume_type': _FAKE}
+        (row,) = self.client.rows(volume_rbd.RBDOptions, 'a/b')
+        self.assertEqual('fake', row['Type'])
+
+    def test_type_that_does_not_exist(self) -> None:
+        error = self.assertRaises(
+            exceptions.CommandError,
+            self.client.run,
+            volume_rbd.RBDOptions,
+            'x',
+        )
+        self.assertNotIn('API extension', str(error))
+
+    def test_without_the_extension(self) -> None:
+        error = self.assertRaises(
+            exceptions.CommandError,
+            fake_cloud.Client(extension=False).run,
+            volume_rbd.RBDOptions,
+        )
+        self.assertIn('API extension not loaded', str(error))
+
+
+class ShowTest(base.TestCase):
+    """What is shown of a volume."""
+
+    def _client(self, volume: Any, extension: bool = True) -> Any:
+        client = fake_cloud.Client(extension)
+        client.storage.names = {'Volume': {'v': 'v-id'}}
+        client.storage.answers['/volumes/v-id'] = {
+            'volume': {'volume_type': 'rbd', 'metadata': {}, **volume}
+        }
+        if extension:
+            path = f'{wire.ROUTE}/rbd'
+            client.storage.answers[path] = {'volume_type': _RBD}
+        return client
+
+    def test_result(self) -> None:
+        client = self._client(
+            {
+                wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+                wire.ATTRIBUTE_STRIPE_UNIT: 65536,
+                wire.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                wire.ATTRIBUTE_CACHE_MODES: {'1': None},
+            }
+        )
+        text = client.run(volume_rbd.ShowRBDVolume, 'v')
+        for words in (
+            r'rbd:object_size +\| 4 MiB +\|',
+            r'rbd:stripe_unit +\| 64 KiB +\|',
+            r'rbd:features +\| layering, object-map +\|',
+            r'attachment 1 +\|  +\|',
+        ):
+            self.assertRegex(text, words)
+        self.assertNotIn('None', text)
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        values = {row['Key']: row['Value'] for row in rows}
+        self.assertEqual(1 << 22, values['rbd:object_size'])
+        self.assertEqual(['layering', 'object-map'], values['rbd:features'])
+        self.assertIsNone(values['attachment 1'])
+
+    def test_without_the_extension(self) -> None:
+        """Only the driver is installed: the requested values are shown."""
+        asked = {
+            'rbd:stripe_unit': '64K',
+            'rbd:features': 'layering,exclusive-lock',
+            'rbd:object_size': 'huge',
+        }
+        client = self._client({'metadata': asked}, extension=False)
+        types = [
+            {'name': 'lvm', 'extra_specs': {'rbd:stripe_count': '2'}},
+            {
+                'name': 'rbd',
+                'extra_specs': {
+                    'rbd:stripe_unit': '4K',
+                    'rbd:stripe_count': '8',
+                    'rbd:object_map': 'true',
+                },
+            },
         ]
-        self.assertEqual(wanted, [row[3] for row in rows])
-        (row,) = volume_rbd.rows_of_type(_FAKE)
-        self.assertEqual(('fake', 'none of ours'), (row[0], row[3]))
+        path = '/types?is_public=None'
+        client.storage.answers[path] = {'volume_types': types}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        missing = (None, 'API extension not loaded')
+        self.assertEqual(
+            {
+                'rbd:object_size': ('huge', 'volume metadata'),
+                'rbd:stripe_unit': (65536, 'volume metadata'),
+                'rbd:stripe_count': (8, 'volume type'),
+                'rbd:object_map': (True, 'volume type'),
+                'rbd:features': (
+                    ['exclusive-lock', 'layering'],
+                    'volume metadata',
+                ),
+                'rbd:cache_mode': missing,
+                'rbd:data_pool': missing,
+            },
+            {row['Key']: (row['Value'], row['From']) for row in rows},
+        )
+        self.assertIn('API extension not loaded', self.log.output)
+
+    def test_without_the_extension_and_without_extra_specs(self) -> None:
+        """Cinder shows them to administrators."""
+        client = self._client({}, extension=False)
+        path = '/types?is_public=None'
+        client.storage.answers[path] = {'volume_types': [{'name': 'rbd'}]}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        self.assertEqual({None}, {row['Value'] for row in rows})
 
     def test_where_values_came_from(self) -> None:
         volume = {
@@ -107,7 +239,10 @@ class CommandTest(base.TestCase):
                 'rbd:object_size': (1 << 20, 'backend configuration'),
                 'rbd:stripe_unit': (None, 'Ceph configuration'),
                 'rbd:stripe_count': (None, 'volume type'),
-                'rbd:features': ('layering,object-map', 'volume metadata'),
+                'rbd:features': (
+                    ['layering', 'object-map'],
+                    'volume metadata',
+                ),
                 'rbd:data_pool': (None, 'Ceph configuration'),
                 'rbd:cache_mode': ('none', 'volume metadata'),
                 'attachment 1': ('writeback', 'set at attachment'),
@@ -148,101 +283,29 @@ class CommandTest(base.TestCase):
             wanted = ('creation', told, 'refused by the driver')
             self.assertEqual([wanted] if refused else [], shown)
 
-    def _commands(self, command: Any, **answers: Any) -> Any:
-        """Return a command whose cloud answers, by the end of the path."""
-
-        def get(path: str) -> requests.Response:
-            name = path.split('/')[-1].replace('-', '_')
-            return _response(200, json.dumps(answers[name]).encode())
-
-        api = types.SimpleNamespace(
-            get=get,
-            post=lambda path, **body: get(path),
-            find_volume=lambda name, **how: types.SimpleNamespace(id='v'),
-        )
-        cloud = types.SimpleNamespace(block_storage=api)
-        manager = types.SimpleNamespace(sdk_connection=cloud)
-        return command(types.SimpleNamespace(client_manager=manager), None)
-
     def test_terminal_escapes(self) -> None:
         """Whatever a server, or a tenant through it, has to say."""
         evil = '\x1b]0;x\x07'
         told = {**_FAKE, 'name': evil, 'reason': evil}
-        options = self._commands(
-            volume_rbd.RBDOptions,
-            os_rbd_volume_options={'volume_types': [told]},
-        )
-        volume = {
-            **dict.fromkeys(('id', 'name', 'status', 'size'), evil),
-            'volume_type': 't',
-            'metadata': {'rbd:cache_mode': evil, evil: evil},
-            'os-rbd-volume-options:refused': evil,
-            'os-rbd-volume-options:features': [evil],
-            'os-rbd-volume-options:cache_modes': {evil: evil},
-            'os-rbd-volume-options:attach_refused': {
-                'reason': evil,
-                'at': evil,
-            },
-        }
-        show = self._commands(
-            volume_rbd.ShowRBDVolume,
-            v={'volume': volume},
-            t={'volume_type': told},
-        )
-        create = self._commands(
-            volume_rbd.CreateRBDVolume, volumes={'volume': volume}
-        )
-        for command, words in (
-            (options, ()),
-            (show, ('v',)),
-            (create, ('v', '--size=1')),
-        ):
-            parsed = command.get_parser('x').parse_args(words)
-            shown = str(command.take_action(parsed)[1])
-            self.assertIn('\\\\x1b]0;x\\\\x07', shown)
-
-    def test_create(self) -> None:
-        self.assertEqual(
-            {'name': 'v', 'size': 1}, self._request('v', '--size=1')
-        )
-        found = self._request(
-            *('v', '--size', '8', '--type', 'rbd', '--object-size', '4M'),
-            *('--stripe-unit', '64K', '--stripe-count', '1'),
-            *('--no-object-map', '--cache-mode', 'writeback'),
-        )
-        self.assertEqual(
+        client = self._client(
             {
-                'rbd:object_size': '4M',
-                'rbd:stripe_unit': '64K',
-                'rbd:stripe_count': '1',
-                'rbd:object_map': 'false',
-                'rbd:cache_mode': 'writeback',
-            },
-            found['metadata'],
+                'metadata': {'rbd:cache_mode': evil, evil: evil},
+                'os-rbd-volume-options:refused': evil,
+                'os-rbd-volume-options:features': [evil],
+                'os-rbd-volume-options:cache_modes': {evil: evil},
+                'os-rbd-volume-options:attach_refused': {
+                    'reason': evil,
+                    'at': evil,
+                },
+            }
         )
-        found = self._request('v', '--object-map', '--source', '1')
-        self.assertEqual('1', found['source_volid'])
-        self.assertEqual({'rbd:object_map': 'true'}, found['metadata'])
-
-    def test_create_checks_at_once(self) -> None:
-        for words in (
-            ('--object-size', '3M'),
-            ('--stripe-count', '0'),
-            ('--features', 'object-map'),
-            ('--cache-mode', 'fast'),
-            ('--image', '1', '--source', '2'),
+        client.storage.answers[f'{wire.ROUTE}/rbd'] = {'volume_type': told}
+        client.storage.answers[wire.ROUTE] = {'volume_types': [told]}
+        for command, words in (
+            (volume_rbd.RBDOptions, ()),
+            (volume_rbd.ShowRBDVolume, ('v',)),
         ):
-            self.assertRaises(SystemExit, self._request, 'v', *words)
-
-    def test_refused(self) -> None:
-        body = b'{"badRequest": {"code": 400, "message": "because"}}'
-        for response, text in (
-            (_response(400, body), 'because (HTTP 400)'),
-            (_response(502, b'<html>'), '<html> (HTTP 502)'),
-            (_response(502, b'<p>\x1b[2J</p>'), r'<p>\x1b[2J</p> (HTTP 502)'),
-        ):
-            error = self.assertRaises(
-                exceptions.CommandError, volume_rbd.answer, response
-            )
-            self.assertEqual(text, str(error))
-        self.assertEqual({}, volume_rbd.answer(_response(200, b'{}')))
+            for form in ('table', 'csv', 'value', 'json'):
+                shown = client.run(command, '-f', form, *words)
+                self.assertIn(r'\x1b]0;x', shown)
+                self.assertNotIn('\x1b', shown)

@@ -112,7 +112,7 @@ class ShownTestCase(AttachTestCase):
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.page()
-        self.assertIn('RBD volume options are not available', page)
+        self.assertIn('RBD volume options are currently not available', page)
         self.assertNotIn('rbd_', page)
         self.check_done(self.post())
         self.assertTrue(self.attached())

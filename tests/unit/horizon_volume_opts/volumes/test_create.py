@@ -113,7 +113,7 @@ class ShownTestCase(FormTestCase):
         self.cloud.faults = {_ASK: requests.exceptions.Timeout('slow')}
         page = self.shown()
         self.assertNotIn('rbd-volume-options', page)
-        self.assertIn('RBD volume options are not available', page)
+        self.assertIn('RBD volume options are currently not available', page)
         self.assertIn('id_size', page)
         response = self.post()
         self.check_done(response)

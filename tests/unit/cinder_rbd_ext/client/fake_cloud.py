@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A cloud for commands, and a client that runs them."""
+
+import io
+import json
+import types
+from typing import Any
+
+from openstack import exceptions
+import requests
+
+ROUTE = '/os-rbd-volume-options'
+
+
+def response(status: int, body: Any = None) -> requests.Response:
+    """Return what an API answers with."""
+    made = requests.Response()
+    made.status_code = status
+    made._content = json.dumps(body or {}).encode()
+    return made
+
+
+def fault(status: int, text: str) -> requests.Response:
+    """Return what an API refuses a request with."""
+    return response(status, {'fault': {'code': status, 'message': text}})
+
+
+class Service:
+    """An API: answers by path, and names by ID.
+
+    :ivar answers: the bodies of answers to GET
+    :ivar names: the ID for each name, in each kind of resource
+    :ivar posted: the bodies of requests that would change something
+    """
+
+    def __init__(self, extension: bool = True) -> None:
+        self.answers: dict[str, Any] = {}
+        self.names: dict[str, dict[str, str]] = {}
+        self.posted: list[Any] = []
+        if extension:
+            path = f'/extensions{ROUTE}'
+            self.answers[path] = {'extension': {'alias': ROUTE[1:]}}
+
+    def get(self, path: str) -> requests.Response:
+        """Return the answer, or 404."""
+        if path in self.answers:
+            return response(200, self.answers[path])
+        return fault(404, 'The resource could not be found.')
+
+    def post(self, path: str, json: Any) -> requests.Response:
+        """Keep a request."""
+        self.posted.append(json)
+        return response(202, self.answers[f'POST {path}'])
+
+    def _find(self, kind: str, name: str, ignore_missing: bool) -> Any:
+        known = self.names.get(kind, {})
+        if name not in {*known, *known.values()}:
+            raise exceptions.NotFoundException(f'No {kind} found for {name}')
+        return types.SimpleNamespace(id=known.get(name, name))
+
+    def find_volume(self, name: str, ignore_missing: bool = True) -> Any:
+        """Return a volume by name or ID."""
+        return self._find('Volume', name, ignore_missing)
+
+    def find_snapshot(self, name: str, ignore_missing: bool = True) -> Any:
+        """Return a snapshot by name or ID."""
+        return self._find('Snapshot', name, ignore_missing)
+
+    def find_image(self, name: str, ignore_missing: bool = True) -> Any:
+        """Return a Glance image by name or ID."""
+        return self._find('Image', name, ignore_missing)
+
+    def find_server(self, name: str, ignore_missing: bool = True) -> Any:
+        """Return a server by name or ID."""
+        return self._find('Server', name, ignore_missing)
+
+
+class Client:
+    """The ``openstack`` client, as far as a command uses it."""
+
+    def __init__(self, extension: bool = True) -> None:
+        self.storage = Service(extension)
+        self.image = Service()
+        self.compute = Service()
+        self.stdout = io.StringIO()
+        cloud = types.SimpleNamespace(
+            block_storage=self.storage, image=self.image, compute=self.compute
+        )
+        self.client_manager = types.SimpleNamespace(sdk_connection=cloud)
+
+    def run(self, command: Any, *words: str) -> str:
+        """Run a command and return its output."""
+        self.stdout.truncate(0)
+        self.stdout.seek(0)
+        made = command(self, None)
+        made.run(made.get_parser('x').parse_args(words))
+        return self.stdout.getvalue()
+
+    def rows(self, command: Any, *words: str) -> Any:
+        """Run a command and return its output for programs."""
+        return json.loads(self.run(command, '-f', 'json', *words))
