@@ -12,17 +12,16 @@
 
 """Cinder's RBD driver with a layout and features for each volume.
 
-This is the only subclass of the stock driver. Each method calls the stock
-driver and delegates the rest: ``imaging`` creates images, ``attach`` selects
-cache modes, ``lifecycle`` changes existing volumes, ``cluster`` queries Ceph.
-The page :doc:`/contributor/overridden` explains why each method is overridden.
+Each method calls the stock driver and delegates the rest: ``imaging`` creates
+images, ``attach`` selects cache modes, ``lifecycle`` changes existing volumes,
+``cluster`` connects to Ceph and queries it. :doc:`/contributor/overridden`
+explains why each method is overridden.
 """
 
 import functools
 from typing import Any
 
 from cinder import interface
-from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
@@ -33,6 +32,8 @@ from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import defaults
+from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import sharing_driver
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
@@ -50,7 +51,8 @@ Update = dict[str, Any]
 
 
 @interface.volumedriver
-class RBDExtDriver(rbd.RBDDriver):
+@lost_connection.repeating
+class RBDExtDriver(sharing_driver.SharingDriver):
     """RBD driver with a layout, features and a cache mode for each volume."""
 
     # The stock driver sets this attribute, untyped. It is replaced here.
@@ -340,10 +342,8 @@ class RBDExtDriver(rbd.RBDDriver):
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that holds the data."""
         pool = self.settings.options.data_pool
-        stock = functools.partial(super()._get_pool_stats)
+        stock = super()._get_pool_stats
         if pool:
             view = capacity.looking_at(self, pool)
-            stock = functools.partial(
-                super(RBDExtDriver, view)._get_pool_stats
-            )
+            stock = super(RBDExtDriver, view)._get_pool_stats
         return stock()

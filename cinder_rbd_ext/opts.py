@@ -29,6 +29,9 @@ from rbd_volume_options import wire
 #: options can be listed without Cinder).
 SHARED_GROUP = 'backend_defaults'
 
+#: Whether operations share connections to the cluster.
+SHARE_CONNECTIONS = 'rbd_share_connections'
+
 _UNSET = 'If unset, the stock driver decides.'
 
 BACKEND_OPTS: list[cfg.Opt] = [
@@ -181,6 +184,18 @@ BACKEND_OPTS: list[cfg.Opt] = [
             'volume type overrides it with rbd:data_pool. The header and the '
             'object map stay in rbd_pool. The back end reports the capacity '
             'of the data pool. If unset, the data is stored in rbd_pool.'
+        ),
+    ),
+    cfg.BoolOpt(
+        SHARE_CONNECTIONS,
+        default=True,
+        help=(
+            'Whether the operations of the back end share at most four '
+            'connections to the Ceph cluster. An operation that copies data, '
+            'such as flattening, uses a separate connection. Attachments '
+            'get the addresses of the monitors on a shared connection, '
+            'without running the ceph program. If false, each operation '
+            'connects and disconnects, as with the stock driver.'
         ),
     ),
 ]

@@ -16,7 +16,9 @@ Versions 26 (2025.1) to 29 (2026.2) are supported. A difference in names is
 detected by the name, a difference in behaviour by the version.
 """
 
+from collections.abc import Callable
 import re
+import threading
 from typing import Any
 
 from cinder import utils
@@ -52,3 +54,32 @@ def off_the_hub(blocking: Any) -> Any:
 
         wrap = tpool.Proxy
     return wrap(blocking)
+
+
+def unwrapped(blocking: Any) -> Any:
+    """Return the object that :func:`off_the_hub` has wrapped, or itself."""
+    if type(blocking).__module__ == 'eventlet.tpool':
+        return blocking._obj
+    return blocking
+
+
+def _native_threading() -> Any:
+    """Return the module ``threading``, without changes by eventlet."""
+    if type(off_the_hub(_native_threading)) is type(_native_threading):
+        return threading
+    from eventlet import patcher
+
+    return patcher.original('threading')
+
+
+def native_lock() -> Any:
+    """Return a lock for the threads of the process, native or eventlet's.
+
+    While it is held, nothing may wait for another thread of eventlet.
+    """
+    return _native_threading().Lock()
+
+
+def in_thread(function: Callable[[], Any]) -> None:
+    """Run a function in a native thread of its own, and do not wait for it."""
+    _native_threading().Thread(target=function, daemon=True).start()

@@ -19,6 +19,7 @@ the real one by :mod:`tests.functional.librbd_behaviour`.
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import errno
 import itertools
 import json
 from typing import Any
@@ -26,6 +27,12 @@ from typing import Any
 from tests import feature_bits
 
 FSID = 'f0000000-0000-4000-8000-000000000001'
+
+#: As ``ceph mon dump`` lists them.
+MONITORS = [
+    {'name': 'a', 'addr': '192.0.2.1:6789/0'},
+    {'name': 'b', 'addr': '[2001:db8::2]:6789/0'},
+]
 
 
 class Error(Exception):
@@ -87,6 +94,7 @@ class Cluster:
         self.ended: list[str] = []
         self.open_images: list[Any] = []
         self.total_bytes = 0
+        self.mon_status = 0
         self._faults: dict[str, tuple[Exception, int]] = {}
         self.numbers = itertools.count(1)
         self.pools: dict[str, Pool] = {}
@@ -162,6 +170,41 @@ class RadosModule:
     def WriteOpCtx(self) -> 'WriteOp':
         """Return an operation to fill and execute."""
         return WriteOp()
+
+    def ReadOpCtx(self) -> 'ReadOp':
+        """Return an operation to fill and execute."""
+        return ReadOp()
+
+
+class ReadOp:
+    """``rados.ReadOp``: one comparison."""
+
+    def __enter__(self) -> 'ReadOp':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def cmpext(self, data: bytes, offset: int = 0) -> None:
+        """Compare a part of the object."""
+
+
+class Completion:
+    """``rados.Completion`` of an operation.
+
+    :param status: the result; None if the OSD does not respond
+    """
+
+    def __init__(self, status: int | None) -> None:
+        self._status = status
+
+    def is_complete(self) -> bool:
+        """Return whether the OSD has responded."""
+        return self._status is not None
+
+    def get_return_value(self) -> int:
+        """Return the result."""
+        return self._status or 0
 
 
 class WriteOp:
@@ -251,12 +294,16 @@ class Rados:
         return None
 
     def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
-        """Run one of the two commands that capacity is made of."""
+        """Run a command for the capacity, or for the monitors' addresses."""
         self._require_connected()
         self.cluster.reach('Rados.mon_command')
+        if self.cluster.mon_status:
+            return self.cluster.mon_status, b'', 'made to fail'
         asked = json.loads(command)
-        if asked['prefix'] == 'df':
-            answer: dict[str, Any] = {
+        if asked['prefix'] == 'mon dump':
+            answer: dict[str, Any] = {'mons': MONITORS}
+        elif asked['prefix'] == 'df':
+            answer = {
                 'stats': {'total_bytes': self.cluster.total_bytes},
                 'pools': [
                     {
@@ -324,6 +371,18 @@ class Ioctx:
             self.pool.objects[name] = operation.data
         elif self.pool.objects.pop(name, None) is None:
             raise ObjectNotFound(name)
+
+    def operate_aio_read_op(self, operation: ReadOp, name: str) -> Completion:
+        """Compare a part of an object that does not exist.
+
+        A fault ``ETIMEDOUT`` stands for an OSD that does not respond.
+        """
+        try:
+            self.client.cluster.reach('Ioctx.read')
+        except OSError as error:
+            silent = error.errno == errno.ETIMEDOUT
+            return Completion(None if silent else -error.errno)
+        return Completion(-errno.ENOENT)
 
     def images(self, operation: str) -> dict[str, Any]:
         """Return the pool's images, for librbd's use."""

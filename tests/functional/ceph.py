@@ -20,6 +20,7 @@ import pathlib
 import shutil
 import tempfile
 from typing import Any
+import unittest
 
 import rados
 import rbd
@@ -35,12 +36,25 @@ CONF_VARIABLE = 'RBD_TEST_CEPH_CONF'
 class SharedCluster:
     """A cluster, one connection to it, and what tests ask of its images."""
 
-    def __init__(self, conf: str) -> None:
+    def __init__(
+        self, conf: str, started: ceph.CephCluster | None = None
+    ) -> None:
         self.conf = conf
+        self._started = started
         self.rados = rados.Rados(conffile=conf, rados_id='admin')
         self.rados.connect()
         self.fsid: str = self.rados.get_fsid()
         self._ioctx: dict[str, Any] = {}
+
+    @property
+    def daemons(self) -> ceph.CephCluster:
+        """The daemons, if this process has started them.
+
+        :raises SkipTest: if it uses an existing cluster
+        """
+        if self._started is None:
+            raise unittest.SkipTest('the cluster is not of this process')
+        return self._started
 
     def ioctx(self, pool: str = 'volumes') -> Any:
         """Return the connection's context for a pool."""
@@ -101,4 +115,4 @@ def shared_cluster() -> SharedCluster:
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     cluster = ceph.CephCluster(root, pools=POOLS)
     cluster.start()
-    return SharedCluster(str(cluster.conf))
+    return SharedCluster(str(cluster.conf), cluster)

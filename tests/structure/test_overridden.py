@@ -18,6 +18,7 @@ import re
 from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext import driver
+from cinder_rbd_ext.cluster import sharing_driver
 from tests.unit import base
 
 _PAGE = (
@@ -36,7 +37,8 @@ class OverriddenTest(base.TestCase):
         on_page = set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE))
         in_code = {
             name
-            for name, value in vars(driver.RBDExtDriver).items()
+            for ours in (driver.RBDExtDriver, sharing_driver.SharingDriver)
+            for name, value in vars(ours).items()
             if callable(getattr(value, '__func__', value))
             and hasattr(stock.RBDDriver, name)
             and not (name.startswith('__') and name != '__init__')

@@ -25,10 +25,12 @@ no system user and no systemd. Several clusters can run in parallel.
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import functools
 import json
+import signal
 import subprocess
 import time
 
@@ -102,6 +104,27 @@ class CephCluster(ceph_files.CephFiles):
         for names in (('osd', 'mgr'), ('mon',)):
             self._stop(names, grace / 2)
         self._children.clear()
+
+    def restart(self, *names: str, timeout: float = 120) -> None:
+        """Kill daemons of a running cluster and start them again.
+
+        :param names: ``mon``, ``mgr``, ``osd``
+        """
+        self._stop(names, 0)
+        commands = self.daemons()
+        for name in names:
+            self._spawn(name, commands[name])
+        self.wait_ready(timeout)
+
+    @contextlib.contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Stop a daemon for a while, without an end of its connections."""
+        child = self._children[name]
+        child.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            child.send_signal(signal.SIGCONT)
 
     def _stop(self, names: Sequence[str], grace: float) -> None:
         deadline = time.monotonic() + grace

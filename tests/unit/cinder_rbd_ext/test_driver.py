@@ -57,6 +57,7 @@ class StartTest(base.DriverTestCase):
         self.assertEqual('data', made.settings.options.data_pool)
 
     def test_stock_still_complains(self) -> None:
+        self.override_backend('rbd_share_connections', False)
         self.cluster.fail(
             'Rados.connect', self.cluster.rados.Error('down'), times=9
         )

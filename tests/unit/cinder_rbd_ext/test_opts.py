@@ -45,6 +45,7 @@ _WRONG = {
     'rbd_max_stripe_count': '0',
     'rbd_require_whole_stripes': 'perhaps',
     'rbd_volume_data_pool': 'pool/namespace',
+    'rbd_share_connections': 'perhaps',
 }
 
 
@@ -60,7 +61,7 @@ def _conf(text: str, group: str = opts.SHARED_GROUP) -> cfg.ConfigOpts:
 
 @ddt.ddt
 class OptionsTest(base.TestCase):
-    def test_unset_means_as_stock(self) -> None:
+    def test_defaults(self) -> None:
         conf = _conf('')
         self.assertEqual(
             {
@@ -80,6 +81,7 @@ class OptionsTest(base.TestCase):
                 'rbd_min_object_size': '64K',
                 'rbd_max_objects': 1 << 24,
                 'rbd_volume_data_pool': None,
+                'rbd_share_connections': True,
             },
             {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},
         )

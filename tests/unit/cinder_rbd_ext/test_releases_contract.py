@@ -26,6 +26,8 @@ _LOOKUP = 'cinder_rbd_ext/imaging/lookup.py'
 _ATTACHING = 'cinder_rbd_ext/attach/connection.py'
 _RECORD = 'cinder_rbd_ext/record.py'
 _DELETING = 'cinder_rbd_ext/lifecycle/deletion.py'
+_SHARING = 'cinder_rbd_ext/cluster/sharing_driver.py'
+_REPEATING = 'cinder_rbd_ext/cluster/lost_connection.py'
 _RESTORING = 'cinder_rbd_ext/lifecycle/restore.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
@@ -113,7 +115,18 @@ METHODS = {
         (),
         _DRIVER,
     ),
-    '_disconnect_from_rados': (('client', 'ioctx'), (), _DRIVER),
+    'delete_snapshot': (('snapshot',), (), _REPEATING),
+    '_connect_to_rados': (('pool', 'remote', 'timeout'), (), _SHARING),
+    '_disconnect_from_rados': (('client', 'ioctx'), (), _SHARING),
+    '_get_config_tuple': (('remote',), (), _SHARING),
+    '_get_mon_addrs': ((), (), _SHARING),
+    '_flatten': (('pool', 'volume_name'), (), _SHARING),
+    '_flatten_volume': (('image_name', 'client'), (), _SHARING),
+    'revert_to_snapshot': (
+        ('context', 'volume', 'snapshot'),
+        ('rollback_to_snap',),
+        _SHARING,
+    ),
     '_update_volume_stats': ((), ('_get_pool_stats',), _DRIVER),
     '_get_pool_stats': ((), (), _DRIVER),
     'RBDProxy': ((), ('RBD',), _DRIVER),

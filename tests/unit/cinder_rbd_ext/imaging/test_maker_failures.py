@@ -200,6 +200,7 @@ class UndoFailsTest(FailureTestCase):
         self.assertIn('made to fail', self.log.output)
 
     def test_connection(self) -> None:
+        self.override_backend('rbd_share_connections', False)
         path = creation_paths.CloneVolume(self)
         error = DatabaseDown()
 

@@ -1,0 +1,111 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a shared connection depends on: cluster, user, key, timeout."""
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+import re
+from typing import Any
+
+# Where librados looks for a configuration that is not named.
+_DEFAULT_CONF = ('/etc/ceph/{name}.conf', '~/.ceph/{name}.conf', '{name}.conf')
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """The cluster and the user of a connection.
+
+    :ivar name: the name of the cluster
+    :ivar conf: the path of its configuration; empty for librados' default
+    :ivar user: the Ceph user
+    :ivar timeout: of the connection in seconds; negative for librados' default
+    """
+
+    name: str | None
+    conf: str | None
+    user: str | None
+    timeout: int
+
+
+class Texts:
+    """Digests of the files that a new connection would read.
+
+    An old connection cannot be used any more after its user's key was rotated:
+    it hangs as soon as a monitor or an OSD restarts. A path or a time of
+    modification does not show each rotation, so the text is compared.
+
+    :param driver: the driver, which provides the module ``rados``
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+        self._key_files: dict[tuple[Place, bytes], list[str]] = {}
+
+    def digest(self, place: Place) -> str:
+        """Return a digest of the configuration and of the keys of a user.
+
+        It does not reveal the key, and may be kept in memory.
+        """
+        texts = hashlib.sha256()
+        for name in _configurations(place):
+            texts.update(_read(name))
+        key = (place, texts.digest())
+        files = self._key_files.get(key)
+        if files is None:
+            files = self._key_files[key] = self._find_key_files(place)
+        for name in files:
+            texts.update(b'\0' + _read(name))
+        return texts.hexdigest()
+
+    def _find_key_files(self, place: Place) -> list[str]:
+        """Return the files in which librados looks for the key."""
+        rados = self._driver.rados
+        try:
+            # Not connected: it only reads the configuration.
+            handle = rados.Rados(
+                rados_id=place.user,
+                clustername=place.name,
+                conffile=place.conf,
+            )
+        except rados.Error:
+            # The connection reports it.
+            return []
+        listed = [handle.conf_get(each) for each in ('keyring', 'keyfile')]
+        handle.shutdown()
+        return [
+            name
+            for each in listed
+            for name in re.split(r'[;,=\s]+', each or '')
+            if name
+        ]
+
+
+def _configurations(place: Place) -> list[str]:
+    if place.conf:
+        return [place.conf]
+    named = os.environ.get('CEPH_CONF')
+    if named:
+        return named.split(',')
+    return [
+        os.path.expanduser(each.format(name=place.name))
+        for each in _DEFAULT_CONF
+    ]
+
+
+def _read(name: str) -> bytes:
+    try:
+        return pathlib.Path(name).read_bytes()
+    except OSError:
+        return b''

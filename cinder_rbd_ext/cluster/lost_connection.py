@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Failures of operations whose connection to the cluster was lost.
+
+A client that an administrator or another client has put on the cluster's
+blocklist is refused by the OSDs at once, with ``ESHUTDOWN``. Monitors still
+respond to it. It never recovers; a new connection works.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import errno
+import functools
+from typing import Any
+from typing import TypeVar
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+#: Errors after which a connection is never usable again.
+LOST = frozenset((errno.ESHUTDOWN, errno.ENOTCONN))
+
+#: Errors of a connection that may or may not be usable.
+DOUBTFUL = frozenset((errno.ETIMEDOUT,))
+
+#: Methods that undo a failure, or that continue where they failed.
+REPEATABLE = (
+    'create_volume',
+    'create_volume_from_snapshot',
+    'create_cloned_volume',
+    'delete_volume',
+    'delete_snapshot',
+    'extend_volume',
+    'initialize_connection',
+    '_update_volume_stats',
+)
+
+_Driver = TypeVar('_Driver', bound=type[Any])
+
+
+def numbers(error: BaseException | None) -> frozenset[int]:
+    """Return the error numbers of an exception and of its causes.
+
+    The stock driver wraps some exceptions of librbd in its own.
+    """
+    return frozenset(
+        number
+        for each in _chain(error)
+        if isinstance(number := getattr(each, 'errno', None), int)
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    left = [error]
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            left += [each.__cause__, each.__context__]
+
+
+def repeating(driver: _Driver) -> _Driver:
+    """Decorate a driver whose operations survive the loss of a connection.
+
+    The methods in :data:`REPEATABLE` run a second time if the connection that
+    they shared was lost. The OSDs have then refused the rest of the operation.
+    """
+    for name in REPEATABLE:
+        setattr(driver, name, _repeated(getattr(driver, name)))
+    return driver
+
+
+def _repeated(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            if not self.shares_connections or LOST.isdisjoint(numbers(error)):
+                raise
+            LOG.warning(
+                'The Ceph cluster has refused a connection during %(name)s, '
+                'which runs again with a new one: %(error)s',
+                {'name': method.__name__, 'error': error},
+            )
+        return method(self, *args, **kwargs)
+
+    return run

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The addresses of the monitors, which a compute host connects to.
+
+The stock driver runs the program ``ceph mon dump`` for each attachment. The
+same command takes less than a hundredth of that on a connection.
+"""
+
+from collections.abc import Callable
+import json
+import time
+from typing import Any
+
+from cinder import exception
+from cinder.volume.drivers import rbd
+
+#: Seconds for which the addresses are remembered.
+LIFETIME = 10.0
+
+_COMMAND = json.dumps({'prefix': 'mon dump', 'format': 'json'})
+
+Addresses = tuple[list[str], list[str]]
+
+
+class Monitors:
+    """Queries the addresses of the monitors and remembers them for seconds.
+
+    :param driver: the driver, which provides connections
+    :param replaced: returns the number of connections that were replaced.
+        Addresses from before a replacement are not used.
+    :param clock: returns the time in seconds
+    """
+
+    def __init__(
+        self,
+        driver: Any,
+        replaced: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._driver = driver
+        self._replaced = replaced
+        self._clock = clock
+        self._known: tuple[Any, float, Addresses] | None = None
+
+    def addresses(self) -> Addresses:
+        """Return hosts and ports of all monitors, in the stock order.
+
+        :raises VolumeBackendAPIException: if no monitor responds
+        """
+        source = (self._driver._get_config_tuple(), self._replaced())
+        if self._known is not None:
+            known_source, until, (hosts, ports) = self._known
+            if known_source == source and self._clock() < until:
+                return list(hosts), list(ports)
+        found = _parse(self._dump())
+        self._known = (source, self._clock() + LIFETIME, found)
+        return list(found[0]), list(found[1])
+
+    def _dump(self) -> bytes:
+        # The second time on another connection, if the first one was lost.
+        for _attempt in range(2):
+            with rbd.RADOSClient(self._driver) as client:
+                status, output, text = client.cluster.mon_command(
+                    _COMMAND, b''
+                )
+            if status == 0:
+                return bytes(output)
+        raise exception.VolumeBackendAPIException(
+            data=f'mon dump failed with status {status}: {text}'
+        )
+
+
+def _parse(output: bytes) -> Addresses:
+    """Return hosts and ports from the output of ``mon dump``.
+
+    ``addr`` is the address of protocol version 1, or that of version 2 if the
+    monitor has no other one.
+    """
+    hosts, ports = [], []
+    for monitor in json.loads(output)['mons']:
+        address, _, _nonce = monitor['addr'].rpartition('/')
+        host, _, port = address.rpartition(':')
+        hosts.append(host.strip('[]'))
+        ports.append(port)
+    return hosts, ports

@@ -1,0 +1,66 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Check whether the OSDs still respond to a connection.
+
+Only an operation on an OSD shows that a client is on the blocklist: its state
+stays ``connected``, and monitors respond to it.
+"""
+
+from collections.abc import Callable
+import time
+from typing import Any
+
+from cinder_rbd_ext.cluster import lost_connection
+
+#: Seconds to wait for an OSD.
+PATIENCE = 5.0
+
+# Does not exist, and is not created.
+_OBJECT = 'cinder-connection-probe'
+
+# Seconds between two looks at the operation. The first ones are short: an
+# idle OSD responds within a millisecond.
+_SHORTEST, _LONGEST = 0.0002, 0.02
+
+_UNUSABLE = lost_connection.LOST | lost_connection.DOUBTFUL
+
+
+def responds(
+    rados: Any,
+    ioctx: Any,
+    patience: float = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Return whether an OSD responds to a connection within some seconds.
+
+    Any response will do, also a refusal for lack of capabilities. The
+    operation only reads, so a full cluster responds too. It has neither a
+    buffer nor a callback that it could use later if it is abandoned.
+
+    :param rados: the module ``rados``
+    :param ioctx: a context of the connection
+    """
+    with rados.ReadOpCtx() as operation:
+        operation.cmpext(b'\0', 0)
+        try:
+            completion = ioctx.operate_aio_read_op(operation, _OBJECT)
+        except rados.Error:
+            return False
+    wait, waited = _SHORTEST, 0.0
+    while not completion.is_complete():
+        if waited >= patience:
+            return False
+        sleep(wait)
+        waited += wait
+        wait = min(2 * wait, _LONGEST)
+    return -completion.get_return_value() not in _UNUSABLE

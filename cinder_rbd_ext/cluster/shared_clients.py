@@ -1,0 +1,314 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The connections to Ceph clusters that the operations of a driver share.
+
+The stock driver connects for each operation, and shuts the connection down at
+its end. A connection costs tens of milliseconds, 12 descriptors and 12
+threads.
+
+A connection is never shut down while an operation uses it. If it is found to
+be unusable, new operations get another one, and it is shut down when its last
+operation has ended.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import functools
+import os
+import time
+from typing import Any
+import weakref
+
+from cinder import exception
+from oslo_log import log as logging
+
+from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import identity
+from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import probe
+from cinder_rbd_ext.cluster import shared_client
+
+LOG = logging.getLogger(__name__)
+
+#: Connections to one cluster at a time, for new operations.
+MOST = 4
+
+#: Seconds after which an unused connection is shut down. The statistics of a
+#: back end are collected more often by default.
+LONGEST_IDLE = 120.0
+
+#: Seconds after which a connection is replaced.
+LONGEST_LIFE = 3600.0
+
+#: Seconds for which the response of an OSD shows that a connection is usable.
+VERIFIED_FOR = 1.0
+
+# Seconds between two looks at a connection that another operation makes.
+_PAUSE = 0.005
+
+Connected = tuple[Any, Any]
+Connect = Callable[[], Connected]
+
+
+@dataclasses.dataclass
+class _Attempt:
+    """A connection that is being made."""
+
+    done: bool = False
+    error: BaseException | None = None
+
+
+@dataclasses.dataclass
+class _Group:
+    """The connections for new operations of a user on a cluster."""
+
+    digest: str
+    clients: list[shared_client.SharedClient] = dataclasses.field(
+        default_factory=list
+    )
+    attempt: _Attempt | None = None
+
+
+class SharedClients:
+    """Lends connections to operations.
+
+    :param driver: the driver, which provides the module ``rados``
+    :param clock: returns the time in seconds
+    :param in_thread: runs a function that may block for long
+    """
+
+    def __init__(
+        self,
+        driver: Any,
+        clock: Callable[[], float] = time.monotonic,
+        in_thread: Callable[[Callable[[], Any]], Any] = releases.in_thread,
+    ) -> None:
+        self._driver = driver
+        self._clock = clock
+        self._in_thread = in_thread
+        self._texts = identity.Texts(driver)
+        self._forget()
+        os.register_at_fork(
+            after_in_child=functools.partial(
+                _forked, weakref.WeakMethod(self._abandon)
+            )
+        )
+
+    def _forget(self) -> None:
+        # Held only for a moment, without any blocking call.
+        self._lock = releases.native_lock()
+        self._groups: dict[identity.Place, _Group] = {}
+        self._open: set[shared_client.SharedClient] = set()
+        self._lent: dict[int, tuple[shared_client.SharedClient, Any]] = {}
+        self.replaced = 0
+
+    def _abandon(self) -> None:
+        """Forget all connections, in a process that was forked.
+
+        Their threads do not exist there. Shutting them down would wait for
+        the threads forever.
+        """
+        for client in self._open:
+            releases.unwrapped(client.rados).state = 'shutdown'
+        self._forget()
+
+    def lend(
+        self, place: identity.Place, pool: str, connect: Connect
+    ) -> Connected:
+        """Return a connection and a context for a pool, for one operation.
+
+        :param connect: makes a connection as the stock driver does
+        :raises VolumeBackendAPIException: if it could not be made
+        """
+        digest = self._texts.digest(place)
+        while True:
+            with self._lock:
+                group = self._group(place, digest)
+                client, attempt = self._choose(group)
+                ended = self._ended()
+            self._shut_down(ended)
+            if client is not None:
+                connected = self._opened(client, pool, connect)
+                if connected is not None:
+                    return connected
+            elif attempt is not None:
+                self._wait(attempt)
+            else:
+                return self._connected(place, group, connect)
+
+    def give_back(self, ioctx: Any, error: BaseException | None) -> bool:
+        """End the use of a connection; return whether it was a shared one.
+
+        :param ioctx: the context, which is closed
+        :param error: the failure of the operation, if it failed
+        """
+        with self._lock:
+            client, _ = self._lent.pop(id(ioctx), (None, None))
+        if client is None:
+            return False
+        ioctx.close()
+        numbers = lost_connection.numbers(error)
+        self._put_back(
+            client,
+            lost=not lost_connection.LOST.isdisjoint(numbers),
+            doubtful=not lost_connection.DOUBTFUL.isdisjoint(numbers),
+        )
+        return True
+
+    # With the lock held
+
+    def _group(self, place: identity.Place, digest: str) -> _Group:
+        """Return the group of a user whose key and configuration are current.
+
+        The connections of an earlier key are retired.
+        """
+        group = self._groups.get(place)
+        if group is None or group.digest != digest:
+            if group is not None:
+                self._retire(group.clients)
+            group = self._groups[place] = _Group(digest)
+        oldest = self._clock() - LONGEST_LIFE
+        self._retire([c for c in group.clients if c.made_at < oldest])
+        group.clients = [c for c in group.clients if not c.retired]
+        return group
+
+    def _choose(
+        self, group: _Group
+    ) -> tuple[shared_client.SharedClient | None, _Attempt | None]:
+        """Return a connection to use, or one to wait for, or neither.
+
+        If it is neither, the caller makes a connection.
+        """
+        best = min(group.clients, key=lambda c: c.users, default=None)
+        full = len(group.clients) >= MOST or group.attempt is not None
+        if best is not None and (full or not best.is_crowded):
+            best.users += 1
+            return best, None
+        if group.attempt is not None:
+            return None, group.attempt
+        group.attempt = _Attempt()
+        return None, None
+
+    def _retire(self, clients: list[shared_client.SharedClient]) -> None:
+        for client in clients:
+            if not client.retired:
+                client.retired = True
+                self.replaced += 1
+
+    def _ended(self) -> list[shared_client.SharedClient]:
+        """Return the connections that are to be shut down."""
+        oldest = self._clock() - LONGEST_IDLE
+        ended = [
+            client
+            for client in self._open
+            if client.users == 0
+            and (client.retired or client.idle_since < oldest)
+        ]
+        self._retire(ended)
+        self._open.difference_update(ended)
+        return ended
+
+    # Without it, because these may block
+
+    def _put_back(
+        self,
+        client: shared_client.SharedClient,
+        lost: bool = False,
+        doubtful: bool = False,
+    ) -> None:
+        with self._lock:
+            client.users -= 1
+            client.idle_since = self._clock()
+            if doubtful:
+                client.verified_at -= VERIFIED_FOR
+            if lost:
+                self._retire([client])
+            ended = self._ended()
+        self._shut_down(ended)
+
+    def _shut_down(self, clients: list[shared_client.SharedClient]) -> None:
+        for client in clients:
+            self._in_thread(releases.unwrapped(client.rados).shutdown)
+
+    def _wait(self, attempt: _Attempt) -> None:
+        """Wait for a connection that another operation makes.
+
+        :raises VolumeBackendAPIException: if the other operation has failed
+        """
+        while not attempt.done:
+            time.sleep(_PAUSE)
+        if isinstance(attempt.error, exception.VolumeBackendAPIException):
+            raise exception.VolumeBackendAPIException(
+                message=str(attempt.error)
+            ) from attempt.error
+
+    def _connected(
+        self, place: identity.Place, group: _Group, connect: Connect
+    ) -> Connected:
+        attempt = group.attempt or _Attempt()
+        try:
+            rados, ioctx = connect()
+            client = shared_client.SharedClient(rados, self._clock())
+        except BaseException as error:
+            attempt.error = error
+            raise
+        else:
+            with self._lock:
+                self._open.add(client)
+                group.clients.append(client)
+                client.retired = self._groups.get(place) is not group
+            return self._lent_to(client, ioctx)
+        finally:
+            group.attempt = None
+            attempt.done = True
+
+    def _lent_to(
+        self, client: shared_client.SharedClient, ioctx: Any
+    ) -> Connected:
+        with self._lock:
+            self._lent[id(ioctx)] = (client, ioctx)
+        return shared_client.LeasedClient(client), ioctx
+
+    def _opened(
+        self, client: shared_client.SharedClient, pool: str, connect: Connect
+    ) -> Connected | None:
+        """Return a context of a connection; None if it is not usable."""
+        rados = self._driver.rados
+        try:
+            ioctx = client.rados.open_ioctx(pool)
+        except rados.Error:
+            # As the stock driver, which tries again and reports the failure.
+            self._put_back(client, doubtful=True)
+            return connect()
+        try:
+            verified = self._clock()
+            if verified - client.verified_at >= VERIFIED_FOR:
+                if not probe.responds(rados, ioctx):
+                    LOG.warning(
+                        'A connection to the Ceph cluster is replaced, '
+                        'because the OSDs do not respond to it'
+                    )
+                    ioctx.close()
+                    self._put_back(client, lost=True)
+                    return None
+                client.verified_at = verified
+        except BaseException:
+            self._put_back(client, doubtful=True)
+            raise
+        return self._lent_to(client, ioctx)
+
+
+def _forked(abandon: 'weakref.WeakMethod[Callable[[], None]]') -> None:
+    method = abandon()
+    if method is not None:
+        method()

@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Operations at the same time, on shared connections."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import concurrent.futures
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+from cinder.volume.drivers import rbd as stock_rbd
+import fixtures
+
+from cinder_rbd_ext.cluster import shared_clients
+from tests.functional.cinder_rbd_ext import base
+
+_AT_ONCE = 6
+
+
+class AtOnceTest(base.DriverTestCase):
+    """Handles of one image on one connection hand its lock to each other."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Not gentle: librbd waits where no signal handler of Python's runs.
+        self.useFixture(fixtures.Timeout(120, gentle=False))
+        self.volume = self.made_volume()
+
+    def _run(
+        self, operation: Callable[[Any], Any], arguments: Sequence[Any]
+    ) -> None:
+        with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+            done = [pool.submit(operation, each) for each in arguments]
+        for each in done:
+            each.result()
+
+    def test_snapshots(self) -> None:
+        names = [f'snapshot-{number}' for number in range(_AT_ONCE)]
+
+        def snapshot(name: str) -> None:
+            with stock_rbd.RBDVolumeProxy(
+                self.driver, self.volume.name
+            ) as image:
+                image.create_snap(name)
+                image.protect_snap(name)
+                image.unprotect_snap(name)
+                image.remove_snap(name)
+
+        self._run(snapshot, names)
+        with self.cluster.image(self.volume.name) as image:
+            self.assertEqual([], list(image.list_snaps()))
+
+    def test_clones(self) -> None:
+        names = [f'clone-{number}' for number in range(_AT_ONCE)]
+
+        def clone(name: str) -> None:
+            with (
+                stock_rbd.RADOSClient(self.driver) as client,
+                self.driver.rbd.Image(
+                    client.ioctx, self.volume.name
+                ) as source,
+            ):
+                source.create_snap(name)
+                source.protect_snap(name)
+                self.driver.RBDProxy().clone(
+                    client.ioctx, self.volume.name, name, client.ioctx, name
+                )
+                with stock_rbd.RBDVolumeProxy(self.driver, name) as image:
+                    image.write(b'x' * 512, 0)
+                    image.flatten()
+                source.unprotect_snap(name)
+                source.remove_snap(name)
+
+        self._run(clone, names)
+        self.assertEqual(
+            sorted([*names, self.volume.name]), self.cluster.names()
+        )
+
+
+class NativeThreadsTest(base.DriverTestCase):
+    """A service without eventlet."""
+
+    def test_native_threads(self) -> None:
+        if importlib.util.find_spec('cinder.monkey_patch') is None:
+            self.skipTest('this release always uses eventlet')
+        program = pathlib.Path(__file__).with_name('native_threads.py')
+        done = subprocess.run(
+            [sys.executable, program, self.cluster.conf],
+            cwd=pathlib.Path(__file__).resolve().parents[3],
+            env={**os.environ, 'PYTHONPATH': '.'},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(int(done.stdout), range(1, shared_clients.MOST + 1))
+        self.assertEqual([], self.cluster.names())

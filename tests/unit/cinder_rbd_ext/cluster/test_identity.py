@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What a shared connection depends on."""
+
+import os
+import pathlib
+from typing import Any
+
+import ddt
+import fixtures
+
+from cinder_rbd_ext.cluster import identity
+from tests.fakes import fake_rados
+from tests.unit import base
+
+
+class _Driver:
+    def __init__(self, rados: Any) -> None:
+        self.rados = rados
+
+
+@ddt.ddt
+class TextsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.conf = self.folder / 'ceph.conf'
+        self.conf.write_text('[global]')
+        self.keyring = self.folder / 'keyring'
+        self.cluster = fake_rados.Cluster()
+        self.cluster.config['keyring'] = f'/nowhere,{self.keyring}'
+        self.texts = identity.Texts(_Driver(self.cluster.rados))
+
+    def _digest(self, **other: Any) -> str:
+        return self.texts.digest(
+            identity.Place(
+                **{
+                    'name': 'ceph',
+                    'conf': str(self.conf),
+                    'user': 'cinder',
+                    'timeout': -1,
+                    **other,
+                }
+            )
+        )
+
+    def test_same(self) -> None:
+        self.keyring.write_text('key = A')
+        self.assertEqual(self._digest(), self._digest())
+
+    def test_key_of_the_same_size_and_time(self) -> None:
+        self.keyring.write_text('key = A')
+        before = self._digest()
+        at = self.keyring.stat()
+        self.keyring.write_text('key = B')
+        os.utime(self.keyring, ns=(at.st_atime_ns, at.st_mtime_ns))
+        self.assertNotEqual(before, self._digest())
+
+    def test_configuration(self) -> None:
+        before = self._digest()
+        self.conf.write_text('[global]\nkey = A')
+        self.assertNotEqual(before, self._digest())
+
+    def test_keyfile(self) -> None:
+        file = self.folder / 'keyfile'
+        self.cluster.config['keyfile'] = str(file)
+        before = self._digest()
+        file.write_text('A')
+        self.assertNotEqual(before, self._digest())
+
+    def test_missing_files(self) -> None:
+        self.assertTrue(self._digest(conf='/nowhere/ceph.conf'))
+
+    def test_default_configuration(self) -> None:
+        self.useFixture(
+            fixtures.EnvironmentVariable('CEPH_CONF', str(self.conf))
+        )
+        before = self._digest(conf='')
+        self.conf.write_text('[client]')
+        self.assertNotEqual(before, self._digest(conf=''))
+        self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF', None))
+        self.assertTrue(self._digest(conf=''))

@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Which failures show a lost connection, and what is repeated."""
+
+import errno
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.cluster import lost_connection
+from tests.fakes import fake_rados
+from tests.unit import base
+
+_SHUT_DOWN = fake_rados.OSError(errno.ESHUTDOWN)
+
+
+class _Driver:
+    """A driver whose connection fails."""
+
+    def __init__(self, shares: bool = True, *errors: Exception) -> None:
+        self.shares_connections = shares
+        self.errors = list(errors)
+        self.calls: list[Any] = []
+
+    def _call(self, *args: Any) -> Any:
+        self.calls.append(args)
+        if self.errors:
+            raise self.errors.pop(0)
+        return args
+
+    def create_volume(self, *args: Any) -> Any:
+        """Create."""
+        return self._call(*args)
+
+    create_volume_from_snapshot = create_volume
+    create_cloned_volume = create_volume
+    delete_volume = create_volume
+    delete_snapshot = create_volume
+    extend_volume = create_volume
+    initialize_connection = create_volume
+    _update_volume_stats = create_volume
+
+    def create_snapshot(self, *args: Any) -> Any:
+        """Not repeated."""
+        return self._call(*args)
+
+
+_Repeating = lost_connection.repeating(_Driver)
+
+
+class NumbersTest(base.TestCase):
+    def test_of_causes_and_contexts(self) -> None:
+        inner = fake_rados.OSError(110)
+        inner.__context__ = _SHUT_DOWN
+        error = ValueError('no number')
+        error.__cause__ = inner
+        inner.__cause__ = error
+        self.assertEqual({108, 110}, lost_connection.numbers(error))
+
+    def test_none(self) -> None:
+        self.assertEqual(frozenset(), lost_connection.numbers(None))
+
+
+@ddt.ddt
+class RepeatingTest(base.TestCase):
+    def test_lost(self) -> None:
+        driver = _Repeating(True, _SHUT_DOWN)
+        self.assertEqual((1,), driver.extend_volume(1))
+        self.assertEqual([(1,), (1,)], driver.calls)
+
+    @ddt.data(
+        (True, (_SHUT_DOWN, _SHUT_DOWN), 2),
+        (True, (fake_rados.OSError(errno.ETIMEDOUT),), 1),
+        (True, (ValueError(),), 1),
+        (False, (_SHUT_DOWN,), 1),
+    )
+    @ddt.unpack
+    def test_not_repeated(
+        self, shares: bool, errors: tuple[Exception, ...], calls: int
+    ) -> None:
+        """A timeout does not mean that nothing was done."""
+        driver = _Repeating(shares, *errors)
+        self.assertRaises(Exception, driver.delete_volume, 1)  # noqa: B017
+        self.assertEqual(calls, len(driver.calls))
+
+    def test_method_that_may_not(self) -> None:
+        driver = _Repeating(True, _SHUT_DOWN)
+        self.assertRaises(fake_rados.OSError, driver.create_snapshot, 1)

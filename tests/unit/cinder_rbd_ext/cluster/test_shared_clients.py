@@ -1,0 +1,227 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Connections that operations share, on a cluster in memory."""
+
+from collections.abc import Iterator
+import contextlib
+import errno
+import threading
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+import fixtures
+
+from cinder_rbd_ext.cluster import identity
+from cinder_rbd_ext.cluster import shared_client
+from cinder_rbd_ext.cluster import shared_clients
+from tests.fakes import fake_rados
+from tests.unit import base
+
+_PLACE = identity.Place('ceph', '/nowhere', 'cinder', -1)
+_SHUT_DOWN = fake_rados.OSError(errno.ESHUTDOWN)
+_TIMED_OUT = fake_rados.OSError(errno.ETIMEDOUT)
+
+
+class SharedClientsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.cluster = fake_rados.Cluster('volumes', 'data')
+        self.rados = self.cluster.rados
+        self.now = 1000.0
+        self.connected: list[fake_rados.Rados] = []
+        self.clients = shared_clients.SharedClients(
+            self, lambda: self.now, lambda function: function()
+        )
+
+    def _connect(self) -> Any:
+        client = fake_rados.Rados(self.cluster)
+        client.connect()
+        self.connected.append(client)
+        return client, client.open_ioctx('volumes')
+
+    def _lend(
+        self, place: identity.Place = _PLACE, pool: str = 'volumes'
+    ) -> Any:
+        return self.clients.lend(place, pool, self._connect)[1]
+
+    def _back(self, ioctx: Any, error: Exception | None = None) -> None:
+        self.assertTrue(self.clients.give_back(ioctx, error))
+
+    @contextlib.contextmanager
+    def _lent(self, **how: Any) -> Iterator[Any]:
+        ioctx = self._lend(**how)
+        yield ioctx
+        self._back(ioctx)
+
+    def _use(self, error: Exception | None = None) -> None:
+        self._back(self._lend(), error)
+
+    def _states(self) -> list[str]:
+        return [each.state for each in self.connected]
+
+    def test_one_for_all(self) -> None:
+        with self._lent() as first, self._lent(pool='data') as second:
+            self.assertIs(first.client, second.client)
+            self.assertEqual('data', second.get_pool_name())
+        self.assertEqual(['closed', 'closed'], [first.state, second.state])
+        self._use()
+        self.assertEqual(['connected'], self._states())
+
+    def test_one_for_each_place(self) -> None:
+        other = identity.Place('ceph', '/nowhere', 'cinder', 5)
+        with self._lent() as first, self._lent(place=other) as second:
+            self.assertIsNot(first.client, second.client)
+
+    def test_context_of_somebody_else(self) -> None:
+        _, ioctx = self._connect()
+        self.assertFalse(self.clients.give_back(ioctx, None))
+        self.assertEqual('open', ioctx.state)
+
+    def test_crowd(self) -> None:
+        """A few connections at most, however many operations there are."""
+        most = shared_clients.MOST * shared_client.CROWD
+        lent = [self._lend() for _ in range(most + 10)]
+        self.assertEqual(shared_clients.MOST, len(self.connected))
+        used = [sum(i.client is c for i in lent) for c in self.connected]
+        self.assertLessEqual(max(used) - min(used), 1)
+        for each in lent:
+            self._back(each)
+
+    def test_idle(self) -> None:
+        other = identity.Place('ceph', '/nowhere', 'other', -1)
+        self._use()
+        self.now += shared_clients.LONGEST_IDLE
+        with self._lent(place=other):
+            self.assertEqual(['connected'] * 2, self._states())
+            self.now += 1
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
+    def test_old_one_in_use(self) -> None:
+        with self._lent() as first:
+            self.now += shared_clients.LONGEST_LIFE + 1
+            with self._lent() as second:
+                self.assertIsNot(first.client, second.client)
+            self.assertEqual(['connected'] * 2, self._states())
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
+    def test_lost(self) -> None:
+        """Others that use it end by themselves."""
+        with self._lent():
+            self._use(_SHUT_DOWN)
+            self.assertEqual(['connected'], self._states())
+            self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+        self.assertEqual(1, self.clients.replaced)
+
+    def test_probe_before_the_next_use(self) -> None:
+        self._use()
+        self.cluster.fail('Ioctx.read', _SHUT_DOWN)
+        self.now += shared_clients.VERIFIED_FOR - 0.1
+        self._use()
+        self.now += 0.1
+        self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+        self.assertIn('is replaced', self.log.output)
+
+    def test_timeout_is_doubtful(self) -> None:
+        """It may have been the cluster."""
+        self._use(_TIMED_OUT)
+        self._use()
+        self.assertEqual(['connected'], self._states())
+        self._use(_TIMED_OUT)
+        self.cluster.fail('Ioctx.read', _SHUT_DOWN)
+        self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
+    def test_interrupted_probe(self) -> None:
+        self._use()
+        self.now += shared_clients.VERIFIED_FOR
+        self.cluster.fail('Ioctx.read', RuntimeError())
+        self.assertRaises(RuntimeError, self._lend)
+        self.now += shared_clients.LONGEST_IDLE + 1
+        self._use()
+        self.now += shared_clients.LONGEST_LIFE + 1
+        self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
+    def test_key_has_changed(self) -> None:
+        with (
+            self._lent() as first,
+            mock.patch.object(
+                identity.Texts, 'digest', autospec=True, return_value='other'
+            ),
+        ):
+            with self._lent() as second:
+                self.assertIsNot(first.client, second.client)
+            self.assertEqual(['connected'] * 2, self._states())
+        self.assertEqual('shutdown', self._states()[0])
+
+    def test_unknown_pool(self) -> None:
+        """The stock driver's way reports it."""
+        self._use()
+        failed = exception.VolumeBackendAPIException(data='no pool')
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.clients.lend,
+            _PLACE,
+            'nowhere',
+            mock.Mock(side_effect=failed),
+        )
+        self._use()
+        self.assertEqual(['connected'], self._states())
+
+    def test_cannot_connect(self) -> None:
+        self.cluster.fail('Rados.connect', fake_rados.Error('down'))
+        self.assertRaises(fake_rados.Error, self._lend)
+        self._use()
+        self.assertEqual(['connected'], self._states())
+
+    def test_waiting_for_one_that_fails(self) -> None:
+        """All fail with it, instead of one after the other."""
+        failed = exception.VolumeBackendAPIException(data='down')
+        attempts = []
+        waiting = threading.Event()
+
+        def connect() -> Any:
+            attempts.append(1)
+            waiting.wait(10)
+            raise failed
+
+        errors: list[str] = []
+
+        def lend() -> None:
+            try:
+                self.clients.lend(_PLACE, 'volumes', connect)
+            except exception.VolumeBackendAPIException as error:
+                errors.append(str(error))
+
+        threads = [threading.Thread(target=lend) for _ in range(5)]
+        for each in threads:
+            each.start()
+        while len(attempts) < 1:
+            pass
+        waiting.set()
+        for each in threads:
+            each.join(10)
+        self.assertEqual([str(failed)] * 5, errors)
+
+    def test_fork(self) -> None:
+        """A child never shuts down what is the parent's."""
+        ioctx = self._lend()
+        self.clients._abandon()
+        self.assertEqual('shutdown', self.connected[0].state)
+        self.assertFalse(self.clients.give_back(ioctx, None))
+        self._use()
+        self.assertEqual(2, len(self.connected))

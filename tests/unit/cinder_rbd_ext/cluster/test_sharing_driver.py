@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The stock driver with shared connections."""
+
+from unittest import mock
+
+from cinder.volume.drivers import rbd as stock
+import ddt
+
+from cinder_rbd_ext.cluster import sharing_driver
+from tests.unit.cinder_rbd_ext import base
+
+_OF_STOCK = stock.RBDDriver._connect_to_rados
+
+
+@ddt.ddt
+class SharingDriverTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.connect = self._patched()
+
+    def _patched(self) -> mock.Mock:
+        patcher = mock.patch.object(
+            stock.RBDDriver,
+            '_connect_to_rados',
+            autospec=True,
+            side_effect=_OF_STOCK,
+        )
+        self.addCleanup(patcher.stop)
+        return patcher.start()
+
+    def _connects(self, driver: sharing_driver.SharingDriver) -> int:
+        before = self.connect.call_count
+        with stock.RADOSClient(driver):
+            pass
+        return int(self.connect.call_count - before)
+
+    def test_shared(self) -> None:
+        self.assertEqual(0, self._connects(self.driver))
+
+    def test_turned_off(self) -> None:
+        self.override_backend('rbd_share_connections', False)
+        self.assertEqual(1, self._connects(self.driver))
+        self.driver._get_mon_addrs()
+        self.assertEqual(('ceph', 'mon', 'dump'), self.commands.ran[-1][:3])
+
+    def test_monitors_without_a_program(self) -> None:
+        ran = len(self.commands.ran)
+        self.assertEqual(
+            ['192.0.2.1', '2001:db8::2'], self.driver._get_mon_addrs()[0]
+        )
+        self.assertEqual(ran, len(self.commands.ran))
+
+    def test_other_cluster_and_other_timeout(self) -> None:
+        remote = {'name': 'other', 'conf': '', 'user': 'cinder'}
+        for given in (
+            (None, remote, None),
+            (None, None, 5),
+            (None, self.driver._active_config, None),
+        ):
+            connected = self.driver._connect_to_rados(*given)
+            self.driver._disconnect_from_rados(*connected)
+        self.assertEqual(2, self.connect.call_count)
+
+    def test_long_operations_connect(self) -> None:
+        with sharing_driver._own_connection():
+            self.assertEqual(1, self._connects(self.driver))
+        self.assertEqual(0, self._connects(self.driver))
+
+    @ddt.data('_flatten', 'revert_to_snapshot', 'migrate_volume')
+    def test_long_ones(self, name: str) -> None:
+        seen = []
+
+        def run(*args: object) -> None:
+            seen.append(sharing_driver._alone.get())
+
+        arguments = [None] * (2 if name == '_flatten' else 3)
+        with mock.patch.object(
+            stock.RBDDriver, name, autospec=True, side_effect=run
+        ):
+            getattr(sharing_driver.SharingDriver, name)(
+                self.driver, *arguments
+            )
+        self.assertEqual([True], seen)
+
+    @ddt.data((0, True), (5, False))
+    @ddt.unpack
+    def test_copy_or_clone(self, depth: int, alone: bool) -> None:
+        self.override_backend('rbd_max_clone_depth', depth)
+        seen = []
+
+        def run(*args: object) -> None:
+            seen.append(sharing_driver._alone.get())
+
+        with mock.patch.object(
+            stock.RBDDriver,
+            'create_cloned_volume',
+            autospec=True,
+            side_effect=run,
+        ):
+            sharing_driver.SharingDriver.create_cloned_volume(
+                self.driver, None, None
+            )
+        self.assertEqual([alone], seen)
