@@ -110,12 +110,17 @@ _NEW = {'rbd:object_map': 'false'}
 
 # What is done to a volume that has ASKED in its metadata.
 _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
-    ('POST', 'metadata', {'metadata': {'rbd:object_size': '2M'}}, 'settled'),
+    (
+        'POST',
+        'metadata',
+        {'metadata': {'rbd:object_size': '2M'}},
+        'fixed at creation',
+    ),
     (
         'POST',
         'metadata',
         {'metadata': {'rbd:features': 'layering'}},
-        'settled',
+        'fixed at creation',
     ),
     ('POST', 'metadata', {'metadata': {'rbd:stripes': '8'}}, 'unknown key'),
     ('POST', 'metadata', {'metadata': {'rbd:cache_mode': 'x'}}, 'cache mode'),
@@ -127,7 +132,7 @@ _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
     ),
     ('PUT', 'metadata', {'metadata': {}}, 'cannot be removed'),
     ('PUT', 'metadata', {'metadata': {'a': 'b'}}, 'cannot be removed'),
-    ('PUT', 'metadata/rbd:object_map', {'meta': _NEW}, 'settled'),
+    ('PUT', 'metadata/rbd:object_map', {'meta': _NEW}, 'fixed at creation'),
     ('DELETE', 'metadata/rbd:object_size', None, 'cannot be removed'),
     ('PUT', '', {'volume': {'metadata': {}}}, 'cannot be removed'),
 )
