@@ -13,6 +13,7 @@
 """What forms say."""
 
 import ddt
+from django.utils import translation
 
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes
@@ -24,6 +25,13 @@ from tests.unit import base
 
 @ddt.ddt
 class WordingTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # A test of Horizon's may have left its process in another language.
+        english = translation.override('en')
+        english.__enter__()
+        self.addCleanup(english.__exit__, None, None, None)
+
     def test_each_key_has_a_label_and_a_line(self) -> None:
         self.assertEqual(set(keys.VOLUME_KEYS), set(wording.LABELS))
         self.assertEqual(set(keys.VOLUME_KEYS), set(wording.HINTS))
