@@ -39,9 +39,11 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
 
-# Statuses of an attachment that has been connected.
+# Statuses of an attachment that is or was connected, if it has data of a
+# connection. The volume service sets ``detached`` when it deletes one.
 _CONNECTED = (
     fields.VolumeAttachStatus.ATTACHED,
+    fields.VolumeAttachStatus.DETACHED,
     fields.VolumeAttachStatus.DELETED,
 )
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import json
+import os
 import pathlib
 from typing import Any
 
@@ -64,8 +65,9 @@ class Audit(lister.Lister):
         parser.add_argument(
             '--ceph-conf',
             metavar='<file>',
-            default='/etc/ceph/ceph.conf',
-            help='Ceph configuration file (default: %(default)s)',
+            default=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+            help='Ceph configuration file (default: CEPH_CONF, or '
+            '/etc/ceph/ceph.conf)',
         )
         parser.add_argument(
             '--ceph-user',

@@ -160,7 +160,9 @@ class SharedClients:
         numbers = lost_connection.numbers(error)
         self._put_back(
             client,
-            lost=not lost_connection.LOST.isdisjoint(numbers),
+            lost=bool(
+                numbers & (lost_connection.LOST | lost_connection.UNAUTHORIZED)
+            ),
             doubtful=not lost_connection.DOUBTFUL.isdisjoint(numbers),
         )
         return True

@@ -82,7 +82,7 @@ def run(program: str, *words: str, host: str = '') -> str:
     conf = place.etc / 'nova' / f'{name}.conf'
     path = os.pathsep.join([str(place.bin), str(programs), os.environ['PATH']])
     done = subprocess.run(
-        [str(programs / program), *words, '--config-file', str(conf)],
+        _command(str(programs / program), words, str(conf)),
         env={**os.environ, 'PATH': path},
         stdout=subprocess.PIPE,
         text=True,
@@ -90,6 +90,14 @@ def run(program: str, *words: str, host: str = '') -> str:
     if done.returncode:
         raise AssertionError(f'{program} {words}: {done}')
     return done.stdout
+
+
+def _command(program: str, words: tuple[str, ...], conf: str) -> list[str]:
+    option = ('--config-file', conf)
+    if program.endswith('nova-manage'):
+        # It takes no option of the configuration after its own words.
+        return [program, *option, *words]
+    return [program, *words, *option]
 
 
 def refresh(server: str, volume: str, connector: str) -> None:

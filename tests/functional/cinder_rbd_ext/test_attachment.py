@@ -12,7 +12,6 @@
 
 """The cache mode that an attachment is given."""
 
-import time
 from typing import Any
 
 from cinder import objects
@@ -176,13 +175,3 @@ class OverrideTest(AttachmentTestCase):
             self.driver.create_volume_from_snapshot(of_snapshot, snapshot),
         )
         self.assertEqual('writeback', self.mode(of_snapshot))
-
-    def test_price(self) -> None:
-        """The look at the image is a small part of an attachment."""
-        volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
-        began = time.monotonic()
-        self.mode(volume)
-        whole = time.monotonic() - began
-        began = time.monotonic()
-        self.assertIsNone(self.driver._connections.cache_override(volume))
-        self.assertLess(time.monotonic() - began, whole / 2)

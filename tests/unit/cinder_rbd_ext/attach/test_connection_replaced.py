@@ -14,7 +14,9 @@
 
 from typing import Any
 
+from cinder import context as cinder_context
 from cinder import objects
+from cinder.db import api as db
 import ddt
 from oslo_utils import fixture as timeutils_fixture
 
@@ -45,6 +47,14 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.volume.save()
         self.driver = self.make_driver(rbd_allowed_cache_modes='none')
 
+    def detach(self) -> None:
+        """End the attachment, as the volume service does."""
+        db.volume_detached(
+            cinder_context.get_admin_context(),
+            self.volume.id,
+            self.attached.id,
+        )
+
     def test_live_migration(self) -> None:
         """The old attachment goes last."""
         self.reserve(self.volume)
@@ -55,7 +65,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
     def test_evacuation(self) -> None:
         """The old attachment goes before the new one is connected."""
         self.reserve(self.volume)
-        self.attached.destroy()
+        self.detach()
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
 
@@ -65,7 +75,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.check_refused(self.volume, connector, "'writeback'")
 
     def test_detached_and_attached_again(self) -> None:
-        self.attached.destroy()
+        self.detach()
         with timeutils_fixture.TimeFixture() as clock:
             clock.advance_time_seconds(5)
             self.reserve(self.volume)
@@ -83,7 +93,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         stored = self.cluster.stored(self.volume.name)
         stored.metadata['conf_rbd_cache'] = 'false'
         self.reserve(self.volume)
-        self.attached.destroy()
+        self.detach()
         data = self.data(self.volume, connector)
         self.assertEqual('writeback', data['cache_mode'])
         self.assertIn('that it has on this server already', self.log.output)
@@ -97,7 +107,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.volume.metadata = {'rbd:cache_mode': 'writethrough'}
         self.volume.save()
         self.reserve(self.volume)
-        self.attached.destroy()
+        self.detach()
         offers = {'rbd_cache_modes': ['writethrough']}
         self.check_refused(
             self.volume, {**_PLAIN, **offers}, 'conf_rbd_cache = false'
@@ -114,7 +124,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.assertNotIn('cache_mode', self.data(self.volume, _PLUGGED))
         self.assertIn('next attachment gets the mode', self.log.output)
         # A cold migration: the guest is created again.
-        self.attached.destroy()
+        self.detach()
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
 

@@ -125,6 +125,12 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual(['shutdown', 'connected'], self._states())
         self.assertEqual(1, self.clients.replaced)
 
+    def test_capabilities_that_are_missing(self) -> None:
+        """A new connection has those that the user got since."""
+        self._use(fake_rados.OSError(errno.EPERM))
+        self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
     def test_probe_before_the_next_use(self) -> None:
         self._use()
         self.cluster.fail('Ioctx.read', _SHUT_DOWN)

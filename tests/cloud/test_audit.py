@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The audit of existing images, as an operator runs it."""
+
+import json
+import subprocess
+import uuid
+
+from tests.cloud import base
+from tests.cloud import documented
+
+
+class AuditTest(base.CloudTestCase):
+    """``cinder-rbd-ext audit`` with the records of the cloud."""
+
+    def audit(self) -> set[tuple[str, str]]:
+        """Return the kinds of the findings and their images."""
+        environ = 'eval "$(tools/sandbox env --cloud admin)"'
+        command = 'cinder-rbd-ext audit --ceph-user admin -f json'
+        done = subprocess.run(
+            ['bash', '-euc', f'{environ}; {command}'],
+            cwd=documented.ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+        rows = json.loads(done.stdout)
+        return {(row['Kind'], row['Image']) for row in rows}
+
+    def test_orphan_and_volume_without_image(self) -> None:
+        healthy = self.created(metadata=base.ASKED)
+        clone = self.created(source_volid=healthy)
+        self.snapshot(clone)
+        lost = self.created()
+        subprocess.run(
+            ['rbd', 'rm', '--no-progress', f'volumes/volume-{lost}'],
+            check=True,
+        )
+        orphan = f'volume-{uuid.uuid4()}'
+        spec = f'volumes/{orphan}'
+        subprocess.run(['rbd', 'create', '--size', '1', spec], check=True)
+        self.addCleanup(subprocess.run, ['rbd', 'rm', spec], check=True)
+        found = self.audit()
+        self.assertIn(('orphan-volume', orphan), found)
+        self.assertIn(('volume-without-image', f'volume-{lost}'), found)
+        ours = (healthy, clone)
+        self.assertEqual(
+            [], [each for each in found if any(i in each[1] for i in ours)]
+        )
