@@ -65,6 +65,8 @@ class GlanceTest(base.InstallTestCase):
         *('glance_store_objmap', 'rbd_volume_options'),
     )
     page: ClassVar[str] = 'image.rst'
+    # Whether the installation loads the metadata definitions, too.
+    loads_metadefs: ClassVar[bool] = True
 
     def setUp(self) -> None:
         super().setUp()
@@ -108,7 +110,8 @@ class GlanceTest(base.InstallTestCase):
         home = {'HOME': str(self.folder)}
         self.fresh.execute('glance-manage', 'db_sync', **home)
         self.install_as_documented(**home)
-        self.assertIn(_NAMESPACE, self._namespaces())
+        loaded = _NAMESPACE in self._namespaces()
+        self.assertIs(self.loads_metadefs, loaded)
         self.assertEqual(
             'glance_store_objmap.store', self._store('suite', *self.ours)
         )

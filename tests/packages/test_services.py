@@ -31,6 +31,8 @@ class GlancePackageTest(debian.PackageTestCase, test_glance.GlanceTest):
     package: ClassVar[str] = 'python3-glance-store-objmap'
     services: ClassVar[tuple[str, ...]] = ('glance-api',)
     leads_to: ClassVar[tuple[str, ...]] = ('glance_store_objmap',)
+    # The package has them for the command of the page.
+    loads_metadefs: ClassVar[bool] = False
 
 
 class HorizonPackageTest(debian.PackageTestCase, test_horizon.HorizonTest):
