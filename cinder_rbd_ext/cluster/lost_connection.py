@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 #: Errors after which a connection is never usable again.
 LOST = frozenset((errno.ESHUTDOWN, errno.ENOTCONN))
 
-#: Errors of a connection that may lack capabilities of its user. It keeps those
-#: that the user had when it was made, for an hour by default.
+#: Errors of a connection that may lack capabilities of its user. It keeps
+#: those that the user had when it was made, for an hour by default.
 UNAUTHORIZED = frozenset((errno.EPERM, errno.EACCES))
 
 #: Errors of a connection that may or may not be usable.

@@ -220,7 +220,7 @@ class AddressesTest(ConnectionsTestCase):
     def test_no_program(self) -> None:
         volume = self.made_volume()
         with mock.patch.object(
-            self.driver, '_execute', side_effect=AssertionError
+            self.driver, '_execute', autospec=True, side_effect=AssertionError
         ):
             info = self.driver.initialize_connection(volume, _CONNECTOR)
         self.assertEqual(['127.0.0.1'], info['data']['hosts'])

@@ -12,6 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.client.audit."""
 
+from importlib import metadata
 import io
 import json
 import pathlib
@@ -42,9 +43,7 @@ class AuditTest(base.TestCase):
         self.connected = self._patch(run, 'connected', return_value=cluster)
         self._patch(records, 'of_cloud', side_effect=lambda cloud: self.known)
         self._patch(shell.Shell, 'cloud')
-        version = mock.patch('importlib.metadata.version', return_value='1')
-        version.start()
-        self.addCleanup(version.stop)
+        self._patch(metadata, 'version', return_value='1')
         self.out, self.err = io.StringIO(), io.StringIO()
         self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
