@@ -90,7 +90,7 @@ class Image:
     @property
     def objects(self) -> int:
         """Number of objects that the image can have."""
-        return -(-self.size // self.image_layout.object_size)
+        return self.image_layout.object_count(self.size)
 
 
 def read(

@@ -22,7 +22,6 @@ from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import scan
-from rbd_volume_options import features
 
 #: Version of the JSON document; a higher one may lack or rename fields.
 VERSION = 1
@@ -184,11 +183,6 @@ def _plain_image(image: images.Image) -> dict[str, Any]:
         'overrides': dict(image.overrides),
         # Without a valid map, librbd looks at each object to delete it.
         'objects_to_visit_on_deletion': (
-            0 if _has_valid_map(image) else image.objects
+            0 if image.map_state is images.MapState.VALID else image.objects
         ),
     }
-
-
-def _has_valid_map(image: images.Image) -> bool:
-    valid = image.map_state is images.MapState.VALID
-    return valid and features.OBJECT_MAP in image.image_features

@@ -222,10 +222,16 @@ class Cluster:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Any]:
-        connection = self._rados.Rados(
-            conffile=self._conf, rados_id=self._user
-        )
-        connection.connect()
+        try:
+            connection = self._rados.Rados(
+                conffile=self._conf, rados_id=self._user
+            )
+            connection.connect()
+        except self._rados.Error as error:
+            raise NotConnected(
+                f'Could not connect to Ceph as client.{self._user} with '
+                f'{self._conf}: {error}'
+            ) from error
         try:
             yield connection
         finally:
@@ -238,6 +244,10 @@ def _has_rbd(connection: Any, pool: str) -> bool:
         return 'rbd' in ioctx.application_list()
     finally:
         ioctx.close()
+
+
+class NotConnected(Exception):
+    """The cluster could not be reached; the text names file and user."""
 
 
 class Cancelled(Exception):

@@ -92,7 +92,7 @@ class Pool:
     :ivar errors: what opening an image raises
     """
 
-    Error = Error
+    Error: type[Exception] = Error
     ImageNotFound = ImageNotFound
 
     def __init__(self, *images: str) -> None:
@@ -100,6 +100,7 @@ class Pool:
         self.errors: dict[str, Exception] = {}
         self.trash: list[dict[str, Any] | Exception] = []
         self.connections = 0
+        self.refused = False
 
     def Rados(self, **kwargs: Any) -> 'Pool':
         """Count a connection."""
@@ -116,6 +117,9 @@ class Pool:
 
     def connect(self) -> None:
         """Connect."""
+        if self.refused:
+            self.connections -= 1
+            raise Error('made to fail')
 
     def shutdown(self) -> None:
         """Disconnect."""

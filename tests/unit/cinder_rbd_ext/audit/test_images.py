@@ -12,7 +12,10 @@
 
 """Unit tests of cinder_rbd_ext.audit.images."""
 
+import dataclasses
+
 from cinder_rbd_ext.audit import images
+from rbd_volume_options import layout
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import stubs
 
@@ -25,6 +28,13 @@ class ReadTest(base.TestCase):
         found = images.read(pool, pool, 'volumes', 'one', str)
         self.assertEqual(images.MapState.NONE, found.map_state)
         self.assertEqual(2, found.objects)
+        # librbd's own count: the last period of stripes is incomplete.
+        striped = dataclasses.replace(
+            found,
+            size=2**20 + 1,
+            image_layout=layout.ImageLayout.of(2**20, 2**16, 8),
+        )
+        self.assertEqual(8, striped.objects)
         self.assertEqual('', found.parent)
         self.assertEqual('', found.data_pool)
         self.assertEqual({'rbd_cache': 'false'}, found.overrides)

@@ -53,6 +53,13 @@ class ScanTest(base.TestCase):
         self.pool.errors['bad'] = RuntimeError('made to fail')
         self.assertRaises(RuntimeError, self.cluster.scan, 'volumes')
 
+    def test_no_connection(self) -> None:
+        self.pool.refused = True
+        error = self.assertRaises(
+            scan.NotConnected, self.cluster.scan, 'volumes'
+        )
+        self.assertIn('as client.me with ceph.conf: made', str(error))
+
     def test_cancelled(self) -> None:
         self.cluster.cancel()
         self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
