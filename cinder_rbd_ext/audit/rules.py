@@ -12,7 +12,6 @@
 
 """The rules: which facts and records make a finding."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
@@ -61,17 +60,10 @@ def of_pool(
             )
 
 
-def ghosts(
-    scans: Iterable[scan.PoolScan],
-    known: records.Records,
-    is_there: Callable[[str, str], bool],
-) -> _Found:
-    """Yield the volumes without an image.
+def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
+    """Yield the volumes without an image when their pool was scanned.
 
     Volumes of a pool that was not scanned are left out.
-
-    :param is_there: returns whether a pool has an image now; the image of a
-        volume that was created after the scan
     """
     names_of = {
         each.pool: {image.name for image in each.found}
@@ -85,7 +77,7 @@ def ghosts(
         if not volume.must_have_image or volume.migrating:
             continue
         name = volume.image_name
-        if name not in names_of[pool] and not is_there(pool, name):
+        if name not in names_of[pool]:
             yield findings.Finding(
                 findings.GHOST,
                 pool,

@@ -14,6 +14,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 import datetime
 import time
 from typing import Any
@@ -53,9 +54,9 @@ def run(
     found: list[findings.Finding] = []
     for each in scans:
         found += rules.of_pool(each, known, taken)
-    found = _still_there(cluster, found)
     if known is not None:
-        found += rules.ghosts(scans, known, cluster.is_there)
+        found += rules.ghosts(scans, known)
+    found = list(_confirmed(cluster, found))
     return report.make(taken, time.monotonic() - began, scans, found, known)
 
 
@@ -78,16 +79,25 @@ _TRANSIENT = frozenset(
 )
 
 
-def _still_there(
+def _confirmed(
     cluster: scan.Cluster, found: Iterable[findings.Finding]
-) -> list[findings.Finding]:
-    """Return the findings about images and snapshots that still exist."""
-    return [
-        each
-        for each in found
-        if each.kind not in _TRANSIENT
-        or cluster.is_there(each.pool, each.image)
-    ]
+) -> Iterator[findings.Finding]:
+    """Yield the findings that a second look confirms, on one connection.
+
+    Images and snapshots may have been deleted since the scan, and volumes
+    created.
+    """
+    by_pool: dict[str, list[findings.Finding]] = {}
+    for each in found:
+        if each.kind is findings.GHOST or each.kind in _TRANSIENT:
+            by_pool.setdefault(each.pool, []).append(each)
+        else:
+            yield each
+    for pool, doubtful in by_pool.items():
+        there = cluster.existing(pool, {each.image for each in doubtful})
+        for each in doubtful:
+            if (each.kind is findings.GHOST) is not (each.image in there):
+                yield each
 
 
 def connected(conf: str, user: str) -> Any:

@@ -13,6 +13,7 @@
 """All images of a pool, read by several connections at once."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
@@ -110,19 +111,22 @@ class Cluster:
             trash,
         )
 
-    def is_there(self, pool: str, name: str) -> bool:
-        """Return whether a pool has an image now.
+    def existing(self, pool: str, names: Iterable[str]) -> set[str]:
+        """Return the images that a pool has now.
 
-        :param name: of an image, or of an image and its snapshot, with ``@``
+        :param names: of images, or of an image and its snapshot, with ``@``
         """
-        image, _, snapshot = name.partition('@')
         with self._connected(pool) as (_, ioctx):
-            try:
-                self._rbd.Image(
-                    ioctx, image, snapshot or None, read_only=True
-                ).close()
-            except self._rbd.ImageNotFound:
-                return False
+            return {name for name in names if self._opens(ioctx, name)}
+
+    def _opens(self, ioctx: Any, name: str) -> bool:
+        image, _, snapshot = name.partition('@')
+        try:
+            self._rbd.Image(
+                ioctx, image, snapshot or None, read_only=True
+            ).close()
+        except self._rbd.ImageNotFound:
+            return False
         return True
 
     def pools(self) -> list[str]:

@@ -104,19 +104,14 @@ class RulesTest(base.TestCase):
     @ddt.unpack
     def test_ghosts(self, values: dict[str, Any], number: int) -> None:
         known = facts.known(facts.volume(**values))
-        found = rules.ghosts([facts.pool()], known, lambda *at: False)
+        found = rules.ghosts([facts.pool()], known)
         self.assertEqual(number, len(list(found)))
-
-    def test_volume_created_after_the_scan(self) -> None:
-        known = facts.known(facts.volume())
-        found = rules.ghosts([facts.pool()], known, lambda *at: True)
-        self.assertEqual([], list(found))
 
     def test_migrated_volume(self) -> None:
         known = facts.known(facts.volume(image_id=facts.OTHER))
         there = facts.pool(facts.image(f'volume-{facts.OTHER}'))
         self.assertEqual([], self.found(there, known))
-        found = rules.ghosts([there], known, lambda *at: False)
+        found = rules.ghosts([there], known)
         self.assertEqual([], list(found))
 
     def test_slow_deletion(self) -> None:

@@ -47,6 +47,20 @@ class RunTest(base.TestCase):
             ['configuration-override'], [each.kind.code for each in found]
         )
 
+    def test_volume_that_was_created_after_the_scan(self) -> None:
+        def read_records() -> records.Records:
+            self.pool.images.append(f'volume-{facts.OTHER}')
+            volumes = (facts.volume(), facts.volume(facts.OTHER))
+            return facts.known(*volumes)
+
+        found = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual(
+            ['configuration-override'], [each.kind.code for each in found]
+        )
+        self.pool.images.remove(f'volume-{facts.IDENT}')
+        codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
+        self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
     def test_progress_of_each_pool(self) -> None:
         seen = set[tuple[str, int, int]]()
         run.run(

@@ -72,5 +72,7 @@ class ScanTest(base.TestCase):
 
     def test_pools_and_images(self) -> None:
         self.assertEqual(['volumes'], self.cluster.pools())
-        self.assertTrue(self.cluster.is_there('volumes', 'one@snapshot'))
-        self.assertFalse(self.cluster.is_there('volumes', 'four'))
+        self.assertEqual(
+            {'one@snapshot', 'two'},
+            self.cluster.existing('volumes', ['one@snapshot', 'two', 'four']),
+        )
