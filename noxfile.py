@@ -46,16 +46,20 @@ RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
 SANDBOX = str(ROOT / 'tools' / 'sandbox')
 nox.options.default_venv_backend = 'none'
 # The sessions that tools/test runs in parallel: by default, for `all`, and if
-# a regular expression selects tests. OTHERS run only for the newest release.
+# a regular expression selects tests. OTHERS and PLATFORMS run only for the
+# newest release.
 TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
+PLATFORMS = ['platforms', 'platforms-all'] if RELEASE == NEWEST else []
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 ALL = os.environ.get('RBD_TEST_ALL') == '1'
 INSIDE = bool(os.environ.get('RBD_TEST_INSIDE'))
 # Options of stestr that select tests; the lists contain the reasons. Regular
 # expressions and `tools/test all` override them.
 BUT = f'--exclude-list tests/functional/{"debian-" * INSIDE}exclude.txt'
+NEW_CLOUD = '--exclude-list tests/cloud/exclude.txt'
 OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
+KOLLA = '--exclude-list tests/install/exclude.txt'
 OLD = '--exclude-list tests/oldest-exclude.txt'
 MIDDLE = '--include-list tests/middle-include.txt'
 
@@ -181,12 +185,12 @@ def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
 _part('lint', OTHERS, _hooks, False)
 _part('types', OTHERS, _hooks, True)
 _part('structure', OTHERS and TESTS, _stestr, 'structure')
-_part('install', TESTS, _stestr, 'install')
+_part('install', TESTS, _stestr, 'install', KOLLA)
 _part('unit', TESTS, _stestr, 'unit')
 _part('functional', TESTS, _stestr, 'functional', BUT)
 _part('javascript', OTHERS, _javascript)
 _part('devstack', OTHERS and TESTS, _stestr, 'devstack')
-_part('cloud', CLOUD, _stestr, 'cloud')
+_part('cloud', CLOUD, _stestr, 'cloud', NEW_CLOUD)
 _part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
 # The same sequences in each run: a failure is of the change, not of the draw.
 # Long runs are for other seeds; of an option given twice the last one counts.
@@ -197,7 +201,7 @@ _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
 EVERY = [(x, y) for x in OLDER for y in ('install', 'unit', 'functional')]
 
 
-@nox.session(tags=OTHERS)
+@nox.session(tags=PLATFORMS)
 @nox.parametrize(['release', 'part'], EVERY, ids=[' '.join(x) for x in EVERY])
 def matrix(session: nox.Session, release: str, part: str) -> None:
     """Run parts on an older release."""
@@ -206,5 +210,5 @@ def matrix(session: nox.Session, release: str, part: str) -> None:
     _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
 
 
-_part('platform', OTHERS, _debian, 'functional')
-_part('packages', OTHERS, _debian, 'packages')
+_part('platform', PLATFORMS, _debian, 'functional')
+_part('packages', PLATFORMS, _debian, 'packages')

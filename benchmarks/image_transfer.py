@@ -33,208 +33,22 @@ of ``--size``.
 """
 
 import argparse
-import collections
-from collections.abc import Callable
 from collections.abc import Iterator
-import concurrent.futures
 import contextlib
-import functools
-import hashlib
 import json
 import os
-import pathlib
-import random
-import resource
 import signal
 import subprocess
 import sys
 import time
-from typing import Any
 
 from glance_store import exceptions
-from glance_store import location
-from glance_store._drivers import rbd as stock
-from oslo_config import cfg
-import rados
-import rbd
+import single_transfer
+import transfer_limits
 
-from glance_store_objmap import store
-
-MIB = 1 << 20
-STORES = {'stock': stock.Store, 'ours': store.Store}
-KINDS = (*STORES, 'limit')
-#: Zeros and data alternate in runs of this.
-RUN = 8 * MIB
-#: The size of a request, as stores have it by default.
-PIECE = 8 * MIB
+KINDS = (*single_transfer.STORES, 'limit')
 #: Seconds for which Ceph keeps the watch of a client that is gone, and some.
 WATCH = 45
-
-
-@functools.cache
-def block(size: int) -> bytes:
-    """Return random bytes, which transfers at once share."""
-    return random.Random(1).randbytes(size)  # noqa: S311
-
-
-class Body:
-    """A body that costs next to nothing to make: parts of one random block.
-
-    :param sparse: whether every other run is zeros
-    """
-
-    def __init__(self, size: int, sparse: bool) -> None:
-        self._block = block(64 * MIB)
-        self._zeros = bytes(64 * MIB)
-        self._at = 0
-        self._size = size
-        self._sparse = sparse
-
-    def read(self, wanted: int) -> bytes:
-        """Return the next bytes, as a request's body would be read."""
-        wanted = min(wanted, self._size - self._at)
-        start = self._at % len(self._block)
-        wanted = min(wanted, RUN - start % RUN)
-        zero = self._sparse and (self._at // RUN) % 2
-        self._at += wanted
-        source = self._zeros if zero else self._block
-        return source[start : start + wanted]
-
-
-def make(kind: str, args: argparse.Namespace, thin: bool) -> Any:
-    """Return a store."""
-    conf = cfg.ConfigOpts()
-    conf.register_opt(cfg.DictOpt('enabled_backends'))
-    conf([], default_config_files=[], default_config_dirs=[])
-    conf.set_override('enabled_backends', {'s': 'rbd'})
-    made = STORES[kind](conf, backend='s')
-    for name, value in {
-        'rbd_store_pool': args.pool,
-        'rbd_store_user': args.user,
-        'rbd_store_ceph_conf': args.conf,
-        'rbd_thin_provisioning': thin,
-    }.items():
-        conf.set_override(name, value, group='s')
-    if kind == 'ours' and args.depth:
-        conf.set_override('rbd_store_write_depth', args.depth, group='s')
-        conf.set_override('rbd_store_read_depth', args.depth, group='s')
-    made.configure(re_raise_bsc=True)
-    return made
-
-
-def memory(name: str) -> int:
-    """Return a figure of this process's memory in MiB: VmRSS, VmHWM."""
-    status = pathlib.Path('/proc/self/status').read_text()
-    (line,) = (x for x in status.splitlines() if x.startswith(f'{name}:'))
-    return int(line.split()[1]) // 1024
-
-
-class Limit:
-    """The least that an upload, or a download, has to do.
-
-    :param what: the transfer that this is the limit of
-    """
-
-    def __init__(
-        self, what: str, image: str, args: argparse.Namespace
-    ) -> None:
-        self._size = args.size * MIB
-        self._sparse = 'sparse' in what
-        self._depth = args.depth or 4
-        self._place = args.pool, image
-        self._block = block(PIECE)
-        self._client = rados.Rados(conffile=args.conf, rados_id=args.user)
-        self._client.connect()
-
-    def upload(self) -> None:
-        """Write and hash one block, again and again."""
-        pool, name = self._place
-        with (
-            self._client.open_ioctx(pool) as ioctx,
-            concurrent.futures.ThreadPoolExecutor(2) as threads,
-        ):
-            hashed = threads.map(self._hash, ('md5', 'sha512'))
-            rbd.RBD().create(ioctx, name, self._size, 23, old_format=False)
-            with rbd.Image(ioctx, name) as image:
-                self._each(
-                    2 if self._sparse else 1,
-                    lambda at: image.aio_write(self._block, at, _ignore),
-                )
-                image.create_snap('snap')
-                image.protect_snap('snap')
-            list(hashed)
-
-    def download(self) -> None:
-        """Read an image and forget what was in it."""
-        pool, name = self._place
-        with (
-            self._client.open_ioctx(pool) as ioctx,
-            rbd.Image(ioctx, name, read_only=True) as image,
-        ):
-            self._each(1, lambda at: image.aio_read(at, PIECE, _ignore))
-
-    def _hash(self, name: str) -> None:
-        digest = hashlib.new(name)
-        for _ in range(self._size // PIECE):
-            digest.update(self._block)
-
-    def _each(self, step: int, start: Callable[[int], Any]) -> None:
-        in_flight: collections.deque[Any] = collections.deque()
-        for at in range(0, self._size, step * PIECE):
-            in_flight.append(start(at))
-            if len(in_flight) >= self._depth:
-                in_flight.popleft().wait_for_complete_and_cb()
-        for completion in in_flight:
-            completion.wait_for_complete_and_cb()
-
-
-def _ignore(*_: object) -> None:
-    """Do nothing: librbd wants to have somebody to tell."""
-
-
-def images(image: str, args: argparse.Namespace) -> list[str]:
-    """Return the names of what is uploaded at once."""
-    return [f'{image}-{n}' for n in range(args.at_once)]
-
-
-def prepared(args: argparse.Namespace, image: str) -> Callable[[], object]:
-    """Return what does the transfer, with all that costs little before."""
-    what, kind = args.transfer.split(':')
-    if kind == 'limit':
-        limit = Limit(what, image, args)
-        return limit.download if what == 'download' else limit.upload
-    made = make(kind, args, 'thin' in what)
-    size = args.size * MIB
-    place = location.Location(
-        'rbd',
-        stock.StoreLocation,
-        cfg.ConfigOpts(),
-        uri=f'rbd://fsid/{args.pool}/{image}/snap',
-    )
-    if what == 'download':
-        return lambda: collections.deque(made.get(place)[0], maxlen=0)
-    body = Body(size, 'sparse' in what)
-    announced = 0 if 'unknown' in what else size
-    return lambda: made.add(image, body, announced, 'sha512')
-
-
-def transfer(args: argparse.Namespace) -> dict[str, float]:
-    """Upload or download in this process; return how that went."""
-    works = [prepared(args, image) for image in images(args.image, args)]
-    threads = concurrent.futures.ThreadPoolExecutor(len(works))
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    # From here on VmHWM is the peak of the transfer alone.
-    pathlib.Path('/proc/self/clear_refs').write_text('5')
-    before, began = memory('VmRSS'), time.monotonic()
-    for done in [threads.submit(work) for work in works]:
-        done.result()
-    seconds = time.monotonic() - began
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = sum(
-        getattr(after, name) - getattr(usage, name)
-        for name in ('ru_utime', 'ru_stime')
-    )
-    return {'seconds': seconds, 'memory': memory('VmHWM') - before, 'cpu': cpu}
 
 
 def run(
@@ -254,6 +68,8 @@ def run(
         except BaseException:
             # So that it closes the image: what is open can't be removed.
             child.send_signal(signal.SIGINT)
+            # After Ctrl-C, Popen itself waits for a quarter of a second only.
+            child.wait()
             raise
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
@@ -263,9 +79,9 @@ def run(
 
 def remove(image: str, args: argparse.Namespace) -> None:
     """Remove what was uploaded through the store, if it is there."""
-    made = make('ours', args, False)
+    made = single_transfer.make('ours', args, False)
     deadline = time.monotonic() + WATCH
-    names = images(image, args)
+    names = single_transfer.images(image, args)
     while names:
         try:
             made._delete_image(args.pool, names[-1], 'snap')
@@ -332,45 +148,6 @@ def compare(what: str, args: argparse.Namespace) -> None:
     )
 
 
-def limits(args: argparse.Namespace) -> None:
-    """Print what hashing and the cluster can do by themselves."""
-    data = block(8 * MIB)
-    blocks = max(1, args.size // 32)
-
-    def rate(name: str) -> float:
-        digest = hashlib.new(name)
-        began = time.monotonic()
-        for _ in range(blocks):
-            digest.update(data)
-        return blocks * 8 / (time.monotonic() - began)
-
-    alone = {name: rate(name) for name in ('md5', 'sha512')}
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(rate, alone))
-    print(
-        f'limits: {os.cpu_count()} cores; md5 {alone["md5"]:.0f} MiB/s, '
-        f'sha512 {alone["sha512"]:.0f} MiB/s; one after the other '
-        f'{1 / sum(1 / r for r in alone.values()):.0f} MiB/s, '
-        f'on two threads {min(both):.0f} MiB/s'
-    )
-    command = ['rbd', '--conf', args.conf, '--id', args.user]
-    image = f'{args.pool}/bench-limit'
-    subprocess.run([*command, 'create', '--size', '2G', image], check=True)
-    try:
-        done = subprocess.run(
-            [
-                *(*command, 'bench', '--io-type', 'write', '--io-size', '8M'),
-                *('--io-threads', '4', '--io-total', f'{blocks * 16}M', image),
-            ],
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-    finally:
-        subprocess.run([*command, 'rm', '--no-progress', image], check=True)
-    print('limits: rbd bench, 4 writes of 8 MiB:', done.stdout.split('\n')[-2])
-
-
 def main() -> None:
     """Run the comparison, or one transfer of it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -388,11 +165,11 @@ def main() -> None:
     parser.add_argument('--image', help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.transfer:
-        print(json.dumps(transfer(args)))
+        print(json.dumps(single_transfer.transfer(args)))
         return
     # An end that is asked for in other ways also removes the images.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
-    limits(args)
+    transfer_limits.show(args)
     for what in (
         'upload',
         'upload-unknown',

@@ -91,6 +91,44 @@ def reported(
     return report
 
 
+def location_of(
+    settings: backend_settings.BackendSettings, report: Mapping[str, Any]
+) -> dict[str, str | None]:
+    """Return the report of where a back end's images are.
+
+    The stock driver copies an image to another pool, or moves the volume if
+    the pool is the same, and ignores the data pool of the destination. Without
+    ``location_info`` it lets the destination create the image.
+
+    :param report: the report of the stock driver
+    """
+    location: str = report[wire.LOCATION_INFO]
+    if settings.options.data_pool is None:
+        return {wire.LOCATION_INFO: location}
+    return {wire.LOCATION_INFO: None, wire.RBD_LOCATION_INFO: location}
+
+
+def location_in(report: Mapping[str, Any]) -> str:
+    """Return the location in any back end's report; empty without one."""
+    ours = report.get(wire.RBD_LOCATION_INFO)
+    return str(ours or report.get(wire.LOCATION_INFO) or '')
+
+
+def pool_of(host: Mapping[str, Any] | None) -> str:
+    """Return the pool of a migration's destination; empty if not on RBD."""
+    report = (host or {}).get('capabilities') or {}
+    return location_in(report).rpartition(':')[2]
+
+
+def with_location(host: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the destination of a migration as the stock driver reads it."""
+    report = (host or {}).get('capabilities') or {}
+    location = report.get(wire.RBD_LOCATION_INFO)
+    if not host or not location:
+        return host
+    return {**host, 'capabilities': {**report, wire.LOCATION_INFO: location}}
+
+
 def is_ours(report: Mapping[str, Any]) -> bool:
     """Return whether a report is from a back end with our driver."""
     return report.get(wire.RBD_VOLUME_OPTIONS) is True

@@ -14,8 +14,9 @@
 
 Each method calls the stock driver and delegates the rest: ``imaging`` creates
 images, ``attach`` selects cache modes, ``lifecycle`` changes existing volumes,
-``cluster`` connects to Ceph and queries it. :doc:`/contributor/overridden`
-explains why each method is overridden.
+``conversion`` changes the layout of existing images, ``cluster`` connects to
+Ceph and queries it. :doc:`/contributor/overridden` explains why each method is
+overridden.
 """
 
 import functools
@@ -25,15 +26,17 @@ from cinder import interface
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
-from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
-from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.cluster import sharing_driver
+from cinder_rbd_ext.cluster import statistics
+from cinder_rbd_ext.conversion import conversions
+from cinder_rbd_ext.conversion import protection
+from cinder_rbd_ext.conversion import recovery
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
@@ -43,9 +46,6 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
-from rbd_volume_options import errors
-from rbd_volume_options import keys
-from rbd_volume_options import wire
 
 Update = dict[str, Any]
 
@@ -67,15 +67,16 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._in_place = in_place.InPlace(self, self.images)
+        self._conversions = conversions.Conversions(self, self._in_place)
+        self._recovery = recovery.Recovery(self, self._conversions)
         self._migrations = migration.Migrations(self, self.images)
         self._restores = restore.Restores(self, self.images)
         self._takeovers = takeover.Takeovers(self, self.images)
         # Each creation of an image goes through these two.
-        self.rbd = librbd.Librbd(
+        self.librbd = self.rbd = librbd.Librbd(
             self.rbd, self._maker.creations, self.images.pool_name
         )
-        self._run = self._execute
-        self._execute = self._execute_keeping_layout
+        self._execute = functools.partial(self._maker.execute, self._execute)
 
     @classmethod
     def get_driver_options(cls) -> list[Any]:
@@ -88,12 +89,9 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
         :raises InvalidBackendOptions: if an option is invalid
         """
-        try:
-            return backend_settings.BackendSettings.read(self.configuration)
-        except errors.OptionError as error:
-            raise exceptions.InvalidBackendOptions(
-                backend=self._backend_name, reason=str(error)
-            ) from error
+        with option_errors.of_back_end(self.backend_name):
+            found = backend_settings.BackendSettings.read(self.configuration)
+        return found
 
     @property
     def backend_name(self) -> str:
@@ -104,14 +102,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         """Refuse to start if an option is invalid."""
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
-        if data_pool:
-            try:
-                self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
-            except errors.OptionError as error:
-                raise exceptions.InvalidBackendOptions(
-                    backend=self._backend_name,
-                    reason=str(error.renamed(keys.OPTIONS)),
-                ) from error
+        self.images.check_default_data_pool(data_pool)
 
     # Creation of images
 
@@ -126,7 +117,8 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         return update
 
     def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
-        """Clone a snapshot of a volume."""
+        """Clone a snapshot of a volume, unless its image is converted."""
+        protection.check_clone(snapshot)
         with self._maker.creating(volume, snapshot.volume):
             return super().create_volume_from_snapshot(volume, snapshot)
 
@@ -141,7 +133,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def clone_image(self, context: Any, volume: Any, *args: Any) -> Any:
         """Clone the RBD image of a Glance image, if it has one."""
-        with self._maker.creating(volume):
+        with self._maker.creating(volume, from_image=True):
             return super().clone_image(context, volume, *args)
 
     def copy_image_to_volume(
@@ -173,7 +165,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         image_id: str,
         disable_sparse: bool = False,
     ) -> None:
-        """As :meth:`copy_image_to_volume`, for an encrypted volume."""
+        """Fill an encrypted volume from a Glance image."""
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
                 context,
@@ -183,14 +175,15 @@ class RBDExtDriver(sharing_driver.SharingDriver):
                 disable_sparse=disable_sparse,
             )
 
+    def _get_stripe_unit(self, ioctx: Any, volume_name: str) -> int:
+        """Return any size: the plan of the clone replaces its order."""
+        return self.settings.chunk_size
+
     def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
         """Set up QoS, replication and multi-attach, and record a failure."""
         with self._maker.setting_up(volume):
             update: Update = super()._setup_volume(volume, volume_type)
         return update
-
-    def _execute_keeping_layout(self, *command: Any, **kwargs: Any) -> Any:
-        return self._maker.execute(self._run, *command, **kwargs)
 
     # Attachments
 
@@ -200,12 +193,11 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         :raises AttachmentRefused: if the mode is not allowed or not offered;
             :meth:`remove_export` turns it into HTTP 400
         """
-        self._restores.connected(volume, connector)
-        mode = self._connections.mode(volume, connector)
+        current = requester.current_for(volume, connector)
+        self._restores.connected(volume, current)
+        mode = self._connections.mode(volume, connector, current)
         info = super().initialize_connection(volume, connector)
-        if mode is not None:
-            info['data'][wire.CONNECTION_CACHE_MODE] = mode.value
-        return info
+        return connection.with_mode(info, mode)
 
     def remove_export(self, context: Any, volume: Any) -> Any:
         """Turn a refusal into HTTP 400; RBD has no export to remove.
@@ -235,28 +227,24 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume if its layout and object map allow the size."""
-        with option_errors.of_volume(volume, self.backend_name):
-            self._in_place.check_extended(volume, new_size)
-        super().extend_volume(volume, new_size)
+        with self._in_place.extending(volume):
+            super().extend_volume(volume, new_size)
 
     def retype(
         self, context: Any, volume: Any, new_type: Any, diff: Any, host: Any
     ) -> Any:
-        """Change the image of a volume in place, as the new type requests.
+        """Change the image of a volume as the new type requests.
 
-        Other changes (layout, data pool) require a migration, which Cinder
-        performs if the caller allows it. Keys that the new type does not
-        accept are removed from the volume.
+        Ceph converts the image for another layout or data pool. If it cannot,
+        Cinder migrates the volume if the caller allows it. Keys that the new
+        type does not accept are removed from the volume.
         """
-        with option_errors.of_volume(volume, self.backend_name):
-            retype = self._in_place.retype(volume, new_type)
-            accepted = retype.acceptance
-            possible = self._in_place.possible(volume, retype)
-        if not possible:
+        begun = self._conversions.begin(volume, new_type)
+        if begun is None:
             return False, None
         done, update = super().retype(context, volume, new_type, diff, host)
-        self._in_place.apply(volume, retype)
-        removed = self._migrations.removed(volume, accepted)
+        self._in_place.apply(volume, begun)
+        removed = self._migrations.removed(volume, begun.retype.acceptance)
         return done, {**(update or {}), **removed}
 
     def _disable_multiattach(self, volume: Any) -> Update:
@@ -270,15 +258,15 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         A retype to a back end where tenants may not request the layout is left
         to Cinder, which creates a new image there and copies the data.
         """
-        with option_errors.of_volume(volume, self.backend_name):
-            accepted = self._migrations.accepted(volume, host)
+        accepted = self._migrations.accepted(volume, host)
         if accepted is None:
             return False, None
-        with self._maker.migrating(volume, host) as creation:
-            moved, update = super().migrate_volume(context, volume, host)
+        with self._maker.migrating(volume, host) as copy:
+            moved, update = super().migrate_volume(
+                context, volume, capabilities.with_location(host)
+            )
         if moved:
-            migration_away.moved(volume, host, creation.state)
-            removed = self._migrations.removed(volume, accepted)
+            removed = self._migrations.left(volume, host, copy.state, accepted)
             update = {**(update or {}), **removed}
         return moved, update or None
 
@@ -297,20 +285,35 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
         """Take over an RBD image if it matches the request."""
-        name = existing_ref['source-name']
-        self._takeovers.check(volume, name)
-        with self._takeovers.taking_over(volume, name):
+        with self._takeovers.taking_over(volume, existing_ref['source-name']):
             return super().manage_existing(volume, existing_ref)
 
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
         migration_away.finished(volume)
-        super().delete_volume(volume)
+        with self._deletions.turn(volume):
+            super().delete_volume(volume)
+
+    @classmethod
+    def clean_volume_file_locks(cls, volume_id: str) -> None:
+        """Remove the lock files of a deleted volume."""
+        super().clean_volume_file_locks(volume_id)
+        protection.clean(volume_id)
+
+    def delete_snapshot(self, snapshot: Any) -> None:
+        """Delete a snapshot, unless the image is being converted."""
+        protection.check_deletion(snapshot)
+        super().delete_snapshot(snapshot)
 
     def _delete_volume(self, volume: Any, client: Any) -> None:
         """Delete a volume and the clone sources that only it required."""
         with self._deletions.deleting(volume, client):
             super()._delete_volume(volume, client)
+
+    def _delete_backup_snaps(self, rbd_image: Any) -> None:
+        """Remove snapshots of a deleted volume, while its image is open."""
+        super()._delete_backup_snaps(rbd_image)
+        self._deletions.opened(rbd_image)
 
     def _delete_clone_parent_refs(
         self, client: Any, parent_name: str, parent_snap: str
@@ -332,18 +335,15 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()
-        up = self._stats['backend_state'] == 'up'
-        ceph = defaults.of_back_end(self) if up else defaults.UNKNOWN
-        report = capabilities.reported(
-            self.settings, ceph.image_features, ceph.striping
-        )
-        self._stats.update(report)
+        self._stats |= statistics.added(self, self._stats)
+        self._recovery.start()
+
+    def _get_usage_info(self) -> int:
+        """Return the provisioned capacity of the pool in GiB."""
+        found = capacity.provisioned(self)
+        return int(super()._get_usage_info()) if found is None else found
 
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that holds the data."""
-        pool = self.settings.options.data_pool
-        stock = super()._get_pool_stats
-        if pool:
-            view = capacity.looking_at(self, pool)
-            stock = super(RBDExtDriver, view)._get_pool_stats
-        return stock()
+        view = capacity.looking_at_data(self)
+        return super(RBDExtDriver, view)._get_pool_stats()

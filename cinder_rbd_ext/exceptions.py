@@ -27,7 +27,7 @@ class VolumeOptionRefused(exception.MetadataUpdateFailure):
     have another driver, which would silently ignore the option.
     """
 
-    # Not translated, because Horizon recognizes the prefix.
+    # The prefix is not translated, because Horizon recognizes it.
     message = f'{wire.REFUSED}%(reason)s'
 
 

@@ -53,3 +53,17 @@ def recorded(volume_id: str, error: errors.OptionError) -> None:
     """Record the reason for the tenant, without the names of pools."""
     told = error.hidden() if error.key == keys.DATA_POOL else error
     record.refused(volume_id, str(told))
+
+
+@contextlib.contextmanager
+def of_back_end(backend: str) -> Iterator[None]:
+    """Raise one of Cinder's exceptions for an option of a back end.
+
+    :raises InvalidBackendOptions: if an option is invalid
+    """
+    try:
+        yield
+    except errors.OptionError as error:
+        raise exceptions.InvalidBackendOptions(
+            backend=backend, reason=str(error.renamed(keys.OPTIONS))
+        ) from error

@@ -168,17 +168,21 @@ def made(
         entry[wire.RECORD_RECORDED_BY] = backend
     if given is not None:
         entry[wire.RECORD_ORIGINS] = _origins_as_text(given)
-    db.volume_admin_metadata_update(admin, volume_id, entry, False)
     stale = set(wire.RECORD_REFUSED)
     if not state.data_pool:
         stale.add(keys.DATA_POOL)
-    _forget(admin, volume_id, stale)
+    _write(admin, volume_id, entry, stale)
 
 
-def _forget(admin: Any, volume_id: str, names: Iterable[str]) -> None:
-    """Remove entries from the admin metadata, if they exist."""
-    recorded = db.volume_admin_metadata_get(admin, volume_id)
-    for name in sorted(set(names) & set(recorded)):
+def _write(
+    admin: Any, volume_id: str, entry: dict[str, str], stale: Iterable[str]
+) -> None:
+    """Write entries of the admin metadata, and remove others if they exist.
+
+    The database API returns all entries, so no query is required to find out.
+    """
+    there = db.volume_admin_metadata_update(admin, volume_id, entry, False)
+    for name in sorted(set(stale) & set(there)):
         db.volume_admin_metadata_delete(admin, volume_id, name)
 
 
@@ -242,8 +246,7 @@ def refused(volume_id: str, text: str) -> None:
     }
     admin = context.get_admin_context()
     try:
-        db.volume_admin_metadata_update(admin, volume_id, entry, False)
-        _forget(admin, volume_id, set(wire.RECORD_REFUSED) - set(entry))
+        _write(admin, volume_id, entry, set(wire.RECORD_REFUSED) - set(entry))
     except Exception:
         LOG.exception('Could not record the refusal of volume %s', volume_id)
 

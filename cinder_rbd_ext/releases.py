@@ -49,7 +49,7 @@ def off_the_hub(blocking: Any) -> Any:
     """
     wrap = getattr(utils, 'tpool_wrap', None)
     if wrap is None:
-        # Not imported at the top, because Cinder is removing eventlet.
+        # Imported here, because Cinder is removing eventlet.
         from eventlet import tpool
 
         wrap = tpool.Proxy

@@ -118,7 +118,7 @@ class Texts:
         return Request(
             levels,
             multiattach=is_multiattach(self.specs),
-            replicated=self.specs.get(_REPLICATED) == _TRUE,
+            replicated=is_replicated(self.specs),
             tenant_options=self._allowed(settings),
         )
 
@@ -180,6 +180,16 @@ def read(
 def is_multiattach(specs: Mapping[str, str]) -> bool:
     """Return whether extra specs belong to a multi-attach type."""
     return specs.get(_MULTIATTACH) == _TRUE
+
+
+def is_replicated(specs: Mapping[str, str]) -> bool:
+    """Return whether extra specs belong to a replicated type."""
+    return specs.get(_REPLICATED) == _TRUE
+
+
+def changes_features(specs: Mapping[str, str]) -> bool:
+    """Return whether the stock driver changes the features for a type."""
+    return is_multiattach(specs) or is_replicated(specs)
 
 
 def metadata_of(volume: Any) -> dict[str, str]:

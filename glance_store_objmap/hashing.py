@@ -13,7 +13,7 @@
 """Hashing of an upload in separate threads.
 
 md5 and sha512 take more time than the network and the cluster. hashlib
-releases the interpreter lock while it hashes a large piece, so that each hash
+releases the interpreter lock while it hashes a large piece, so each hash
 can use a core of its own.
 """
 
@@ -85,7 +85,8 @@ class _Worker:
         """
         if isinstance(self.failure, Exception):
             raise self.failure
-        # Not raised unchanged: it was meant to end that thread, not this one.
+        # The exception is wrapped: it was meant to end that thread, not this
+        # one.
         if self.failure or not (self._complete or self._thread.is_alive()):
             raise exceptions.BackendException(
                 i18n._('Hashing failed: %r') % self.failure

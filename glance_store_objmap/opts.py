@@ -102,7 +102,7 @@ STORE_OPTS: list[cfg.Opt] = [
             'Memory in MiB for the data of all uploads of a process. Each '
             'upload gets an equal share. Many concurrent uploads use smaller '
             'and fewer writes, of at least 256 KiB. Stores of one process '
-            'share the memory, so that they should have the same value.'
+            'share the memory, so they should have the same value.'
         ),
     ),
     cfg.IntOpt(

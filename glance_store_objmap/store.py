@@ -61,7 +61,7 @@ class Store(stock.Store):
 
     Images are compatible with the stock store: either store can read and
     delete images of the other, and Cinder and Nova can clone them. The object
-    keeps no state of an upload, so that one object serves all requests.
+    keeps no state of an upload, so one object serves all requests.
     """
 
     _CAPABILITIES = _BITS.RW_ACCESS | _BITS.READ_RANDOM
@@ -279,7 +279,7 @@ class Store(stock.Store):
         try:
             self._delete_image(pool, place.image, place.snapshot)
         except exceptions.NotFound:
-            LOG.debug('Image %s does not exist any more', place.image)
+            LOG.debug('Image %s no longer exists', place.image)
         except Exception:
             # The caller must get the error of the upload, not this one.
             LOG.exception('Could not remove image %s', place.image)

@@ -57,7 +57,7 @@ class Upload:
     """The progress of an upload and its writes in flight.
 
     All methods are called by the thread that reads the body. The wait for a
-    write is in librbd and does not use a lock of Python, so that it also
+    write is in librbd and does not use a lock of Python, so it also
     works with locks that eventlet has patched.
 
     :param image: the open RBD image

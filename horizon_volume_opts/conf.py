@@ -20,13 +20,16 @@ from django.conf import settings
 DISCOVERY_TIMEOUT = 'discovery_timeout'
 #: Seconds for which a response is cached, per user, project and roles.
 DISCOVERY_CACHE = 'discovery_cache'
-#: Whether the table of volumes has a column with the layout.
+#: Whether the tables of volumes have a column with the layout.
 LAYOUT_COLUMN = 'layout_column'
+#: File with the report that ``cinder-rbd-ext audit --output`` wrote.
+AUDIT_REPORT = 'audit_report'
 
 DEFAULTS: dict[str, Any] = {
     DISCOVERY_TIMEOUT: 3,
     DISCOVERY_CACHE: 60,
-    LAYOUT_COLUMN: False,
+    LAYOUT_COLUMN: True,
+    AUDIT_REPORT: None,
 }
 
 

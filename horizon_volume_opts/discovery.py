@@ -90,14 +90,17 @@ def _is_older(answer: Any, listed: Collection[str]) -> bool:
 def _key(request: Any) -> str:
     """Return the cache key of the response for the user.
 
-    The offers depend on the project and roles through Cinder's policies,
-    which can refer to the user too.
+    The offers depend on the scope and roles through Cinder's policies, which
+    can refer to the user too. Each region of each Keystone has its own Cinder.
     """
     user = request.user
     who = [
+        user.endpoint,
+        user.services_region,
         user.id,
         user.project_id,
-        user.services_region,
+        user.domain_id,
+        bool(user.system_scoped),
         sorted(role['name'] for role in user.roles or ()),
     ]
     digest = hashlib.sha256(json.dumps(who).encode()).hexdigest()
@@ -111,7 +114,13 @@ def _ask(request: Any) -> Any:
         _response, body = client.get(wire.ROUTE)
         found = body['volume_types']
         # An invalid response must fail here, not where it is used.
-        _read(found)
+        for offer in _read(found).values():
+            if offer.is_invalid:
+                LOG.warning(
+                    'The response of Cinder for volume type %s is invalid; '
+                    'forms do not show its RBD volume options',
+                    offer.name,
+                )
         return found
     except (cinder_exceptions.NotFound, cinder_exceptions.Forbidden) as error:
         # 404: no API extension. 403: not allowed for this user.
@@ -121,6 +130,7 @@ def _ask(request: Any) -> Any:
         cinder_exceptions.ClientException,
         cinder_exceptions.ConnectionError,
         requests.exceptions.RequestException,
+        AttributeError,
         LookupError,
         TypeError,
     ) as error:

@@ -30,9 +30,12 @@ LOG = logging.getLogger(__name__)
 HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.rest.add_routes',
     'horizon_volume_opts.volumes.create.use_form',
-    'horizon_volume_opts.volumes.attach.use_form',
+    'horizon_volume_opts.volumes.attach.use_forms',
+    'horizon_volume_opts.volumes.extend.use_form',
+    'horizon_volume_opts.volumes.retype.use_form',
     'horizon_volume_opts.volumes.table.use_table',
     'horizon_volume_opts.type_specs.hook.use_forms',
+    'horizon_volume_opts.type_specs.hook.use_table',
 )
 
 

@@ -16,9 +16,11 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 
@@ -29,10 +31,14 @@ class Made:
     :ivar state: its RBD image; None if there is no record of it
     :ivar cache_modes: the cache mode of each attachment, by attachment ID;
         None if the compute host chose the mode
+    :ivar origins: where each part of the image was set; empty if unknown
     """
 
     state: plan.ImageState | None
     cache_modes: Mapping[str, str | None]
+    origins: Mapping[precedence.Part, errors.Origin] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def of_volume(volume: Any) -> Made:
@@ -55,7 +61,23 @@ def of_volume(volume: Any) -> Made:
             frozenset(shown.get(wire.ATTRIBUTE_FEATURES) or ()),
             shown.get(wire.ATTRIBUTE_DATA_POOL),
         )
-    return Made(state, shown.get(wire.ATTRIBUTE_CACHE_MODES) or {})
+    return Made(
+        state,
+        shown.get(wire.ATTRIBUTE_CACHE_MODES) or {},
+        _origins(shown.get(wire.ATTRIBUTE_ORIGINS) or {}),
+    )
+
+
+def _origins(
+    shown: Mapping[str, str],
+) -> dict[precedence.Part, errors.Origin]:
+    """Return the known origins; a newer Cinder can have others."""
+    labels = {origin.label: origin for origin in errors.Origin}
+    return {
+        part: labels[shown[part.value]]
+        for part in precedence.Part
+        if shown.get(part.value) in labels
+    }
 
 
 def has_object_map(state: plan.ImageState) -> bool:

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from horizon_volume_opts import answers
+from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes as modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -48,6 +50,7 @@ class UserOffer:
 
     :ivar name: the name of the type
     :ivar reason: why there are no options; None if there are options
+    :ivar is_invalid: whether the response for the type is invalid
     :ivar options: the description of each key in Cinder's response, with the
         code of a default's origin in place of its name
     :ivar require_whole_stripes: whether the size of a volume must be a
@@ -58,16 +61,26 @@ class UserOffer:
     reason: str | None = None
     options: Mapping[str, Answer] = dataclasses.field(default_factory=dict)
     require_whole_stripes: bool = True
+    is_invalid: bool = False
 
     @classmethod
     def of(cls, answer: Answer) -> 'UserOffer':
-        """Return the offer for an item of the response."""
-        if not answer[wire.SUPPORTED]:
-            return cls(answer['name'], answer['reason'])
+        """Return the offer for an item of the response.
+
+        :raises LookupError: if the item does not have a name
+        """
+        name = answer['name']
+        if not answer.get(wire.SUPPORTED):
+            return cls(name, wording.reason(answer.get('reason')))
+        try:
+            options = answers.options_of(answer)
+        except answers.InvalidAnswerError:
+            # One volume type must not hide the options of the others.
+            return cls(name, str(wording.INVALID_ANSWER), is_invalid=True)
         return cls(
-            answer['name'],
+            name,
             None,
-            {key: _coded(each) for key, each in answer['options'].items()},
+            {key: _coded(each) for key, each in options.items()},
             answer[wire.REQUIRE_WHOLE_STRIPES],
         )
 
@@ -81,6 +94,11 @@ class UserOffer:
     def default(self, key: str) -> Any:
         """Return the default of a key; None if unknown."""
         return self.options.get(key, {}).get('default')
+
+    def origin(self, key: str) -> errors.Origin | None:
+        """Return where the default of a key was set; None if unknown."""
+        code = self.options.get(key, {}).get(wire.DEFAULT_FROM)
+        return next((each for each in Origin if each.code == code), None)
 
     @property
     def cache_modes(self) -> tuple[modes.CacheMode, ...]:

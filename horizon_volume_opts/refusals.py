@@ -16,19 +16,52 @@ import dataclasses
 import re
 
 from cinderclient import exceptions as cinder_exceptions
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop
 
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 _BAD = re.compile(
     re.escape(wire.REFUSED) + r'(?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
 )
 _UNAVAILABLE = 503
+#: A value in bytes, as a message of Cinder has it.
+_BYTES = re.compile(r"'(?P<number>[1-9][0-9]{0,18})'")
+_SIZES = (keys.OBJECT_SIZE, keys.STRIPE_UNIT)
 _FORBIDDEN = re.compile(
     wire.FORBIDDEN_KEY.format(
         policy=rf'{wire.POLICY}:\w+', key=r'(?P<key>rbd:\w+)'
     )
 )
+
+#: The reason for each layout rule. Errors have their reasons in English.
+REASONS: dict[errors.Code, str] = {
+    errors.Code.STRIPING_INCOMPLETE: gettext_noop(
+        'stripe unit and stripe count must be set together'
+    ),
+    errors.Code.UNIT_NOT_A_FACTOR: gettext_noop(
+        'the stripe unit is not a factor of the object size'
+    ),
+    errors.Code.STRIPE_COUNT_TOO_LARGE: gettext_noop(
+        'the stripe count is larger than allowed'
+    ),
+    errors.Code.OBJECT_MAP_TOO_LARGE: gettext_noop(
+        'the volume has too many objects for an object map'
+    ),
+    errors.Code.OBJECT_SIZE_TOO_SMALL: gettext_noop(
+        'the object size is smaller than allowed'
+    ),
+    errors.Code.NOT_WHOLE_STRIPES: gettext_noop(
+        'the size of the volume is not a multiple of stripe unit x stripe '
+        'count'
+    ),
+    errors.Code.TOO_MANY_OBJECTS: gettext_noop(
+        'the volume would have too many objects'
+    ),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,12 +77,37 @@ class Refusal:
 
 
 def of_error(error: errors.OptionError) -> Refusal:
-    """Return the refusal for an error of the rules."""
+    """Return the refusal for an error of the rules.
+
+    In English, the reason is that of the error, which has the numbers. In
+    another language, it is the translation for the code of the error.
+    """
+    reason = error.reason
+    if error.code:
+        general = REASONS[error.code]
+        translated = gettext(general)
+        reason = error.reason if translated == general else translated
+    text = gettext('%(value)s: %(reason)s; allowed: %(allowed)s')
     return Refusal(
         error.key,
-        f'{errors.shown(error.value)}: {error.reason}; '
-        f'allowed: {error.allowed}',
+        _readable(
+            error.key,
+            text
+            % {
+                'value': errors.shown(error.value),
+                'reason': reason,
+                'allowed': error.allowed,
+            },
+        ),
     )
+
+
+def _readable(key: str, text: str) -> str:
+    """Return a message with a leading value in bytes as a size with a unit."""
+    value = _BYTES.match(text)
+    if value is None or key not in _SIZES:
+        return text
+    return sizes.format_size(int(value['number'])) + text[value.end() :]
 
 
 def read(error: cinder_exceptions.ClientException) -> Refusal | None:
@@ -57,7 +115,7 @@ def read(error: cinder_exceptions.ClientException) -> Refusal | None:
     text = str(error.message or '')
     bad = _BAD.match(text)
     if isinstance(error, cinder_exceptions.BadRequest) and bad:
-        return Refusal(bad['key'], bad['text'])
+        return Refusal(bad['key'], _readable(bad['key'], bad['text']))
     forbidden = _FORBIDDEN.match(text)
     if isinstance(error, cinder_exceptions.Forbidden) and forbidden:
         return Refusal(forbidden['key'], forbidden[0])

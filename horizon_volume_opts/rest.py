@@ -20,7 +20,9 @@ from openstack_dashboard.api.rest import urls
 from openstack_dashboard.api.rest import utils
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import packing
 from horizon_volume_opts.volumes import source
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 _UNAVAILABLE = 503
@@ -33,7 +35,7 @@ class Types(generic.View):
 
     @utils.ajax()
     def get(self, request: Any) -> Any:
-        """Return the offers of all types that the user can see.
+        """Return the offers of all types that the user can see, packed.
 
         ``?named=`` is the name of a type on the page. A cached response
         without that type is too old and is not used.
@@ -42,14 +44,7 @@ class Types(generic.View):
             found = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
             return utils.JSONResponse('unavailable', _UNAVAILABLE)
-        return {
-            name: {
-                'reason': offer.reason,
-                wire.REQUIRE_WHOLE_STRIPES: offer.require_whole_stripes,
-                'options': offer.options,
-            }
-            for name, offer in found.items()
-        }
+        return packing.packed(found, keys.VOLUME_KEYS)
 
 
 class Source(generic.View):
@@ -57,7 +52,7 @@ class Source(generic.View):
 
     url_regex = (
         rf'{wire.DASHBOARD_ROUTE}sources/(?P<kind>{"|".join(source.KINDS)})'
-        r'/(?P<ident>[^/]+)/$'
+        r'/(?P<ident>[\w-]+)/$'
     )
 
     @utils.ajax()

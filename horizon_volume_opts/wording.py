@@ -25,12 +25,61 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 UNAVAILABLE = _(
     'RBD volume options are currently not available, because Cinder did not '
     'return the options of the volume types. The volume gets the defaults of '
     'its type.'
 )
+
+ATTACH_UNAVAILABLE = _(
+    'The cache mode cannot be selected at the moment, because Cinder did not '
+    'return the options of the volume types. An attachment gets the current '
+    'cache mode of the volume.'
+)
+
+#: Error of a field whose value cannot be checked.
+UNCHECKED = _(
+    'Cinder did not return the options of the volume types, so this '
+    'value cannot be checked. Try again later, or select the default.'
+)
+
+#: Error of features that were selected without the choice of features.
+NOT_CHOSEN = _('Select this to use the selected image features.')
+
+INVALID_ANSWER = _(
+    'the response of Cinder for this volume type is invalid; ask an '
+    'administrator'
+)
+
+NOTHING_ALLOWED = _('you may not set any of them')
+
+NO_OPTIONS = _('no RBD volume options')
+
+#: The reasons of Cinder's extension why a volume type has no options.
+_REASONS: dict[str, Any] = {
+    wire.NO_BACKEND: _(
+        'no back end that has reported its capabilities matches this volume '
+        'type'
+    ),
+    wire.NOT_RBD: _(
+        'no back end of this volume type supports RBD volume options'
+    ),
+    wire.MIXED: _(
+        'this volume type can also use back ends that do not support RBD '
+        'volume options'
+    ),
+}
+
+
+def reason(text: str | None) -> str:
+    """Return why a volume type has no options, in the user's language.
+
+    :param text: the reason in Cinder's response
+    """
+    return str(_REASONS.get(text or '', text or NO_OPTIONS))
+
 
 LABELS: dict[str, Any] = {
     keys.OBJECT_SIZE: _('Object size'),
@@ -114,13 +163,22 @@ def size(number: int) -> str:
     return str(number)
 
 
-def default(value: str | None, origin: str | None) -> str:
+#: The defaults of keys whose value is not known or not set, by key.
+_NO_DEFAULT: dict[str, Any] = {
+    keys.CACHE_MODE: _('Default: set by the compute host'),
+}
+
+
+def default(
+    value: str | None, origin: str | None, key: str | None = None
+) -> str:
     """Return the text for a default and its origin.
 
     :param origin: the code of the origin
+    :param key: the key that has the default
     """
     if value is None:
-        return str(BLANK)
+        return str(_NO_DEFAULT.get(key or '', BLANK))
     if origin not in ORIGINS:
         return str(_('Default: %(value)s') % {'value': value})
     return str(

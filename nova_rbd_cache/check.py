@@ -22,11 +22,11 @@ from nova import version
 from nova.virt.libvirt import driver
 from oslo_utils import importutils
 
-from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
 from nova_rbd_cache import settings
+from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
 from rbd_volume_options import features
@@ -129,8 +129,8 @@ def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
         True,
         f'{wire.CONNECTOR_CACHE_MODES} = {", ".join(found.mode_names)}',
     )
-    traits = [compute_driver.trait(mode) for mode in found.allowed_modes]
-    yield Finding('traits', True, ', '.join(traits))
+    reported = [traits.of_mode(mode) for mode in found.allowed_modes]
+    yield Finding('traits', True, ', '.join(reported))
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of other volumes', True, stock)
     if found.disks.given:

@@ -28,17 +28,13 @@ from nova.virt import libvirt
 
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
+from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
 
 STOCK = libvirt.driver.LibvirtDriver
 
 _UNSAFE = cache_modes.CacheMode.UNSAFE
-
-
-def trait(mode: cache_modes.CacheMode) -> str:
-    """Return the trait of a compute node that allows a cache mode."""
-    return f'CUSTOM_RBD_CACHE_{mode.name}'
 
 
 class WithoutModes(STOCK):  # type: ignore[misc,valid-type]
@@ -64,8 +60,8 @@ class WithoutModes(STOCK):  # type: ignore[misc,valid-type]
         super().update_provider_tree(
             provider_tree, nodename, allocations=allocations
         )
-        allowed = {trait(mode) for mode in self.modes()}
-        ours = {trait(mode) for mode in cache_modes.CacheMode}
+        allowed = {traits.of_mode(mode) for mode in self.modes()}
+        ours = {traits.of_mode(mode) for mode in cache_modes.CacheMode}
         provider_tree.add_traits(nodename, *allowed)
         provider_tree.remove_traits(nodename, *(ours - allowed))
 

@@ -34,7 +34,7 @@ NOVA_COMPUTE = 'nova.cmd.compute'
 
 def in_nova_compute() -> bool:
     """Return whether this process is nova-compute."""
-    # With `python -m`, the main module has another name.
+    # The main module has another name with `python -m`.
     spec = getattr(sys.modules.get('__main__'), '__spec__', None)
     return NOVA_COMPUTE in sys.modules or (
         getattr(spec, 'name', None) == NOVA_COMPUTE

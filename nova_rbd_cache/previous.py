@@ -65,7 +65,8 @@ def _find(host: Any, server: str) -> guests.Guest | None:
     try:
         return guests.of_server(host, server)
     except exception.InternalError as error:
-        # Not raised: Nova must disconnect the volumes in any case.
+        # The error is not raised: Nova must disconnect the volumes in any
+        # case.
         LOG.warning(
             'Could not get the cache modes of server %(id)s from libvirt: '
             '%(error)s',

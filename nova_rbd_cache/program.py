@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import sys
 
 NAME = 'nova-rbd-cache'
-#: What has the libraries that the commands import.
+#: The package with the libraries that the commands import.
 REQUIRED = 'cliff'
 
 

@@ -100,7 +100,7 @@ class Settings:
 def enabled(conf: Any) -> bool:
     """Return whether the plug-in is enabled.
 
-    The other options are not read, so that they may be invalid while the
+    The other options are not read, so they may be invalid while the
     plug-in is disabled.
     """
     opts.register(conf)

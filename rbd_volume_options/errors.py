@@ -93,7 +93,7 @@ def shown(value: object) -> str:
 class OptionError(ValueError):
     """An invalid value, with everything needed to correct it.
 
-    Also raised for a valid value that is not allowed.
+    This is also raised for a valid value that is not allowed.
 
     :ivar key: the key (``rbd:stripe_unit``) or option that has the value
     :ivar value: the value as it was set

@@ -113,6 +113,22 @@ def from_mask(mask: int) -> Features:
     return frozenset(f.name for f in FEATURES.values() if mask & f.bit)
 
 
+def of_new_image(wanted: Features, striped: bool, data_pool: bool) -> Features:
+    """Return the features that librbd gives a new image.
+
+    ``fast-diff`` goes with ``object-map``. Two features follow from the layout
+    and the data pool.
+    """
+    made = wanted & CHOOSABLE - {FAST_DIFF}
+    if OBJECT_MAP in wanted:
+        made |= {FAST_DIFF}
+    if striped:
+        made |= {STRIPING}
+    if data_pool:
+        made |= {DATA_POOL}
+    return made
+
+
 def joined(features: Collection[str]) -> str:
     """Return a comma-separated list of features, sorted by name."""
     return ','.join(sorted(features))

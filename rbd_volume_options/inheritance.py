@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume may inherit from the image that it is created from.
+"""The values that a volume may inherit from its source image.
 
 An inherited value must be within the limits of the new volume: the keys that
 its creator may set, and the limits of its back end. A value that may not be

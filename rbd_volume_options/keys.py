@@ -144,6 +144,9 @@ VOLUME_KEYS: tuple[str, ...] = tuple(
     key.name for key in KEYS.values() if Scope.VOLUME in key.scopes
 )
 
+#: Keys that are set and removed together.
+PAIR = (STRIPE_UNIT, STRIPE_COUNT)
+
 #: The option of cinder.conf for each key.
 OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
@@ -193,6 +196,11 @@ def is_misspelled(name: str) -> bool:
     A database may treat it as the key that it resembles.
     """
     return is_ours(name) and normal(name) != name
+
+
+def partner(name: str) -> str | None:
+    """Return the key that must be set together with a key, if any."""
+    return PAIR[1 - PAIR.index(name)] if name in PAIR else None
 
 
 def names(scope: Scope) -> str:

@@ -18,6 +18,11 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 
+#: The only cache mode of a multi-attach volume. Whatever the volume, its type
+#: or the back end sets, it is attached with this mode: several hosts write to
+#: it, and their caches are not coherent.
+MULTIATTACH_CACHE_MODE = cache_modes.CacheMode.NONE
+
 
 def check_shareable(
     resolved: precedence.Resolved, multiattach: bool, replicated: bool
@@ -67,12 +72,12 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
     if (
         mode
         and mode.origin in precedence.ASKED
-        and mode.value is not cache_modes.CacheMode.NONE
+        and mode.value is not MULTIATTACH_CACHE_MODE
     ):
         raise errors.OptionError(
             keys.CACHE_MODE,
             mode.value.value,
             f'{reason}, whose caches are not coherent',
-            'none',
+            MULTIATTACH_CACHE_MODE.value,
             mode.origin,
         )

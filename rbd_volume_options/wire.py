@@ -28,6 +28,13 @@ ALIAS = 'os-rbd-volume-options'
 #: Route of the API extension, below the project.
 ROUTE = f'/{ALIAS}'
 
+#: Response below a volume (``/volumes/{volume_id}`` and :data:`ROUTE`), which
+#: nova-scheduler reads: what the next attachment requires of a compute host.
+NEXT_ATTACHMENT = 'next_attachment'
+#: Its item: the cache modes of which the host must offer one. Null if the
+#: volume can be attached on any host, with or without the Nova plug-in.
+REQUIRED_CACHE_MODES = 'required_cache_modes'
+
 # Attributes of a volume. Sizes are in bytes; null if there is no record.
 ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
 ATTRIBUTE_STRIPE_UNIT = f'{ALIAS}:stripe_unit'
@@ -36,10 +43,15 @@ ATTRIBUTE_FEATURES = f'{ALIAS}:features'
 ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
 #: The cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
+#: Where object size, striping and features were set, by these names.
+ATTRIBUTE_ORIGINS = f'{ALIAS}:origins'
 #: The reason why the volume could not be created.
 ATTRIBUTE_REFUSED = f'{ALIAS}:refused'
 #: The reason and the time of the last refused attachment.
 ATTRIBUTE_ATTACH_REFUSED = f'{ALIAS}:attach_refused'
+#: The progress of a conversion of the image by a retype, or the reason why the
+#: last one was not possible.
+ATTRIBUTE_CONVERSION = f'{ALIAS}:conversion'
 
 # Fields of the response that lists the options of a volume type.
 SUPPORTED = 'supported'
@@ -50,6 +62,19 @@ DEFAULT_FROM = 'default_from'
 MAXIMUM_OBJECTS = 'maximum_objects'
 POWER_OF_TWO = 'power_of_two'
 TOGETHER_WITH = 'together_with'
+
+# Values of "reason": why a volume type has no options.
+NO_BACKEND = (
+    'no back end that has reported its capabilities matches the volume type'
+)
+NOT_RBD = 'no back end of the volume type supports RBD volume options'
+MIXED = (
+    'the volume type can also use back ends that do not support RBD volume '
+    'options'
+)
+
+#: Parameter of DELETE for an extra spec that removes both keys of a pair.
+WITH_PARTNER = 'with_partner'
 
 # Values of DEFAULT_FROM. Clients and scripts compare them. Messages use the
 # same names.
@@ -83,7 +108,15 @@ POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
 #: ``capabilities:rbd_volume_options='<is> True'``.
 RBD_VOLUME_OPTIONS = 'rbd_volume_options'
 
-# Also the names of options in cinder.conf. Their values are reported.
+#: The stock driver's capability for driver-assisted migrations: cluster,
+#: ceph.conf, fsid, user and pool, separated by colons.
+LOCATION_INFO = 'location_info'
+
+#: The same of a back end with a data pool. The stock driver does not read it:
+#: it would copy an image without its data pool.
+RBD_LOCATION_INFO = 'rbd_location_info'
+
+# These are also names of options in cinder.conf, whose values are reported.
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
 RBD_VOLUME_STRIPE_UNIT = 'rbd_volume_stripe_unit'
 RBD_VOLUME_STRIPE_COUNT = 'rbd_volume_stripe_count'
@@ -99,7 +132,7 @@ RBD_REQUIRE_WHOLE_STRIPES = 'rbd_require_whole_stripes'
 RBD_MIN_OBJECT_SIZE = 'rbd_min_object_size'
 RBD_MAX_OBJECTS = 'rbd_max_objects'
 
-# Also the names of options of Ceph. Their values are reported.
+# These are also names of Ceph options, whose values are reported.
 RBD_DEFAULT_FEATURES = 'rbd_default_features'
 RBD_DEFAULT_STRIPE_UNIT = 'rbd_default_stripe_unit'
 RBD_DEFAULT_STRIPE_COUNT = 'rbd_default_stripe_count'
@@ -137,6 +170,11 @@ RECORD_REFUSED = (
 #: to snapshots, copies and Glance images.
 RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
 RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+#: A running conversion of the image by a retype: its progress, and what is
+#: required to complete it. Removed at its end.
+RECORD_CONVERSION = 'rbd:conversion'
+#: The reason why the last retype could not convert the image.
+RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: Where object size, striping and features were set when the image was
 #: created. The limits on inheriting and extending depend on it.
 RECORD_ORIGINS = 'rbd:origins'

@@ -10,12 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Folders of tests that run in a process of their own.
+"""Test folders that run in a separate process.
 
-Nova and Cinder register options of the same names with the one global object
-of oslo.config, so that no process can import both. Such a folder is left out
-of a run of the folder above it; who runs it on its own says so in the
-environment.
+Nova and Cinder register options of the same names with the global object of
+oslo.config, so a process cannot import both. A run of a parent folder skips
+these folders. To run one of them, set an environment variable.
 """
 
 from collections.abc import Callable
@@ -25,9 +24,9 @@ import pathlib
 import unittest
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-#: Such folders.
+#: The folders that run in a separate process.
 FOLDERS = ('tests/unit/nova_rbd_cache', 'tests/functional/nova_rbd_cache')
-#: The folder that this process is for, as the runner sets it.
+#: The variable with the folder that this process runs, set by the runner.
 FOLDER = 'RBD_TEST_FOLDER'
 
 LoadTests = Callable[
@@ -36,11 +35,11 @@ LoadTests = Callable[
 
 
 def loader(package_file: str, *first: str) -> LoadTests:
-    """Return the function ``load_tests`` of a package that runs alone.
+    """Return ``load_tests`` for a package that runs in its own process.
 
     :param package_file: the package's ``__file__``
-    :param first: modules to import before any other, since one of them
-        decides how threads work in the process
+    :param first: modules to import first, because they select the kind of
+        threads of the process
     """
     folder = pathlib.Path(package_file).resolve().parent
 

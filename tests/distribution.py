@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Builds the sdist, and from the sdist the wheel, and unpacks the wheel."""
+"""Builds the sdist, builds the wheel from it, and unpacks the wheel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests import tree
 
 @dataclasses.dataclass(frozen=True)
 class Built:
-    """One build: both files, and the wheel as it lies when installed."""
+    """The sdist, the wheel and the unpacked wheel of a build."""
 
     sdist: pathlib.Path
     wheel: pathlib.Path
@@ -44,8 +44,8 @@ def build(
     """Build the checkout with the tools of `python`'s environment.
 
     No isolated build environment: it would download pbr and setuptools for
-    every run. The wheel is made from the sdist, as a distribution does it,
-    so that what the sdist lacks shows.
+    every run. The wheel is built from the sdist, as distributions do, so that
+    files missing from the sdist are noticed.
     """
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, 'source')
@@ -59,10 +59,10 @@ def build_archive(
     python: str = sys.executable,
     root: pathlib.Path = tree.ROOT,
 ) -> pathlib.Path:
-    """Build a wheel from the checkout's files without their git.
+    """Build a wheel from the checkout's files without the git repository.
 
-    As from an archive of a commit, or in the sandbox; the version has to
-    be told then.
+    This is the case in an archive of a commit and in the sandbox. The version
+    must be given.
     """
     with tempfile.TemporaryDirectory() as scratch:
         source = pathlib.Path(scratch, 'source')
@@ -80,7 +80,7 @@ def _run_build(
     *arguments: str,
     **environ: str,
 ) -> str:
-    # pbr takes the first two for the version whatever git says.
+    # pbr prefers the first two to the version from git.
     unwanted = ('PBR_VERSION', 'OSLO_PACKAGE_VERSION', 'PYTHONPATH')
     inherited = {
         name: value

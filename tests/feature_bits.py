@@ -10,11 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The bits of image features, as ``include/rbd/features.h`` of Ceph has them.
+"""The bits of image features, as in ``include/rbd/features.h`` of Ceph.
 
-Written out here, so that a test of ``rbd_volume_options.features`` does not
-compare it with itself. ``tests/functional/test_librbd_behaviour.py`` compares
-them with the real librbd.
+They are repeated here, so that a test of ``rbd_volume_options.features`` does
+not compare the module with itself.
+``tests/functional/test_librbd_behaviour.py`` compares them with the real
+librbd.
 """
 
 LAYERING = 1 << 0
@@ -30,9 +31,9 @@ OPERATIONS = 1 << 8
 MIGRATING = 1 << 9
 NON_PRIMARY = 1 << 10
 
-#: The object map and what librbd enables with it.
+#: The object map and the feature that librbd enables with it.
 MAP = OBJECT_MAP | FAST_DIFF
-#: librbd's ``rbd_default_features`` where ceph.conf has no other.
+#: librbd's default for ``rbd_default_features``.
 DEFAULT = LAYERING | LOCK | MAP | DEEP_FLATTEN
-#: All features of which an operator or a tenant may speak.
+#: All features that an operator or a tenant may name.
 FEATURES = DEFAULT | STRIPING | JOURNALING | DATA_POOL

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The checkout: where it is, which files belong to it."""
+"""The checkout and its files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ PACKAGES = (
 
 
 def files(root: pathlib.Path = ROOT) -> list[str]:
-    """Paths, relative to the root, that git has or would add.
+    """Return the paths that git tracks or would add, relative to the root.
 
-    Files not added yet count too: a check that only sees what is committed
-    finds a fault one commit late.
+    Untracked files are included, so that checks find errors before a
+    commit.
     """
     listed = subprocess.run(
         ['git', 'ls-files', '-z', '-co', '--exclude-standard'],
@@ -50,12 +50,12 @@ def files(root: pathlib.Path = ROOT) -> list[str]:
 
 
 def export(target: pathlib.Path, root: pathlib.Path = ROOT) -> None:
-    """Copy the checkout's files, and nothing else, into a git of their own.
+    """Copy only the checkout's files to a new git repository.
 
-    A build in the checkout would leave build/ and egg-info there, and take
-    deleted modules from an older build/ along. pbr asks git which files
-    belong to a package, hence the repository; and with a single commit it
-    takes the version for 0.0.0, hence two.
+    A build in the checkout would leave build/ and egg-info there and
+    include deleted modules from an older build/. pbr gets the files of a
+    package from git, which requires a repository. With a single commit,
+    pbr would use version 0.0.0, hence the two commits.
     """
     for name in files(root):
         copy = target / name

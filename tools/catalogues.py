@@ -103,7 +103,7 @@ def extract_template(
     Django turns the template into text with calls of gettext.
     """
     lines = template.templatize(fileobj.read().decode()).splitlines()
-    # To the extractor for Python, indentation would be an error.
+    # The extractor for Python would treat the indentation as an error.
     text = '\n'.join(line.lstrip() for line in lines)
     return extract.extract_python(
         io.BytesIO(text.encode()), keywords, comment_tags, options

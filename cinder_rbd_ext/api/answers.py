@@ -28,6 +28,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import precedence
+from rbd_volume_options import sharing
 from rbd_volume_options import wire
 
 Answer = dict[str, Any]
@@ -120,7 +121,7 @@ def _of_backends(key: str, offer: offers.TypeOffer) -> Answer:
         modes = set(cache_modes.CacheMode)
         modes.intersection_update(*(each.cache_modes for each in bounds))
         if offer.multiattach:
-            modes &= {cache_modes.CacheMode.NONE}
+            modes &= {sharing.MULTIATTACH_CACHE_MODE}
         return {
             'allowed': [m.value for m in cache_modes.CacheMode if m in modes]
         }
@@ -146,8 +147,9 @@ def _default(
 ) -> tuple[Any, Origin | None]:
     """Return the default of a key and its source.
 
-    None if the back ends differ, or if Ceph's configuration decides and the
-    back end has not reported it.
+    Both are None if the back ends differ, or if Ceph's configuration decides
+    and the back end has not reported it. A source without a value means that
+    volumes are not striped.
     """
     found = [_VALUES[key](each) for each in defaults]
     if multiattach:
@@ -164,7 +166,7 @@ def _shared(key: str, found: Found) -> Found:
     """Return a default as changed by a multi-attach type."""
     value, origin = found
     if key == keys.CACHE_MODE:
-        return cache_modes.CacheMode.NONE.value, Origin.VOLUME_TYPE
+        return sharing.MULTIATTACH_CACHE_MODE.value, Origin.VOLUME_TYPE
     if key == keys.OBJECT_MAP:
         return False, Origin.VOLUME_TYPE
     if key == keys.FEATURES and value is not None:
@@ -175,9 +177,10 @@ def _shared(key: str, found: Found) -> Found:
 def _plain(
     choice: precedence.Choice[T] | None, shown: Callable[[T], Any]
 ) -> Found:
-    if choice is None or choice.value is None:
+    if choice is None:
         return None, None
-    return shown(choice.value), choice.origin
+    value = None if choice.value is None else shown(choice.value)
+    return value, choice.origin
 
 
 def _features(resolved: precedence.Resolved) -> Found:

@@ -87,7 +87,7 @@ class AttachmentsController(wsgi.Controller):
                 volume,
                 connector,
                 server is not None,
-                _earlier(volume.id, server),
+                earlier_of(volume.id, server),
             )
 
     @wsgi.extends
@@ -114,7 +114,7 @@ class AttachmentsController(wsgi.Controller):
             volume,
             connector,
             server is not None,
-            _earlier(volume.id, server, attachment),
+            earlier_of(volume.id, server, attachment),
         )
 
 
@@ -248,7 +248,7 @@ class _Door:
         return here.settings if here else None
 
 
-def _earlier(volume_id: str, server: str | None, new: Any = None) -> Earlier:
+def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
     """Return a function that finds the attachment that a new one replaces.
 
     :param new: the new attachment; None if it is not reserved yet

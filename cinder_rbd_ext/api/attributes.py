@@ -23,11 +23,12 @@ from typing import Any
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext.conversion import marker
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
 
-# None for a volume without a record.
+# A volume without a record has None.
 _OF_IMAGE = (
     wire.ATTRIBUTE_OBJECT_SIZE,
     wire.ATTRIBUTE_STRIPE_UNIT,
@@ -61,12 +62,27 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
     refusal = refused_attachment.of_volume(recorded)
     return {
         **shown,
+        wire.ATTRIBUTE_ORIGINS: _origins(recorded) if state else None,
         wire.ATTRIBUTE_CACHE_MODES: _cache_modes(volume),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: (
             dataclasses.asdict(refusal) if refusal else None
         ),
+        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded),
     }
+
+
+def _conversion(
+    volume: Any, recorded: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return the progress of a conversion, or why it was not possible."""
+    found = marker.read(recorded)
+    if found is not None and volume.status == marker.RETYPING:
+        return {'percent': found.percent, 'at': found.at, 'reason': None}
+    reason = marker.refusal(recorded)
+    if reason:
+        return {'percent': None, 'at': None, 'reason': reason}
+    return None
 
 
 def _admin_metadata(volume: Any) -> Mapping[str, str]:
@@ -74,6 +90,14 @@ def _admin_metadata(volume: Any) -> Mapping[str, str]:
         return {}
     found: Mapping[str, str] = volume.admin_metadata or {}
     return found
+
+
+def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
+    """Return where each part was set; None for a record of an old release."""
+    found = record.origins(recorded)
+    if found is None:
+        return None
+    return {part.value: origin.label for part, origin in found.items()}
 
 
 def _cache_modes(volume: Any) -> dict[str, str | None]:

@@ -19,6 +19,7 @@ from cinder.api import extensions
 from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
+from cinder_rbd_ext.api import next_attachment
 from cinder_rbd_ext.api import options
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
@@ -45,7 +46,15 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         return [
             extensions.ResourceExtension(
                 wire.ALIAS, options.OptionsController(self._reported)
-            )
+            ),
+            extensions.ResourceExtension(
+                wire.ALIAS,
+                next_attachment.NextAttachmentController(self._reported),
+                parent={
+                    'member_name': 'volume',
+                    'collection_name': 'volumes',
+                },
+            ),
         ]
 
     def get_controller_extensions(self) -> list[Any]:

@@ -25,11 +25,11 @@ from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import changes
+from rbd_volume_options import growth
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 
-# For a volume whose layout was not requested, or on another driver.
+# This applies to a volume with another driver or no requested layout.
 _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 
 
@@ -72,7 +72,7 @@ class Growth:
         if not precedence.GIVEN.isdisjoint(given.values()):
             bounds = self._limits(volume)
         with refusals.bad_request():
-            changes.check_extended(state, given, size, bounds)
+            growth.check(state, given, size, bounds)
 
     def _limits(self, volume: Any) -> limits.Limits:
         """Return the limits of the back end that holds the volume."""

@@ -22,15 +22,11 @@ from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
-NO_BACKEND = (
-    'no back end that has reported its capabilities matches the volume type'
-)
-NOT_RBD = 'no back end of the volume type supports RBD volume options'
-MIXED = (
-    'the volume type can also use back ends that do not support RBD volume '
-    'options'
-)
+NO_BACKEND = wire.NO_BACKEND
+NOT_RBD = wire.NOT_RBD
+MIXED = wire.MIXED
 
 
 @dataclasses.dataclass(frozen=True)

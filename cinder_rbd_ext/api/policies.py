@@ -59,13 +59,15 @@ _RULES = [
         description=(
             'Show the RBD volume options that a volume type offers, and the '
             'attributes os-rbd-volume-options of a volume: its layout, image '
-            'features and cache modes.'
+            'features and cache modes. Show the cache modes that its next '
+            'attachment requires.'
         ),
         operations=[
             {'method': 'GET', 'path': wire.ROUTE},
             {'method': 'GET', 'path': _ROUTE_OF_TYPE},
             {'method': 'GET', 'path': '/volumes/{volume_id}'},
             {'method': 'GET', 'path': '/volumes/detail'},
+            {'method': 'GET', 'path': f'/volumes/{{volume_id}}{wire.ROUTE}'},
         ],
     ),
     policy.DocumentedRuleDefault(

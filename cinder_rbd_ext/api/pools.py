@@ -195,7 +195,7 @@ def _good_for(found: tuple[Pool, ...] | None) -> float:
     """Return the seconds for which a response is valid."""
     if found is None:
         return MAX_FAILURE_AGE
-    # Before the first back end has reported, the response changes soon.
+    # The response changes soon, because no back end has reported yet.
     return MAX_AGE if found else 0.0
 
 

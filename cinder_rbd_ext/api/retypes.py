@@ -32,6 +32,8 @@ from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import options
 
 _ON_DEMAND = 'set migration_policy to on-demand'
+# Ceph converts only images that no client has open.
+_DETACH = 'detach the volume, so that Ceph can convert its image'
 
 
 def check(
@@ -112,13 +114,20 @@ def _check_here(
     with refusals.bad_request(source.hint, shows_pools):
         accepted = retype.acceptance
         obstacle = source.state and retype.change(source.state).obstacle
-    if obstacle:
+    converts = bool(source.state and retype.conversion(source.state))
+    if obstacle and not (converts and not _is_attached(retyped.volume)):
         way = _way_to_migrate(retyped.volume, may_migrate)
+        if way and converts:
+            way = f'{_DETACH}, or {way}'
         hint = f'{source.hint}; the retype needs a migration: {way}'
         if way:
             with refusals.bad_request(hint, shows_pools):
                 raise obstacle
     return _notice([accepted])
+
+
+def _is_attached(volume: Any) -> bool:
+    return bool(volume.status == 'in-use')
 
 
 def _way_to_migrate(volume: Any, may_migrate: bool) -> str | None:

@@ -110,7 +110,7 @@ ROUTES: tuple[Route, ...] = (
     _volume(
         'os-set_image_metadata',
         _VOLUMES,
-        'No key that the database considers equal to one of ours.',
+        'No key that the database considers equal to an ``rbd:`` key.',
     ),
     _volume('os-unset_image_metadata', None, 'Image metadata is not used.'),
     _volume('os-show_image_metadata', None, 'Reads only.'),
@@ -223,14 +223,14 @@ ROUTES: tuple[Route, ...] = (
     Route(
         'POST /snapshots',
         _SNAPSHOTS,
-        'No key of ours, because it would have no effect.',
+        'No ``rbd:`` keys, because they would have no effect.',
     ),
     Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.'),
     Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.'),
     Route(
         'POST /snapshots/{snapshot_id}/metadata',
         _SNAPSHOTS,
-        'No key of ours is added or changed.',
+        'No ``rbd:`` key is added or changed.',
     ),
     Route('PUT /snapshots/{snapshot_id}/metadata', _SNAPSHOTS, 'The same.'),
     Route(
@@ -279,7 +279,7 @@ ROUTES: tuple[Route, ...] = (
 )
 
 #: Placeholder in the contributor guide for the result of :func:`table`.
-PLACE = '.. The tables of cinder_rbd_ext.api.routes stand here.'
+PLACE = '.. The tables of cinder_rbd_ext.api.routes are inserted here.'
 
 
 def table() -> str:

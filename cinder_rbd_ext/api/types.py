@@ -12,14 +12,17 @@
 
 """Requests about volume types and their extra specs."""
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from cinder.api.contrib import types_extra_specs
 from cinder.api.openstack import wsgi
 from cinder.policies import type_extra_specs as stock
 from cinder.volume import volume_types
 from oslo_log import log as logging
+from oslo_utils import strutils
 import webob.exc
 
 from cinder_rbd_ext.api import checks
@@ -29,6 +32,7 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -113,19 +117,31 @@ class ExtraSpecsController(_SpecsController):
     def delete(
         self, req: Any, type_id: str, id: str, **kwargs: Any
     ) -> Iterator[None]:
-        """Check that the type is still valid without an extra spec."""
+        """Check that the type is still valid without an extra spec.
+
+        ``?with_partner=true`` also removes the other key of a pair.
+        """
+        partner = None
         if keys.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
             there = _there(context, type_id)
+            if _with_partner(req) and keys.partner(id) in there:
+                partner = keys.partner(id)
             with refusals.bad_request():
                 checks.check_removable(
                     id, checks.ours(there) or {}, _SCOPE, _ORIGIN
                 )
-                self._check_removed(there, id)
+                self._check_removed(there, {id, partner})
         yield
+        if partner:
+            # Stock Cinder checks this and notifies about it as well.
+            stock_api = types_extra_specs.VolumeTypeExtraSpecsController()
+            stock_api.delete(req, type_id, partner)
 
-    def _check_removed(self, there: dict[str, str], key: str) -> None:
-        rest = {k: v for k, v in there.items() if k != key}
+    def _check_removed(
+        self, there: dict[str, str], removed: Collection[str | None]
+    ) -> None:
+        rest = {k: v for k, v in there.items() if k not in removed}
         if len(rest) == len(there) or not checks.ours(rest):
             return
         try:
@@ -170,6 +186,20 @@ def _there(context: Any, type_id: str) -> dict[str, str]:
     """
     found = volume_types.get_volume_type(context, type_id)
     return dict(found['extra_specs'] or {})
+
+
+def _with_partner(req: Any) -> bool:
+    """Return whether a request removes both keys of a pair.
+
+    :raises HTTPBadRequest: for a value that is not a boolean
+    """
+    try:
+        text = req.GET.get(wire.WITH_PARTNER, 'false')
+        return bool(strutils.bool_from_string(text, strict=True))
+    except ValueError as error:
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'{wire.WITH_PARTNER}: not a boolean'
+        ) from error
 
 
 def _names_ours(items: Any) -> bool:

@@ -32,7 +32,7 @@ def find(context: Any, identity: str) -> Any:
     """
     found = objects.VolumeType.get_by_name_or_id(context, identity)
     try:
-        # By id, Cinder finds only types that are visible to the caller.
+        # By id, Cinder returns only types that are visible to the caller.
         volume_types.get_volume_type(context, found.id)
     except exception.VolumeTypeNotFound:
         if uuidutils.is_uuid_like(identity):

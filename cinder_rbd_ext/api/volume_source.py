@@ -22,8 +22,10 @@ from cinder import volume as cinder_volume
 from cinder.backup import api as backup_api
 from cinder.image import glance
 from oslo_utils import uuidutils
+import webob.exc
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.conversion import marker
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
@@ -103,6 +105,8 @@ def _from_volume(context: Any, ident: str) -> Source:
 
 def _from_snapshot(context: Any, ident: str) -> Source:
     snapshot = cinder_volume.API().get_snapshot(context, ident)
+    if marker.is_converting(snapshot.volume):
+        raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
     return dataclasses.replace(
         _source(snapshot.volume, snapshot.volume_size),
         volume_type_id=snapshot.volume_type_id,

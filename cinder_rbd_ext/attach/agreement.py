@@ -24,7 +24,9 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext.attach import attachment_mode
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +84,48 @@ def agree(
     return Agreement(asked, error, strict=strict)
 
 
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """What an attachment requires of a compute host.
+
+    :ivar modes: the modes of which the host must offer one, empty if each
+        host is refused; None if no host is refused
+    :ivar error: why a host without the plug-in is refused; None if it is not
+    """
+
+    modes: tuple[cache_modes.CacheMode, ...] | None = None
+    error: errors.OptionError | None = None
+
+
+def required(
+    volume: Any,
+    settings: backend_settings.BackendSettings,
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Requirement:
+    """Return what the next attachment of a server requires of a host.
+
+    The attachment is one on another host than that of ``earlier``, on which
+    it would not be refused.
+
+    :param earlier: as in :func:`agree`
+    """
+    found = agree(volume, {}, settings, True, earlier)
+    if not found.refused:
+        return Requirement()
+    modes = tuple(
+        mode
+        for mode in cache_modes.CacheMode
+        if not agree(
+            volume,
+            {wire.CONNECTOR_CACHE_MODES: [mode.value]},
+            settings,
+            True,
+            earlier,
+        ).refused
+    )
+    return Requirement(modes, found.error)
+
+
 def overridden(
     found: Agreement,
     error: errors.OptionError,
@@ -93,7 +137,7 @@ def overridden(
     :param error: the setting of the image
     :param earlier: as in :func:`agree`
     """
-    # Not refused for shared volumes: their mode is not a request.
+    # Shared volumes are not refused: their mode is not a request.
     shared = found.asked is not None and found.asked.shared
     refused = found.strict and not shared
     obstructed = dataclasses.replace(found, error=error, refused=refused)

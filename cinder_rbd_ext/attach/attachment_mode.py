@@ -21,6 +21,7 @@ from cinder_rbd_ext import request
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import sharing
 
 # All other keys are fixed when the volume is created. They must not prevent
 # its attachment.
@@ -59,8 +60,8 @@ def asked(
 ) -> Asked | None:
     """Return the requested mode of a volume; None to leave it to the host.
 
-    A multi-attach volume is always attached with ``none``: the caches of two
-    hosts are not coherent.
+    A multi-attach volume is always attached with
+    :data:`sharing.MULTIATTACH_CACHE_MODE`.
 
     This function does not check which keys tenants may set. That was checked
     when the key was set. A key that was removed from the list later must not
@@ -72,5 +73,5 @@ def asked(
     specs = relevant(request.specs_of(volume.volume_type))
     choice = request.read(metadata, specs, settings).resolve().cache_mode
     if volume.multiattach:
-        return Asked(cache_modes.CacheMode.NONE, None, shared=True)
+        return Asked(sharing.MULTIATTACH_CACHE_MODE, None, shared=True)
     return Asked(choice.value, choice.origin) if choice else None

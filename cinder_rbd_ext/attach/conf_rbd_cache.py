@@ -29,12 +29,17 @@ _BY_CLIENT = 0
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
+def is_set(image: Any) -> bool:
+    """Return whether an image has the setting, which clones inherit."""
+    return CACHE_OVERRIDE in dict(image.metadata_list())
+
+
 def drop(image: Any) -> bool:
     """Remove an inherited setting that would override the cache mode.
 
     :returns: whether the image had the setting
     """
-    inherited = CACHE_OVERRIDE in dict(image.metadata_list())
+    inherited = is_set(image)
     if inherited:
         image.metadata_remove(CACHE_OVERRIDE)
         LOG.info(

@@ -28,8 +28,19 @@ from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
+
+
+def with_mode(info: Any, mode: cache_modes.CacheMode | None) -> Any:
+    """Add a cache mode to connection information, and return that.
+
+    :param mode: None to add nothing
+    """
+    if mode is not None:
+        info['data'][wire.CONNECTION_CACHE_MODE] = mode.value
+    return info
 
 
 class Connections:
@@ -45,19 +56,21 @@ class Connections:
         self._driver = driver
 
     def mode(
-        self, volume: Any, connector: Any
+        self, volume: Any, connector: Any, current: Any
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
         Only the QEMU process of a server uses a mode. Other connections are
         never refused because of one.
 
+        :param current: the volume, from
+            :func:`cinder_rbd_ext.attach.requester.current_for`
         :raises AttachmentRefused: if the mode is not allowed or not offered;
             :meth:`pass_on_refusal` turns it into HTTP 400
         """
-        if connector and not isinstance(connector, requester.OwnConnector):
-            return self._agreed(volume, connector)
-        return None
+        if current is None:
+            return None
+        return self._agreed(volume, connector, current)
 
     def pass_on_refusal(self) -> None:
         """Raise the refusal that is being handled as HTTP 400.
@@ -77,13 +90,12 @@ class Connections:
             raise exception.InvalidVolume(reason=handled.reason) from handled
 
     def _agreed(
-        self, volume: Any, connector: Any
+        self, volume: Any, connector: Any, current: Any
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
         :raises AttachmentRefused: if the mode is not allowed or not offered
         """
-        current = requester.current(volume)
         consumer = requester.of_connection(current, connector)
         if consumer is requester.Consumer.OTHER:
             return None

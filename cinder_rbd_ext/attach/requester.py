@@ -123,6 +123,13 @@ def current(volume: Any) -> Any:
     return objects.Volume.get_by_id(context.get_admin_context(), volume.id)
 
 
+def current_for(volume: Any, connector: Any) -> Any:
+    """Return :func:`current`; None for a connection of this service."""
+    if not connector or isinstance(connector, OwnConnector):
+        return None
+    return current(volume)
+
+
 def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
     """Return the consumer of a connection.
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Images, their leftovers and contradictions, as operators see them.
+"""The audit: finds leftovers and contradictions of RBD images.
 
 Nothing here changes an image. The package needs neither a volume service nor
 its configuration: a connection to Ceph, and the APIs of the cloud.

@@ -10,18 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Kinds of findings, and the findings themselves."""
+"""The kinds of findings, and the class of a finding."""
 
 import dataclasses
 import enum
 
 
 class Severity(enum.IntEnum):
-    """How much a finding matters; also the exit status of the command."""
+    """Severity of a finding, which is also the exit status of the command."""
 
-    #: Worth knowing; nothing has to be done.
+    #: For information; no action is required.
     NOTICE = 0
-    #: Space or time is lost.
+    #: The finding wastes space or time.
     WARNING = 1
     #: Data is missing, or an operation of a tenant will fail.
     ERROR = 2
@@ -29,7 +29,7 @@ class Severity(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of findings.
+    """A kind of finding.
 
     :ivar code: stable name for programs
     :ivar remedy: what an operator can do
@@ -90,12 +90,12 @@ DELETED_SOURCE = Kind(
 CLONE_SNAPSHOT = Kind(
     'clone-snapshot-without-clone',
     _WARNING,
-    'Remove the snapshot; its clone does not exist any more.',
+    'Remove the snapshot; its clone no longer exists.',
 )
 HALF_REMOVED = Kind(
     'half-removed',
     _ERROR,
-    'Remove the rest: rbd rm <image>. It makes rbd ls -l fail.',
+    'Remove what is left: rbd rm <image>. rbd ls -l fails on it.',
 )
 IN_TRASH = Kind(
     'expired-trash', _WARNING, 'Purge the trash: rbd trash purge <pool>.'
@@ -163,7 +163,7 @@ KINDS: dict[str, Kind] = {
 class Finding:
     """Something that an operator should look at.
 
-    :ivar pool: Ceph pool; for a volume without image Cinder's pool
+    :ivar pool: Ceph pool; Cinder's pool for a volume without an image
     :ivar image: name of the image, with ``@snapshot`` for a snapshot
     :ivar detail: what was found
     :ivar volume: id of Cinder's volume, if there is one

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Facts about an image, from one open of it."""
+"""Facts about an image, which is opened once to read them."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -25,14 +25,6 @@ from rbd_volume_options import layout
 
 #: Prefix of the image metadata that overrides Ceph's configuration.
 OVERRIDE = 'conf_'
-
-# Bits of librbd that nobody can choose (include/rbd/features.h and rbd.h).
-_MIGRATING = 1 << 9
-_MAP_INVALID = 1 << 0
-
-# librbd's namespaces of snapshots.
-_USER = 0
-_NAMESPACES = {_USER: 'user', 1: 'group', 2: 'trash', 3: 'mirror'}
 
 
 class MapState(enum.Enum):
@@ -100,7 +92,7 @@ def read(
     name: str,
     pool_name: Callable[[int], str],
 ) -> Image:
-    """Open an image for reading and return what it is.
+    """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
     :param pool_name: returns the name of a pool by its id
@@ -122,19 +114,20 @@ def read(
                 stat['obj_size'], image.stripe_unit(), image.stripe_count()
             ),
             has,
-            _map_state(has, image.flags()),
+            _map_state(librbd, has, image.flags()),
             data_pool,
             _parent(librbd, image),
-            tuple(_snapshots(image, has)),
+            tuple(_snapshots(librbd, image, has)),
             dict(_overrides(image)),
-            bool(mask & _MIGRATING),
+            bool(mask & librbd.RBD_FEATURE_MIGRATING),
         )
 
 
-def _map_state(has: features.Features, flags: int) -> MapState:
+def _map_state(librbd: Any, has: features.Features, flags: int) -> MapState:
     if features.OBJECT_MAP not in has:
         return MapState.NONE
-    return MapState.INVALID if flags & _MAP_INVALID else MapState.VALID
+    invalid = flags & librbd.RBD_FLAG_OBJECT_MAP_INVALID
+    return MapState.INVALID if invalid else MapState.VALID
 
 
 def _parent(librbd: Any, image: Any) -> str:
@@ -151,14 +144,22 @@ def _overrides(image: Any) -> Iterator[tuple[str, str]]:
             yield key.removeprefix(OVERRIDE), value
 
 
-def _snapshots(image: Any, has: features.Features) -> Iterator[Snapshot]:
+def _snapshots(
+    librbd: Any, image: Any, has: features.Features
+) -> Iterator[Snapshot]:
+    namespaces = {
+        librbd.RBD_SNAP_NAMESPACE_TYPE_USER: 'user',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_GROUP: 'group',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_TRASH: 'trash',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_MIRROR: 'mirror',
+    }
     for each in list(image.list_snaps()):
-        with _at(image, each['id']):
+        with at(image, each['id']):
             yield Snapshot(
                 each['name'],
-                _NAMESPACES.get(each['namespace'], 'unknown'),
+                namespaces.get(each['namespace'], 'unknown'),
                 each['size'],
-                _map_state(has, image.flags()),
+                _map_state(librbd, has, image.flags()),
                 tuple(
                     f'{child["pool"]}/{child["image"]}'
                     for child in image.list_children2()
@@ -167,7 +168,7 @@ def _snapshots(image: Any, has: features.Features) -> Iterator[Snapshot]:
 
 
 @contextlib.contextmanager
-def _at(image: Any, snapshot: int) -> Iterator[None]:
+def at(image: Any, snapshot: int) -> Iterator[None]:
     """Set an image to a snapshot; by its id, as only some have a name."""
     image.set_snap_by_id(snapshot)
     try:

@@ -10,20 +10,24 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Names of images and snapshots that the services of OpenStack give."""
+"""Names that the services of OpenStack give to images and snapshots."""
 
 import dataclasses
 import enum
 import re
 
+from cinder_rbd_ext import clone_names
+
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
+_DELETED = re.escape(clone_names.DELETED)
+_CLONE = re.escape(clone_names.SNAPSHOT)
 
 
 class Owner(enum.Enum):
-    """What an image or a snapshot belongs to."""
+    """The kind of resource that an image or a snapshot belongs to."""
 
     VOLUME = 'volume'
-    #: A source that was deleted before its clones.
+    #: The image of a source that was deleted before its clones.
     DELETED_SOURCE = 'deleted source'
     GLANCE_IMAGE = 'image of Glance'
     SERVER_DISK = 'server disk'
@@ -46,25 +50,25 @@ class Name:
 
 _IMAGES = (
     (Owner.VOLUME, re.compile(f'volume-({_UUID})')),
-    (Owner.DELETED_SOURCE, re.compile(rf'volume-({_UUID})\.deleted')),
+    (Owner.DELETED_SOURCE, re.compile(f'volume-({_UUID}){_DELETED}')),
     (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
-    # Nova's disk, its configuration drive, ephemeral and swap disks, rescue.
+    # Nova's root disk, config drive, ephemeral, swap and rescue disks.
     (Owner.SERVER_DISK, re.compile(rf'({_UUID})_disk(?:\.\w+)?')),
 )
 _SNAPSHOTS = (
     (Owner.VOLUME_SNAPSHOT, re.compile(f'snapshot-({_UUID})')),
-    (Owner.CLONE, re.compile(rf'volume-({_UUID})\.clone_snap')),
+    (Owner.CLONE, re.compile(f'volume-({_UUID}){_CLONE}')),
     (Owner.BACKUP, re.compile(rf'backup\.({_UUID})\.snap\.[\d.]+')),
 )
 
 
 def of_image(name: str) -> Name:
-    """Return what an image belongs to, by its name."""
+    """Return the resource that an image belongs to, from its name."""
     return _parsed(name, _IMAGES)
 
 
 def of_snapshot(name: str) -> Name:
-    """Return what a snapshot belongs to, by its name."""
+    """Return the resource that a snapshot belongs to, from its name."""
     return _parsed(name, _SNAPSHOTS)
 
 

@@ -10,16 +10,19 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What Cinder, Glance and Nova know about images."""
+"""The records that Cinder, Glance and Nova have of images."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from cinder_rbd_ext import capabilities
+from cinder_rbd_ext.audit import names
 from rbd_volume_options import wire
 
 _PAGE = 1000
+_NOT_FOUND = 404
 _MICROVERSION = '3.27'
 _BEING_MADE = frozenset(
     {'creating', 'downloading', 'restoring-backup', 'managing'}
@@ -36,6 +39,7 @@ class Volume:
         :ivar:`ident` after a migration
     :ivar pool: Cinder's pool, ``host@backend#pool``
     :ivar made: the ``os-rbd-volume-options`` attributes, without the prefix
+    :ivar metadata: as its project has set it
     """
 
     ident: str
@@ -47,6 +51,7 @@ class Volume:
     multiattach: bool = False
     migrating: bool = False
     made: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def image_name(self) -> str:
@@ -55,7 +60,7 @@ class Volume:
 
     @property
     def must_have_image(self) -> bool:
-        """Whether it should have an image."""
+        """Whether the volume should have an image."""
         failed = self.status == 'error'
         return not failed and self.status not in _BEING_MADE
 
@@ -66,8 +71,9 @@ class Records:
 
     :ivar volumes: by the id in the name of the image
     :ivar backends: Ceph pool of each Cinder pool with an RBD driver
-    :ivar images: ids of Glance's images; None if Glance was not asked
-    :ivar servers: ids of Nova's servers; None if Nova was not asked
+    :ivar images: ids of Glance's images; None if Glance was not queried
+    :ivar servers: ids of Nova's servers; None if Nova was not queried
+    :ivar types: extra specs of each volume type, by its name
     """
 
     volumes: Mapping[str, Volume]
@@ -76,13 +82,16 @@ class Records:
     backends: Mapping[str, str]
     images: frozenset[str] | None = None
     servers: frozenset[str] | None = None
+    types: Mapping[str, Mapping[str, str]] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def of_cloud(cloud: Any) -> Records:
     """Return the records of a cloud, read as an administrator.
 
     :param cloud: a connection of openstacksdk
-    :raises openstack.exceptions.SDKException: if a service refuses
+    :raises openstack.exceptions.SDKException: if a service refuses a request
     """
     cinder = cloud.block_storage
     volumes = [_volume(body) for body in _pages(cinder, 'volumes')]
@@ -91,11 +100,56 @@ def of_cloud(cloud: Any) -> Records:
         frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
         frozenset(body['id'] for body in _pages(cinder, 'backups')),
         dict(_backends(cinder)),
-        frozenset(image.id for image in cloud.image.images(limit=_PAGE)),
-        frozenset(
-            server.id for server in cloud.compute.servers(all_projects=True)
-        ),
+        frozenset(_images(cloud.image)),
+        frozenset(_servers(cloud.compute)),
+        dict(_types(cinder)),
     )
+
+
+def _images(glance: Any) -> Iterator[str]:
+    """Yield the ids of all images.
+
+    Without these filters, Glance lists neither hidden images nor community
+    images of other projects, not even to an administrator.
+    """
+    for hidden in (False, True):
+        for image in glance.images(
+            limit=_PAGE, visibility='all', is_hidden=hidden
+        ):
+            yield image.id
+
+
+def _servers(nova: Any) -> Iterator[str]:
+    """Yield the ids of all servers.
+
+    Nova does not list servers that were deleted and can still be restored
+    (``reclaim_instance_interval``), unless it is asked for them. Their disks
+    exist.
+    """
+    for server in nova.servers(all_projects=True):
+        yield server.id
+    for server in nova.servers(
+        all_projects=True, is_soft_deleted=True, status='SOFT_DELETED'
+    ):
+        yield server.id
+
+
+def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
+    """Whether a cloud knows a resource now, by its id.
+
+    :raises openstack.exceptions.SDKException: if a service refuses
+    """
+    service, path = {
+        names.Owner.VOLUME: (cloud.block_storage, 'volumes'),
+        names.Owner.BACKUP: (cloud.block_storage, 'backups'),
+        names.Owner.GLANCE_IMAGE: (cloud.image, 'images'),
+        names.Owner.SERVER_DISK: (cloud.compute, 'servers'),
+    }[owner]
+    response = service.get(f'/{path}/{ident}')
+    if response.status_code == _NOT_FOUND:
+        return False
+    response.raise_for_status()
+    return True
 
 
 def _pages(cinder: Any, kind: str) -> Iterator[Body]:
@@ -137,7 +191,14 @@ def _volume(body: Body) -> Volume:
             for key, value in body.items()
             if key.startswith(prefix) and value is not None
         },
+        body.get('metadata') or {},
     )
+
+
+def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
+    path = f'/types?is_public=None&limit={_PAGE}'
+    for body in _get(cinder, path)['volume_types']:
+        yield body['name'], body.get('extra_specs') or {}
 
 
 def _backends(cinder: Any) -> Iterator[tuple[str, str]]:
@@ -146,6 +207,6 @@ def _backends(cinder: Any) -> Iterator[tuple[str, str]]:
     for pool in pools:
         report = pool['capabilities']
         # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
-        location = str(report.get('location_info') or '')
+        location = capabilities.location_in(report)
         if location.startswith('ceph:'):
             yield pool['name'], location.rpartition(':')[2]

@@ -23,13 +23,13 @@ from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import scan
 
-#: Version of the JSON document; a higher one may lack or rename fields.
+#: Version of the JSON document; a higher version may remove or rename fields.
 VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """Number and size of alike images.
+    """Number and size of the images that these values have in common.
 
     :ivar pool: Ceph pool
     :ivar owner: what the images belong to
@@ -49,12 +49,12 @@ class Count:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What an audit found.
+    """The result of an audit.
 
     :ivar taken: the time when the audit began
-    :ivar seconds: for which it ran
+    :ivar seconds: duration of the audit
     :ivar scans: the pools
-    :ivar found: the findings, ordered by severity, the worst first
+    :ivar found: the findings, the most severe first
     """
 
     taken: datetime.datetime
@@ -65,7 +65,7 @@ class Report:
 
     @property
     def severity(self) -> findings.Severity:
-        """The worst severity of a finding; notice if there is none."""
+        """The highest severity of the findings; notice if there are none."""
         found = [each.kind.severity for each in self.found]
         return max(found, default=findings.Severity.NOTICE)
 
@@ -104,7 +104,7 @@ def make(
     found: Iterable[findings.Finding],
     known: records.Records | None,
 ) -> Report:
-    """Return the report of scans and their findings."""
+    """Return the report on scans and their findings."""
     there = tuple(scans)
     ordered = sorted(
         found,
@@ -181,7 +181,7 @@ def _plain_image(image: images.Image) -> dict[str, Any]:
             for each in image.snapshots
         ],
         'overrides': dict(image.overrides),
-        # Without a valid map, librbd looks at each object to delete it.
+        # Without a valid map, librbd visits each object to delete the image.
         'objects_to_visit_on_deletion': (
             0 if image.map_state is images.MapState.VALID else image.objects
         ),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The rules: which facts and records make a finding."""
+"""The rules by which facts and records become findings."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -24,9 +24,14 @@ from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import scan
 from rbd_volume_options import features
 
-#: Objects that librbd looks at when it deletes an image without a valid map.
+#: Objects that librbd visits when it deletes an image without a valid map.
 #: A million takes about ten minutes.
 MANY_OBJECTS = 1_000_000
+
+# Status of a volume in a retype, and the time without progress after which
+# the retype is reported. A running service updates the progress every minute.
+_RETYPING = 'retyping'
+_STALLED = datetime.timedelta(minutes=10)
 
 _Found = Iterator[findings.Finding]
 
@@ -38,11 +43,14 @@ def of_pool(
 ) -> _Found:
     """Yield the findings of a pool.
 
-    :param known: the cloud's records, read after the scan; None if there are
-        none, then leftovers are found by Ceph's own references only
+    :param known: the cloud's records, read after the scan. If None, only
+        Ceph's own references show leftovers.
     :param now: the time with a time zone, for the trash
     """
     for image in found.found:
+        if _is_being_converted(image, known, now):
+            # The service is changing its layout, the trash and its record.
+            continue
         yield from _of_image(image)
         if known is not None:
             yield from _of_record(image, known)
@@ -61,7 +69,7 @@ def of_pool(
 
 
 def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
-    """Yield the volumes without an image when their pool was scanned.
+    """Yield the volumes without an image.
 
     Volumes of a pool that was not scanned are left out.
     """
@@ -88,8 +96,28 @@ def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
             )
 
 
+def _is_being_converted(
+    image: images.Image,
+    known: records.Records | None,
+    now: datetime.datetime,
+) -> bool:
+    """Return whether the volume service is converting an image."""
+    volume = (
+        known.volumes.get(names.of_image(image.name).ident) if known else None
+    )
+    if volume is None or volume.status != _RETYPING:
+        return False
+    conversion = volume.made.get('conversion') or {}
+    try:
+        text = str(conversion.get('at')).replace('Z', '+00:00')
+        at = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return now - at < _STALLED
+
+
 def _of_image(image: images.Image) -> _Found:
-    """Yield what Ceph alone shows."""
+    """Yield the findings that follow from Ceph alone."""
 
     def finding(
         kind: findings.Kind, detail: str = '', snapshot: str = ''
@@ -125,7 +153,7 @@ def _lacks_deep_flatten(image: images.Image) -> bool:
 
 
 def _of_record(image: images.Image, known: records.Records) -> _Found:
-    """Yield what contradicts the records."""
+    """Yield the findings that contradict the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
     missing = {

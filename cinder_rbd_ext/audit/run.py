@@ -25,7 +25,7 @@ from cinder_rbd_ext.audit import report
 from cinder_rbd_ext.audit import rules
 from cinder_rbd_ext.audit import scan
 
-#: Is called with a pool, the images of it that are done, and all of them.
+#: Called with a pool, its number of images read so far, and the total.
 Progress = Callable[[str, int, int], None]
 
 
@@ -40,8 +40,8 @@ def run(
 
     :param pools: names of Ceph pools
     :param read_records: returns the cloud's records. It is called after the
-        scan: an image that was in the pool before has a record by then, if it
-        belongs to anything.
+        scan: an image that the scan found has a record by then if it belongs
+        to a resource.
     :raises rados.Error: if a pool cannot be read
     :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
     """
@@ -64,7 +64,7 @@ def _of_pool(progress: Progress, pool: str) -> scan.Progress:
     return lambda done, total: progress(pool, done, total)
 
 
-#: What may be an image that was deleted between the scan and the records.
+#: Kinds that may only mean a deletion between the scan and the records.
 _TRANSIENT = frozenset(
     {
         findings.ORPHAN_VOLUME,
@@ -82,7 +82,7 @@ _TRANSIENT = frozenset(
 def _confirmed(
     cluster: scan.Cluster, found: Iterable[findings.Finding]
 ) -> Iterator[findings.Finding]:
-    """Yield the findings that a second look confirms, on one connection.
+    """Yield the findings that a second scan confirms, on one connection.
 
     Images and snapshots may have been deleted since the scan, and volumes
     created.
@@ -100,13 +100,14 @@ def _confirmed(
                 yield each
 
 
-def connected(conf: str, user: str) -> Any:
-    """Return a cluster by its configuration file and user.
+def connected(conf: str, user: str, timeout: int | None = None) -> Any:
+    """Return the cluster of a configuration file and a user.
 
+    :param timeout: seconds, see :class:`scan.Cluster`
     :raises ImportError: if Ceph's libraries for Python are not installed
     """
-    # They come from the distribution's packages, which clients don't need.
+    # The packages of the distribution contain them. Clients do not need them.
     import rados
     import rbd
 
-    return scan.Cluster(rados, rbd, conf, user)
+    return scan.Cluster(rados, rbd, conf, user, timeout)

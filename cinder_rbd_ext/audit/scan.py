@@ -20,6 +20,7 @@ from concurrent import futures
 import contextlib
 import dataclasses
 import datetime
+import errno
 import logging
 import queue
 import threading
@@ -29,19 +30,30 @@ from cinder_rbd_ext.audit import images
 
 LOG = logging.getLogger(__name__)
 
-#: Connections and threads that read images. More do not make a scan faster:
-#: Python runs one of them at a time between their waits for Ceph.
+#: Connections and threads that read images. A larger number does not make a
+#: scan faster: Python runs one thread at a time while the others wait for
+#: Ceph.
 WORKERS = 8
 
 Progress = Callable[[int, int], None]
+
+#: Errors of the cluster or the connection, not of an image.
+_LOST = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
+
+#: Options of Ceph that limit the time an operation waits for the cluster.
+_TIMEOUTS = (
+    'client_mount_timeout',
+    'rados_mon_op_timeout',
+    'rados_osd_op_timeout',
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Trashed:
     """An image in the trash of a pool.
 
-    :ivar source: what moved it there, as librbd calls it
-    :ivar expires: the end of its deferment
+    :ivar source: what moved it there, in librbd's terms
+    :ivar expires: the time until which it cannot be purged
     """
 
     pool: str
@@ -53,7 +65,7 @@ class Trashed:
 
 @dataclasses.dataclass(frozen=True)
 class PoolScan:
-    """What is in a pool.
+    """The content of a pool.
 
     :ivar unreadable: reasons why images could not be opened, by their names
     """
@@ -65,25 +77,35 @@ class PoolScan:
 
 
 class Cluster:
-    """Connections to a Ceph cluster for reading.
+    """Connections to a Ceph cluster, and what they read.
 
     :param librados: the module ``rados``
     :param librbd: the module ``rbd``
     :param conf: path of ceph.conf
     :param user: name of the Ceph user, without ``client.``
+    :param timeout: seconds after which an operation fails; None for the
+        settings of Ceph, which wait without a limit
     """
 
     def __init__(
-        self, librados: Any, librbd: Any, conf: str, user: str
+        self,
+        librados: Any,
+        librbd: Any,
+        conf: str,
+        user: str,
+        timeout: int | None = None,
     ) -> None:
-        self._rados = librados
-        self._rbd = librbd
+        self.librados = librados
+        self.librbd = librbd
         self._conf = conf
         self._user = user
+        self._options = {
+            name: str(timeout) for name in _TIMEOUTS if timeout is not None
+        }
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Have a running scan end soon; it raises :class:`Cancelled`."""
+        """Cancel a running scan, which then raises :class:`Cancelled`."""
         self._cancelled.set()
 
     def scan(
@@ -91,18 +113,22 @@ class Cluster:
         pool: str,
         progress: Progress = lambda done, total: None,
         workers: int = WORKERS,
+        wanted: Callable[[str], bool] = lambda name: True,
     ) -> PoolScan:
-        """Read all images of a pool.
+        """Read the images of a pool.
 
-        :param progress: is called with the images done and all of them
+        :param progress: called with the number of images read so far and the
+            total
+        :param wanted: whether to read the image with a name
         :raises rados.Error: if the pool cannot be read
+        :raises NotAllowed: if the Ceph user may not list the images
         :raises Cancelled: after :meth:`cancel`
         """
-        with self._connected(pool) as (_, ioctx):
-            names = sorted(self._rbd.RBD().list(ioctx))
+        with self.connected(pool) as (_, ioctx):
+            names = sorted(filter(wanted, self._names(pool, ioctx)))
             found, failed = self._read_all(pool, names, progress, workers)
             # An image that was removed during the scan is not damaged.
-            still_there = frozenset(self._rbd.RBD().list(ioctx))
+            still_there = frozenset(self.librbd.RBD().list(ioctx))
             trash = tuple(self._trash(pool, ioctx))
         return PoolScan(
             pool,
@@ -111,26 +137,45 @@ class Cluster:
             trash,
         )
 
+    def _names(self, pool: str, ioctx: Any) -> list[str]:
+        try:
+            found: list[str] = self.librbd.RBD().list(ioctx)
+        except self.librbd.Error as error:
+            if getattr(error, 'errno', None) != errno.EPERM:
+                raise
+            raise NotAllowed(
+                f'client.{self._user} may not list the images of pool {pool}: '
+                f'{error}. Select other pools with --pool, or use a Ceph user '
+                'with access to this pool.'
+            ) from error
+        return found
+
     def existing(self, pool: str, names: Iterable[str]) -> set[str]:
-        """Return the images that a pool has now.
+        """Return those images that are still in a pool.
 
         :param names: of images, or of an image and its snapshot, with ``@``
         """
-        with self._connected(pool) as (_, ioctx):
+        with self.connected(pool) as (_, ioctx):
             return {name for name in names if self._opens(ioctx, name)}
 
     def _opens(self, ioctx: Any, name: str) -> bool:
         image, _, snapshot = name.partition('@')
         try:
-            self._rbd.Image(
+            self.librbd.Image(
                 ioctx, image, snapshot or None, read_only=True
             ).close()
-        except self._rbd.ImageNotFound:
+        except self.librbd.ImageNotFound:
             return False
         return True
 
+    def fsid(self) -> str:
+        """Return the id of the cluster."""
+        with self._connection() as connection:
+            found: str = connection.get_fsid()
+            return found
+
     def pools(self) -> list[str]:
-        """Return the pools that RBD uses, by their application."""
+        """Return the pools with the application ``rbd``."""
         with self._connection() as connection:
             return [
                 pool
@@ -152,7 +197,7 @@ class Cluster:
         failed: dict[str, str] = {}
 
         def read_some() -> None:
-            with self._connected(pool) as (connection, ioctx):
+            with self.connected(pool) as (connection, ioctx):
                 while not self._cancelled.is_set():
                     try:
                         name = waiting.get_nowait()
@@ -161,14 +206,16 @@ class Cluster:
                     try:
                         found.append(
                             images.read(
-                                self._rbd,
+                                self.librbd,
                                 ioctx,
                                 pool,
                                 name,
                                 connection.pool_reverse_lookup,
                             )
                         )
-                    except self._rbd.Error as error:
+                    except self.librbd.Error as error:
+                        if getattr(error, 'errno', None) in _LOST:
+                            raise
                         failed[name] = str(error)
 
         count = min(workers, len(names))
@@ -189,15 +236,16 @@ class Cluster:
         return found, failed
 
     def _trash(self, pool: str, ioctx: Any) -> Iterator[Trashed]:
-        listed = iter(self._rbd.RBD().trash_list(ioctx))
+        listed = iter(self.librbd.RBD().trash_list(ioctx))
         while True:
             try:
                 each = next(listed)
             except StopIteration:
                 return
             except IndexError:
-                # The binding of Ceph 16 has no name for the source of a
-                # migration, and stops. The audit finds the target of it.
+                # The binding of Ceph 16 does not know the source of a
+                # migration and stops. The audit finds the target of the
+                # migration.
                 LOG.warning('Could not read the whole trash of pool %s', pool)
                 return
             yield Trashed(
@@ -211,11 +259,11 @@ class Cluster:
             )
 
     @contextlib.contextmanager
-    def _connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
+    def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
         """Yield a connection and its context for a pool.
 
-        Each thread has its own: librbd of Ceph 16 has crashed with two
-        threads on one.
+        Each thread has its own, because librbd of Ceph 16 crashed when two
+        threads shared one.
         """
         with self._connection() as connection:
             ioctx = connection.open_ioctx(pool)
@@ -227,11 +275,11 @@ class Cluster:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Any]:
         try:
-            connection = self._rados.Rados(
-                conffile=self._conf, rados_id=self._user
+            connection = self.librados.Rados(
+                conffile=self._conf, rados_id=self._user, conf=self._options
             )
             connection.connect()
-        except self._rados.Error as error:
+        except self.librados.Error as error:
             raise NotConnected(
                 f'Could not connect to Ceph as client.{self._user} with '
                 f'{self._conf}: {error}'
@@ -252,6 +300,10 @@ def _has_rbd(connection: Any, pool: str) -> bool:
 
 class NotConnected(Exception):
     """The cluster could not be reached; the text names file and user."""
+
+
+class NotAllowed(Exception):
+    """The Ceph user may not read a pool; the text names both."""
 
 
 class Cancelled(Exception):

@@ -13,21 +13,18 @@
 """``cinder-rbd-ext audit``: images, leftovers and contradictions."""
 
 import argparse
-from collections.abc import Callable
 from collections.abc import Iterator
-import contextlib
 import json
-import os
 import pathlib
 from typing import Any
 
-from cliff import lister
-
 from cinder_rbd_ext.audit import findings
-from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import report
-from cinder_rbd_ext.audit import run
+from cinder_rbd_ext.client import audit_options
+from cinder_rbd_ext.client import exit_status
 from cinder_rbd_ext.client import printable
+from cinder_rbd_ext.client import progress
+from cinder_rbd_ext.client import whole_file
 from rbd_volume_options import sizes
 
 _COLUMNS = (
@@ -47,11 +44,9 @@ _COUNT_COLUMNS = (
     'Images',
     'Provisioned',
 )
-#: Exit status if the audit itself failed, as monitoring expects it.
-UNKNOWN = 3
 
 
-class Audit(lister.Lister):
+class Audit(exit_status.StatusLister):
     """List leftovers, contradictions and invalid object maps of RBD images.
 
     Each image is opened once for reading; nothing is changed. The exit status
@@ -62,32 +57,7 @@ class Audit(lister.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--ceph-conf',
-            metavar='<file>',
-            default=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
-            help='Ceph configuration file (default: CEPH_CONF, or '
-            '/etc/ceph/ceph.conf)',
-        )
-        parser.add_argument(
-            '--ceph-user',
-            metavar='<name>',
-            default='cinder',
-            help='Ceph user without "client." (default: %(default)s)',
-        )
-        parser.add_argument(
-            '--pool',
-            metavar='<pool>',
-            action='append',
-            help='Ceph pool to audit; repeat the option for several pools '
-            '(default: all pools with the application rbd)',
-        )
-        parser.add_argument(
-            '--no-cloud',
-            action='store_true',
-            help='Audit Ceph without the records of Cinder, Glance and Nova; '
-            'orphans and volumes without an image are not found then',
-        )
+        audit_options.add(parser)
         parser.add_argument(
             '--counts',
             action='store_true',
@@ -103,14 +73,6 @@ class Audit(lister.Lister):
             'several kinds',
         )
         parser.add_argument(
-            '--workers',
-            metavar='<number>',
-            type=_workers,
-            default=8,
-            help='Number of connections that read images (default: '
-            '%(default)s)',
-        )
-        parser.add_argument(
             '--output',
             metavar='<file>',
             type=pathlib.Path,
@@ -118,65 +80,24 @@ class Audit(lister.Lister):
         )
         return parser
 
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command; the status shows the worst finding."""
-        try:
-            super().run(parsed_args)
-        except KeyboardInterrupt:
-            self.app.stderr.write('Cancelled.\n')
-            return UNKNOWN
-        except Exception as error:
-            if self.app.options.debug:
-                raise
-            self.app.stderr.write(f'{printable.text(str(error))}\n')
-            return UNKNOWN
-        return int(self._severity)
-
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Audit the pools and return the rows."""
-        shell: Any = self.app
-        try:
-            cluster = run.connected(
-                parsed_args.ceph_conf, parsed_args.ceph_user
-            )
-        except ImportError as error:
-            raise RuntimeError(
-                f'{error}. Install python3-rados and python3-rbd, and use '
-                'a Python environment that has the packages of the system.'
-            ) from error
-
-        def read_records() -> records.Records | None:
-            if parsed_args.no_cloud:
-                return None
-            return records.of_cloud(shell.cloud())
-
-        with _progress(self.app.stderr) as progress:
-            found = run.run(
-                cluster,
-                parsed_args.pool or cluster.pools(),
-                read_records,
-                progress,
-                parsed_args.workers,
-            )
+        if parsed_args.output:
+            whole_file.check(parsed_args.output)
+        with progress.shown(self.app.stderr) as show:
+            found = audit_options.audited(self.app, parsed_args, show)
         if parsed_args.output:
             text = json.dumps(found.plain(), indent=1)
-            parsed_args.output.write_text(text + '\n')
-        self._severity = found.severity
+            whole_file.write(parsed_args.output, text + '\n')
+        self.status = int(found.severity)
         self.app.stderr.write(_summary(found))
         if parsed_args.counts:
             readable = parsed_args.formatter == 'table'
             return _COUNT_COLUMNS, list(_count_rows(found, readable))
         kinds = frozenset(parsed_args.kind or findings.KINDS)
         return _COLUMNS, list(_rows(found, kinds))
-
-
-def _workers(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 64:
-        raise argparse.ArgumentTypeError(f'{number} is not between 1 and 64')
-    return number
 
 
 def _rows(
@@ -219,45 +140,3 @@ def _summary(found: report.Report) -> str:
         f'{found.number} images in {len(found.scans)} pools, '
         f'{len(found.found)} findings, {found.seconds:.1f} s\n'
     )
-
-
-@contextlib.contextmanager
-def _progress(stream: Any) -> Iterator[run.Progress]:
-    """Yield a function that shows progress, if somebody can see it."""
-    if not stream.isatty():
-        yield lambda pool, done, total: None
-        return
-    try:
-        from rich import console
-        from rich import progress
-    except ImportError:
-        yield _lines(stream)
-        return
-    columns = (
-        progress.TextColumn('{task.description}'),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    where = console.Console(file=stream)
-    with progress.Progress(*columns, console=where) as shown:
-        tasks: dict[str, progress.TaskID] = {}
-
-        def show(pool: str, done: int, total: int) -> None:
-            if pool not in tasks:
-                tasks[pool] = shown.add_task(pool, total=total)
-            shown.update(tasks[pool], completed=done)
-
-        yield show
-
-
-def _lines(stream: Any) -> Callable[[str, int, int], None]:
-    """Return a function that rewrites a line."""
-
-    def show(pool: str, done: int, total: int) -> None:
-        stream.write(f'\r{pool}: {done} of {total} ')
-        if done == total:
-            stream.write('\n')
-        stream.flush()
-
-    return show

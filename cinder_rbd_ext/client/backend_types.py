@@ -13,10 +13,13 @@
 """Volume types for RBD back ends that have none."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import wire
 
 BACKEND_NAME = 'volume_backend_name'
@@ -56,7 +59,7 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     linked: dict[str, str] = {}
     for each in sorted(there, key=lambda each: str(each['name'])):
         backend = (each['extra_specs'] or {}).get(BACKEND_NAME)
-        # Of several types, the one with the name of the back end is shown.
+        # If there are several types, show the one with the back end's name.
         if backend and (backend not in linked or each['name'] == backend):
             linked[backend] = each['name']
     outcomes = {}
@@ -73,6 +76,56 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
             specs = _specs(backend, report)
             outcomes[backend] = Outcome(backend, backend, 'make', specs)
     return [outcomes[backend] for backend in sorted(outcomes)]
+
+
+def plan_named(
+    pools: Iterable[Record],
+    types: Iterable[Record],
+    name: str,
+    properties: Mapping[str, str],
+    backend: str | None = None,
+) -> Outcome:
+    """Return the action for one type with keys that the operator gives.
+
+    :param name: of the type
+    :param properties: its extra specs with our keys
+    :param backend: None for the only back end with our driver
+    :raises OptionError: for an invalid key or back end
+    """
+    for key, value in properties.items():
+        if not key.startswith(keys.PREFIX):
+            raise errors.OptionError(
+                '--property',
+                f'{key}={value}',
+                'not a key of RBD volumes',
+                keys.names(keys.Scope.TYPE),
+            )
+    options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    reports = (pool['capabilities'] for pool in pools)
+    known = sorted(
+        {
+            report[BACKEND_NAME]
+            for report in reports
+            if report.get(wire.RBD_VOLUME_OPTIONS) is True
+            and report.get(BACKEND_NAME)
+        }
+    )
+    if backend is None and len(known) == 1:
+        (backend,) = known
+    if backend is None or backend not in known:
+        raise errors.OptionError(
+            '--backend',
+            backend,
+            'not a back end with RBD volume options',
+            ', '.join(known) or 'no back end of this cloud',
+        )
+    specs = {BACKEND_NAME: backend, **properties}
+    for each in types:
+        if each['name'] == name:
+            same = (each['extra_specs'] or {}) == specs
+            action = 'there' if same else 'name is taken'
+            return Outcome(backend, name, action, specs if same else {})
+    return Outcome(backend, name, 'make', specs)
 
 
 def _specs(backend: str, report: Record) -> dict[str, str]:

@@ -26,7 +26,7 @@ SIZES = frozenset({keys.OBJECT_SIZE, keys.STRIPE_UNIT})
 
 
 class Unset(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
-    """No value. A table would show Python's None, much like a cache mode."""
+    """No value. Python's None would look like a cache mode in a table."""
 
     def human_readable(self) -> str:
         """Return no text."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import sys
 
 NAME = 'cinder-rbd-ext'
-#: What has the libraries that the commands import.
+#: The packages with the libraries that the commands import.
 REQUIRED = 'python-openstackclient'
 
 

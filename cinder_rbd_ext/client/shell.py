@@ -23,11 +23,19 @@ from cliff import commandmanager
 from cliff import help
 from cliff import lister
 import openstack
+from osc_lib import exceptions
 
 from cinder_rbd_ext.client import answers
 from cinder_rbd_ext.client import audit
 from cinder_rbd_ext.client import backend_types
+from cinder_rbd_ext.client import bench
+from cinder_rbd_ext.client import clean
 from cinder_rbd_ext.client import columns
+from cinder_rbd_ext.client import doctor
+from cinder_rbd_ext.client import exporter
+from cinder_rbd_ext.client import object_map
+from cinder_rbd_ext.client import printable
+from rbd_volume_options import errors
 
 DISTRIBUTION = 'rbd-volume-options'
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
@@ -36,6 +44,7 @@ _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 class EnsureTypes(lister.Lister):
     """Create a volume type for each RBD back end that has none.
 
+    With ``--name``, create one volume type with the given keys instead.
     Existing volume types are never changed or deleted.
     """
 
@@ -46,6 +55,25 @@ class EnsureTypes(lister.Lister):
             '--dry-run',
             action='store_true',
             help='Show the missing volume types, but do not create them',
+        )
+        parser.add_argument(
+            '--name',
+            metavar='<name>',
+            help='Name of the only volume type to create',
+        )
+        parser.add_argument(
+            '--property',
+            metavar='<key>=<value>',
+            action='append',
+            default=[],
+            help='Key of the volume type of --name, such as '
+            'rbd:stripe_unit=64K; repeat the option for several keys',
+        )
+        parser.add_argument(
+            '--backend',
+            metavar='<name>',
+            help='volume_backend_name of the back end of --name (default: the '
+            'only back end with RBD volume options)',
         )
         return parser
 
@@ -59,7 +87,7 @@ class EnsureTypes(lister.Lister):
             api.get('/scheduler-stats/get_pools?detail=True')
         )['pools']
         types = answers.record(api.get('/types?is_public=None'))
-        outcomes = backend_types.plan(pools, types['volume_types'])
+        outcomes = _outcomes(parsed_args, pools, types['volume_types'])
         for each in outcomes:
             if each.is_new and not parsed_args.dry_run:
                 body = {
@@ -77,6 +105,39 @@ class EnsureTypes(lister.Lister):
         ]
 
 
+def _outcomes(
+    parsed_args: argparse.Namespace, pools: Any, types: Any
+) -> list[backend_types.Outcome]:
+    """Return the actions for all back ends, or that for one type.
+
+    :raises CommandError: for an invalid value
+    """
+    given = parsed_args.property or parsed_args.backend
+    if parsed_args.name is None:
+        if given:
+            raise exceptions.CommandError(
+                '--property and --backend need --name.'
+            )
+        return backend_types.plan(pools, types)
+    properties = {}
+    for word in parsed_args.property:
+        key, equals, value = word.partition('=')
+        if not equals:
+            raise exceptions.CommandError(
+                f'--property {printable.text(word)}: no value; allowed: '
+                '<key>=<value>'
+            )
+        properties[key] = value
+    try:
+        return [
+            backend_types.plan_named(
+                pools, types, parsed_args.name, properties, parsed_args.backend
+            )
+        ]
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
 class Shell(app.App):
     """The application; OS_CLOUD or OS_* variables select the cloud."""
 
@@ -84,6 +145,17 @@ class Shell(app.App):
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
         commands.add_command('audit', audit.Audit)
+        commands.add_command('clean', clean.Clean)
+        commands.add_command('object-map check', object_map.Check)
+        commands.add_command('object-map enable', object_map.Enable)
+        commands.add_command('object-map disable', object_map.Disable)
+        commands.add_command('object-map rebuild', object_map.Rebuild)
+        commands.add_command('bench plans', bench.BenchPlans)
+        commands.add_command('bench run', bench.BenchRun)
+        commands.add_command('bench report', bench.BenchReport)
+        commands.add_command('bench compare', bench.BenchCompare)
+        commands.add_command('doctor', doctor.Doctor)
+        commands.add_command('exporter', exporter.Exporter)
         super().__init__(
             description='Commands for operators of RBD volume options',
             version=metadata.version(DISTRIBUTION),

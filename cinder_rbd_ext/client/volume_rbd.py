@@ -188,14 +188,19 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
         if mode and mode != made_with:
             when = f'{when}; pending until the next attachment: {mode}'
         yield f'attachment {ident}', made_with, when
-    # Not from the image metadata, which tenants can write and which images
-    # pass on.
+    # The image metadata is not used: tenants can write it, and images pass it
+    # on.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)
     if failed:
         yield 'creation', failed, 'refused by the driver'
     refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused:
         yield 'last attachment', refused['reason'], refused['at']
+    conversion = volume.get(wire.ATTRIBUTE_CONVERSION)
+    if conversion and conversion['reason']:
+        yield 'last retype', conversion['reason'], 'refused by the driver'
+    elif conversion:
+        yield 'retype', f'{conversion["percent"]} %', conversion['at']
 
 
 def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:

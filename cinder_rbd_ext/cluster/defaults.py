@@ -49,7 +49,7 @@ class Defaults:
         )
 
 
-#: For a cluster that could not be queried.
+#: The defaults if the cluster could not be queried.
 UNKNOWN = Defaults(None, None)
 
 
@@ -59,8 +59,15 @@ def of_back_end(driver: Any, with_striping: bool = True) -> Defaults:
     :param driver: the driver, which provides connections
     :param with_striping: whether to query the striping
     """
-    striping = None
     with rbd.RADOSClient(driver) as client:
-        if with_striping:
-            striping = driver.rbd.default_striping(client.ioctx)
-        return Defaults(features.from_mask(client.features), striping)
+        return of_client(driver, client, with_striping)
+
+
+def of_client(
+    driver: Any, client: Any, with_striping: bool = True
+) -> Defaults:
+    """Return the same as :func:`of_back_end`, on an existing connection."""
+    striping = None
+    if with_striping:
+        striping = driver.rbd.default_striping(client.ioctx)
+    return Defaults(features.from_mask(client.features), striping)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a shared connection depends on: cluster, user, key, timeout."""
+"""The properties of a shared connection: cluster, user, key, timeout."""
 
 import dataclasses
 import hashlib
@@ -42,9 +42,9 @@ class Place:
 class Texts:
     """Digests of the files that a new connection would read.
 
-    An old connection cannot be used any more after its user's key was rotated:
-    it hangs as soon as a monitor or an OSD restarts. A path or a time of
-    modification does not show each rotation, so the text is compared.
+    An old connection is unusable after its user's key was rotated: it hangs as
+    soon as a monitor or an OSD restarts. A path or a time of modification does
+    not show each rotation, so the text is compared.
 
     :param driver: the driver, which provides the module ``rados``
     """
@@ -73,7 +73,7 @@ class Texts:
         """Return the files in which librados looks for the key."""
         rados = self._driver.rados
         try:
-            # Not connected: it only reads the configuration.
+            # This client does not connect; it only reads the configuration.
             handle = rados.Rados(
                 rados_id=place.user,
                 clustername=place.name,

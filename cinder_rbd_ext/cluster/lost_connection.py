@@ -53,20 +53,27 @@ REPEATABLE = (
 _Driver = TypeVar('_Driver', bound=type[Any])
 
 
-def numbers(error: BaseException | None) -> frozenset[int]:
+def numbers(
+    error: BaseException | None, earlier: BaseException | None = None
+) -> frozenset[int]:
     """Return the error numbers of an exception and of its causes.
 
     The stock driver wraps some exceptions of librbd in its own.
+
+    :param earlier: an exception that does not count, with its causes: it was
+        already being handled when the operation began
     """
     return frozenset(
         number
-        for each in _chain(error)
+        for each in _chain(error, earlier)
         if isinstance(number := getattr(each, 'errno', None), int)
     )
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
+def _chain(
+    error: BaseException | None, earlier: BaseException | None
+) -> Iterator[BaseException]:
+    seen = {id(earlier)}
     left = [error]
     while left:
         each = left.pop()
@@ -96,8 +103,8 @@ def _repeated(method: Callable[..., Any]) -> Callable[..., Any]:
             if not self.shares_connections or LOST.isdisjoint(numbers(error)):
                 raise
             LOG.warning(
-                'The Ceph cluster has refused a connection during %(name)s, '
-                'which runs again with a new one: %(error)s',
+                'The Ceph cluster refused a connection during %(name)s; '
+                'trying again with a new connection: %(error)s',
                 {'name': method.__name__, 'error': error},
             )
         return method(self, *args, **kwargs)

@@ -24,7 +24,7 @@ from typing import Any
 from cinder import exception
 from cinder.volume.drivers import rbd
 
-#: Seconds for which the addresses are remembered.
+#: Seconds for which the addresses are cached.
 LIFETIME = 10.0
 
 _COMMAND = json.dumps({'prefix': 'mon dump', 'format': 'json'})
@@ -33,7 +33,7 @@ Addresses = tuple[list[str], list[str]]
 
 
 class Monitors:
-    """Queries the addresses of the monitors and remembers them for seconds.
+    """Queries the addresses of the monitors and caches them for seconds.
 
     :param driver: the driver, which provides connections
     :param replaced: returns the number of connections that were replaced.
@@ -67,7 +67,7 @@ class Monitors:
         return list(found[0]), list(found[1])
 
     def _dump(self) -> bytes:
-        # The second time on another connection, if the first one was lost.
+        # If the connection was lost, the second attempt uses another one.
         for _attempt in range(2):
             with rbd.RADOSClient(self._driver) as client:
                 status, output, text = client.cluster.mon_command(

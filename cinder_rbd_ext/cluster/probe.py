@@ -25,11 +25,11 @@ from cinder_rbd_ext.cluster import lost_connection
 #: Seconds to wait for an OSD.
 PATIENCE = 5.0
 
-# Does not exist, and is not created.
+# An object that does not exist and is not created.
 _OBJECT = 'cinder-connection-probe'
 
-# Seconds between two looks at the operation. The first ones are short: an
-# idle OSD responds within a millisecond.
+# Seconds between two checks of the operation. The first intervals are short:
+# an idle OSD responds within a millisecond.
 _SHORTEST, _LONGEST = 0.0002, 0.02
 
 _UNUSABLE = lost_connection.LOST | lost_connection.DOUBTFUL

@@ -15,7 +15,7 @@
 import errno
 from typing import Any
 
-#: Operations that use one connection before a further one is made.
+#: Number of operations on each connection before another one is opened.
 CROWD = 16
 
 # Seconds that a command to a monitor may take, if neither the back end nor
@@ -28,14 +28,14 @@ _UNUSABLE = (-errno.ESHUTDOWN, -errno.ENOTCONN, -errno.ETIMEDOUT)
 
 
 class SharedClient:
-    """A connection, and who uses it.
+    """A connection and its users.
 
     :ivar rados: the connection
     :ivar users: the number of operations that use it
-    :ivar made_at: when it was made
+    :ivar made_at: when it was opened
     :ivar verified_at: when an OSD last responded to it
     :ivar idle_since: when the last operation ended
-    :ivar retired: whether it is not for new operations any more
+    :ivar retired: whether new operations no longer use it
     """
 
     def __init__(self, rados: Any, now: float) -> None:

@@ -25,6 +25,7 @@ from collections.abc import Callable
 import dataclasses
 import functools
 import os
+import sys
 import time
 from typing import Any
 import weakref
@@ -53,7 +54,7 @@ LONGEST_LIFE = 3600.0
 #: Seconds for which the response of an OSD shows that a connection is usable.
 VERIFIED_FOR = 1.0
 
-# Seconds between two looks at a connection that another operation makes.
+# Seconds between two checks of a connection that another operation opens.
 _PAUSE = 0.005
 
 Connected = tuple[Any, Any]
@@ -62,7 +63,7 @@ Connect = Callable[[], Connected]
 
 @dataclasses.dataclass
 class _Attempt:
-    """A connection that is being made."""
+    """A connection that is being opened."""
 
     done: bool = False
     error: BaseException | None = None
@@ -77,6 +78,19 @@ class _Group:
         default_factory=list
     )
     attempt: _Attempt | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loan:
+    """The use of a connection by an operation.
+
+    :ivar ioctx: keeps the object, whose identity is the key of the loan
+    :ivar handled: the exception that was being handled when it began
+    """
+
+    client: shared_client.SharedClient
+    ioctx: Any
+    handled: BaseException | None
 
 
 class SharedClients:
@@ -105,11 +119,11 @@ class SharedClients:
         )
 
     def _forget(self) -> None:
-        # Held only for a moment, without any blocking call.
+        # This lock is held only briefly, and never during a blocking call.
         self._lock = releases.native_lock()
         self._groups: dict[identity.Place, _Group] = {}
         self._open: set[shared_client.SharedClient] = set()
-        self._lent: dict[int, tuple[shared_client.SharedClient, Any]] = {}
+        self._lent: dict[int, _Loan] = {}
         self.replaced = 0
 
     def _abandon(self) -> None:
@@ -153,13 +167,13 @@ class SharedClients:
         :param error: the failure of the operation, if it failed
         """
         with self._lock:
-            client, _ = self._lent.pop(id(ioctx), (None, None))
-        if client is None:
+            loan = self._lent.pop(id(ioctx), None)
+        if loan is None:
             return False
         ioctx.close()
-        numbers = lost_connection.numbers(error)
+        numbers = lost_connection.numbers(error, loan.handled)
         self._put_back(
-            client,
+            loan.client,
             lost=bool(
                 numbers & (lost_connection.LOST | lost_connection.UNAUTHORIZED)
             ),
@@ -167,7 +181,7 @@ class SharedClients:
         )
         return True
 
-    # With the lock held
+    # The caller holds the lock.
 
     def _group(self, place: identity.Place, digest: str) -> _Group:
         """Return the group of a user whose key and configuration are current.
@@ -220,7 +234,7 @@ class SharedClients:
         self._open.difference_update(ended)
         return ended
 
-    # Without it, because these may block
+    # The caller does not hold the lock, because these may block.
 
     def _put_back(
         self,
@@ -277,8 +291,11 @@ class SharedClients:
     def _lent_to(
         self, client: shared_client.SharedClient, ioctx: Any
     ) -> Connected:
+        # An operation that cleans up after a failure runs while the failure is
+        # being handled, and it is not a failure of this connection.
+        loan = _Loan(client, ioctx, sys.exc_info()[1])
         with self._lock:
-            self._lent[id(ioctx)] = (client, ioctx)
+            self._lent[id(ioctx)] = loan
         return shared_client.LeasedClient(client), ioctx
 
     def _opened(
@@ -289,7 +306,7 @@ class SharedClients:
         try:
             ioctx = client.rados.open_ioctx(pool)
         except rados.Error:
-            # As the stock driver, which tries again and reports the failure.
+            # The stock driver also tries again and reports the failure.
             self._put_back(client, doubtful=True)
             return connect()
         try:
@@ -297,8 +314,8 @@ class SharedClients:
             if verified - client.verified_at >= VERIFIED_FOR:
                 if not probe.responds(rados, ioctx):
                     LOG.warning(
-                        'A connection to the Ceph cluster is replaced, '
-                        'because the OSDs do not respond to it'
+                        'Replacing a connection to the Ceph cluster, '
+                        'because the OSDs do not respond'
                     )
                     ioctx.close()
                     self._put_back(client, lost=True)

@@ -32,9 +32,10 @@ _alone = contextvars.ContextVar('_alone', default=False)
 
 @contextlib.contextmanager
 def _own_connection() -> Iterator[None]:
-    """Have operations connect as the stock driver does.
+    """Make operations connect as the stock driver does.
 
-    Flattening and copying may take hours, and use all that a connection has.
+    Flattening and copying may take hours, and use the full capacity of a
+    connection.
     """
     before = _alone.set(True)
     try:
@@ -44,7 +45,14 @@ def _own_connection() -> Iterator[None]:
 
 
 class SharingDriver(rbd.RBDDriver):
-    """Has all code of the stock driver share connections."""
+    """Makes all code of the stock driver share connections.
+
+    This is a base class of our driver and not one of its collaborators: the
+    stock driver itself calls these methods, and only a subclass can replace
+    them. They are not in ``RBDExtDriver``, whose subject is volumes. The work
+    is done by collaborators: :class:`SharedClients` lends connections,
+    :class:`Monitors` queries the addresses of the monitors.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,6 +66,10 @@ class SharingDriver(rbd.RBDDriver):
         """Whether the operations of the back end share connections."""
         shared = self.configuration.safe_get(opts.SHARE_CONNECTIONS)
         return shared is True
+
+    def own_connection(self) -> contextlib.AbstractContextManager[None]:
+        """Have an operation that takes long connect for itself."""
+        return _own_connection()
 
     def _connect_to_rados(
         self, pool: Any = None, remote: Any = None, timeout: Any = None

@@ -38,8 +38,9 @@ LIFETIME = 300.0
 # Seconds to wait for the pool, if the back end has no timeout of its own.
 _PATIENCE = 10
 
-# For a full pool, an OSD responds at once instead of blocking the operation
-# until there is space (LIBRADOS_OPERATION_FULL_TRY, not in the binding).
+# If the pool is full, an OSD responds at once instead of blocking the
+# operation until there is space (LIBRADOS_OPERATION_FULL_TRY, not in the
+# binding).
 _FULL_TRY = 64
 
 # The name has the prefix of data objects, because capabilities can be limited
@@ -67,7 +68,7 @@ class PoolProbe:
     def check(self, pool: str, origin: errors.Origin) -> None:
         """Check that a pool exists and can be written.
 
-        A success is remembered for :data:`LIFETIME`, a failure is not.
+        A success is cached for :data:`LIFETIME`, a failure is not.
 
         :param origin: where the pool was set
         :raises OptionError: for a pool that cannot be used
@@ -99,7 +100,7 @@ class PoolProbe:
             data = connected[0].open_ioctx(pool)
             stack.callback(data.close)
             written = _Object(self._driver.rados, data)
-            # In a native thread if eventlet is used.
+            # This uses a native thread if eventlet is used.
             releases.off_the_hub(written).try_out()
 
     def _refusal(
@@ -158,6 +159,6 @@ class _Object:
         try:
             self._operate(lambda operation: operation.remove())
         except self._rados.Error as error:
-            # Not raised: if the write failed, that error matters more;
-            # otherwise a small object remains.
+            # This error is not raised: an error of the write is more
+            # important, and otherwise only a small object remains.
             LOG.debug('Could not remove object %s: %s', self._name, error)

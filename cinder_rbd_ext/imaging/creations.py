@@ -23,6 +23,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 from typing import Protocol
 
 from oslo_log import log as logging
@@ -46,6 +47,19 @@ class Planner(Protocol):
         """Return the plan; see :meth:`Creation.plan`."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Parent:
+    """The image that is cloned.
+
+    :ivar state: its layout and features
+    :ivar has_cache_setting: whether it has ``conf_rbd_cache``, which its
+        clones inherit
+    """
+
+    state: plan.ImageState
+    has_cache_setting: bool
+
+
 class Creation:
     """The creation of one RBD image, from its plan to its completion.
 
@@ -55,8 +69,10 @@ class Creation:
         set up
     :ivar failure: the first failure. The stock driver reports most failures as
         a failure of replication or of its own clean-up.
-    :ivar state: the state of the image, if it cannot be read from the pool of
-        the back end afterwards
+    :ivar state: the state of the image; None if only the image tells
+    :ivar parent: for a clone, the image that is cloned, if already read
+    :ivar inherits_cache_setting: whether the image has inherited
+        ``conf_rbd_cache``
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
     :ivar origins: where each part of the image was set; None if it repeats an
@@ -77,6 +93,8 @@ class Creation:
         self.set_up = False
         self.failure: Exception | None = None
         self.state: plan.ImageState | None = None
+        self.parent: Parent | None = None
+        self.inherits_cache_setting = False
         self.needs_default_striping = False
         self.origins: Origins = None
         self.undo = contextlib.ExitStack()

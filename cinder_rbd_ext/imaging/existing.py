@@ -31,15 +31,18 @@ LOG = logging.getLogger(__name__)
 _BY_NAME = 0
 
 
-def state_of(image: Any, pool_name: Callable[[int], str]) -> plan.ImageState:
+def state_of(
+    image: Any, pool_name: Callable[[int], str] | None = None
+) -> plan.ImageState:
     """Return an image's layout, features and data pool.
 
-    :param pool_name: returns the name of a pool by its id
+    :param pool_name: returns the name of a pool by its id; None if the data
+        pool does not matter
     """
     object_size = image.stat()['obj_size']
     mask = image.features()
     data_pool = None
-    if features.DATA_POOL in features.from_mask(mask):
+    if pool_name and features.DATA_POOL in features.from_mask(mask):
         data_pool = pool_name(image.data_pool_id())
     return plan.ImageState(
         layout.ImageLayout.of(

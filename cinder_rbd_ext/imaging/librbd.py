@@ -21,14 +21,18 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import errno
 from typing import Any
 import weakref
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext.attach import conf_rbd_cache
+from cinder_rbd_ext import clone_names
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import delegate
+from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.imaging import planned
+from cinder_rbd_ext.imaging import removals
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -37,24 +41,20 @@ from rbd_volume_options import wire
 LOG = logging.getLogger(__name__)
 # Arguments of librbd's functions are named features.
 _from_mask = features.from_mask
+# librbd drops some of the other bits, and its release decides which.
+_CHOOSABLE = features.to_mask(features.CHOOSABLE)
 
 PoolName = Callable[[int], str]
+#: Checks an open image before its size changes. The second argument is the
+#: new size in bytes.
+SizeCheck = Callable[[Any, int], None]
 
 # Suffix of the source's snapshot, which has the name of the new volume.
-_CLONE_SNAPSHOT = '.clone_snap'
+_CLONE_SNAPSHOT = clone_names.SNAPSHOT
+_DEFAULT_DATA_POOL = 'rbd_default_data_pool'
 
 
-class _Delegate:
-    """An object that passes all attributes through to a wrapped object."""
-
-    def __init__(self, wrapped: Any) -> None:
-        self._wrapped = wrapped
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._wrapped, name)
-
-
-class Librbd(_Delegate):
+class Librbd(delegate.Delegate):
     """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts.
 
     :param module: the real module
@@ -71,15 +71,21 @@ class Librbd(_Delegate):
         super().__init__(module)
         self._creations = creations
         self._pool_name = pool_name
-        self._opened: dict[int, weakref.WeakSet[Image]] = {}
+        self._opened: dict[int, weakref.WeakSet[open_image.Image]] = {}
+        self._size_checks: dict[str, SizeCheck] = {}
+        self.removals = removals.Removals()
 
     def RBD(self) -> 'RBD':
         """Return the object that creates, clones and removes images."""
         return RBD(self._wrapped.RBD(), self)
 
-    def Image(self, ioctx: Any, *args: Any, **kwargs: Any) -> 'Image':
+    def Image(
+        self, ioctx: Any, name: str | None = None, *args: Any, **kwargs: Any
+    ) -> open_image.Image:
         """Open an image."""
-        image = Image(self._wrapped.Image(ioctx, *args, **kwargs), self)
+        image = open_image.Image(
+            self._wrapped.Image(ioctx, name, *args, **kwargs), name, self
+        )
         self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
         return image
 
@@ -108,38 +114,87 @@ class Librbd(_Delegate):
             return None
         return self._creations.get(name.removesuffix(_CLONE_SNAPSHOT))
 
-    def read_state(self, ioctx: Any, name: str) -> plan.ImageState:
-        """Return layout, features and data pool of an image."""
+    def size_check_of(self, name: object) -> SizeCheck | None:
+        """Return the check of a new size of an image, or None."""
+        return self._size_checks.get(name) if isinstance(name, str) else None
+
+    @contextlib.contextmanager
+    def checking_size(self, name: str, check: SizeCheck) -> Iterator[None]:
+        """Check new sizes of an image while the stock driver has it open."""
+        self._size_checks[name] = check
+        try:
+            yield
+        finally:
+            del self._size_checks[name]
+
+    def pool_name(self, pool_id: int) -> str:
+        """Return the name of a pool, on a connection of its own."""
+        return self._pool_name(pool_id)
+
+    def read_parent(self, ioctx: Any, name: str) -> creations.Parent:
+        """Return what a clone of an image inherits."""
         image = self._wrapped.Image(ioctx, name, read_only=True)
         try:
-            return self.state_of(image)
+            return open_image.parent_of(image)
         finally:
             image.close()
-
-    def state_of(self, image: Any) -> plan.ImageState:
-        """Return layout, features and data pool of an open image."""
-        return existing.state_of(image, self._pool_name)
 
     def default_striping(self, ioctx: Any) -> layout.Striping | None:
         """Return librbd's default striping for a new image.
 
         It is set in the pool's configuration, ceph.conf or the monitors.
         """
-        found = {
-            option['name']: int(option['value'])
-            for option in self._wrapped.RBD().config_list(ioctx)
-            if option['name'].startswith('rbd_default_stripe_')
-        }
-        unit = found.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0)
-        count = found.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0)
-        return layout.Striping(unit, count) if unit and count else None
+        return _striping(self.pool_options(ioctx))
+
+    def pool_options(self, ioctx: Any) -> dict[str, str]:
+        """Return the configuration of a pool, defaults included."""
+        listed = self._wrapped.RBD().config_list(ioctx)
+        return {option['name']: option['value'] for option in listed}
+
+    def state_of_new(
+        self, ioctx: Any, given: dict[str, Any], options: dict[str, str]
+    ) -> plan.ImageState | None:
+        """Return the image that librbd creates with some arguments.
+
+        :param given: librbd's arguments
+        :param options: the configuration of the pool
+        :returns: None if the configuration decides on a part of it
+        """
+        order, mask = given.get('order'), given.get('features')
+        unit, count = given.get('stripe_unit'), given.get('stripe_count')
+        pool = given.get('data_pool')
+        if (
+            not order
+            or mask is None
+            or mask & ~_CHOOSABLE
+            or not (unit or _striping(options) is None)
+            or not (pool or not options.get(_DEFAULT_DATA_POOL))
+        ):
+            return None
+        if pool == ioctx.get_pool_name():
+            pool = None
+        size = 1 << order
+        image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
+        return plan.ImageState(
+            image_layout,
+            features.of_new_image(
+                _from_mask(mask), image_layout.striping is not None, bool(pool)
+            ),
+            pool,
+        )
 
     def is_there(self, ioctx: Any, name: str) -> bool:
-        """Return whether an image exists."""
+        """Return whether an image exists.
+
+        librbd keeps the id of each image in an object. To look for it is much
+        cheaper than to open the image.
+        """
         try:
-            self._wrapped.Image(ioctx, name, read_only=True).close()
-        except self._wrapped.ImageNotFound:
-            return False
+            ioctx.stat(f'rbd_id.{name}')
+        except Exception as error:
+            if getattr(error, 'errno', None) == errno.ENOENT:
+                return False
+            raise
         return True
 
     @contextlib.contextmanager
@@ -173,28 +228,13 @@ class Librbd(_Delegate):
             LOG.exception('Could not remove the incomplete image %s', name)
 
 
-def arguments(how: plan.ImagePlan) -> dict[str, Any]:
-    """Return librbd's arguments for the values that a plan sets.
-
-    Unit and count are always both set: without them, a clone with its own
-    order is refused or loses its layout, and a new image uses ceph.conf.
-    """
-    given: dict[str, Any] = {}
-    if how.layout:
-        given.update(
-            order=how.layout.order,
-            stripe_unit=how.layout.stripe_unit,
-            stripe_count=how.layout.stripe_count,
-        )
-    if how.image_features is not None:
-        wanted = how.image_features & features.CHOOSABLE
-        given['features'] = features.to_mask(wanted)
-    if how.data_pool:
-        given['data_pool'] = how.data_pool
-    return given
+def _striping(options: dict[str, str]) -> layout.Striping | None:
+    unit = int(options.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0))
+    count = int(options.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0))
+    return layout.Striping(unit, count) if unit and count else None
 
 
-class RBD(_Delegate):
+class RBD(delegate.Delegate):
     """``rbd.RBD`` that applies the layout to new images and clones."""
 
     def __init__(self, rbd: Any, librbd: Librbd) -> None:
@@ -220,18 +260,20 @@ class RBD(_Delegate):
             )
             return
         with creation.noting():
+            options = self._librbd.pool_options(ioctx)
             striping = None
             if creation.needs_default_striping:
-                striping = self._librbd.default_striping(ioctx)
+                striping = _striping(options)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             image_layout = layout.ImageLayout(object_size, striping)
             base = plan.ImageState(image_layout, wanted)
-            given.update(arguments(creation.plan(base)))
+            given.update(planned.arguments(creation.plan(base)))
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
                     ioctx, name, size, old_format=old_format, **given
                 )
+            creation.state = self._librbd.state_of_new(ioctx, given, options)
 
     def clone(
         self,
@@ -253,13 +295,23 @@ class RBD(_Delegate):
             )
             return
         with creation.noting():
-            parent = self._librbd.read_state(p_ioctx, p_name)
+            parent = creation.parent
+            if parent is None:
+                parent = self._librbd.read_parent(p_ioctx, p_name)
             wanted = _from_mask(features or 0)
-            base = dataclasses.replace(parent, image_features=wanted)
-            given.update(arguments(creation.plan(base, parent)))
+            base = dataclasses.replace(parent.state, image_features=wanted)
+            how = creation.plan(base, parent.state)
+            given.update(planned.arguments(how))
+            options = self._librbd.pool_options(c_ioctx)
             with self._librbd.making(creation, c_ioctx):
                 self._wrapped.clone(
                     p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+                )
+            creation.inherits_cache_setting = parent.has_cache_setting
+            if how.layout:
+                # Without one, librbd keeps parts of the parent's.
+                creation.state = self._librbd.state_of_new(
+                    c_ioctx, given, options
                 )
 
     def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
@@ -272,79 +324,15 @@ class RBD(_Delegate):
         if creation is not None and creation.is_to_be_undone:
             LOG.debug('The clean-up will remove image %s', name)
             return
+        remove = self._librbd.removals.of(name)
+        if creation is None and remove is not None:
+            remove(self._wrapped, ioctx, name)
+            return
         self._wrapped.remove(ioctx, name, *args, **kwargs)
 
-
-class Image(_Delegate):
-    """``rbd.Image`` that applies the layout to copies."""
-
-    def __init__(self, image: Any, librbd: Librbd) -> None:
-        super().__init__(image)
-        self._librbd = librbd
-
-    def __enter__(self) -> 'Image':
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._wrapped.close()
-
-    def copy(
-        self, dest_ioctx: Any, dest_name: str, *args: Any, **kwargs: Any
+    def trash_remove(
+        self, ioctx: Any, image_id: str, *args: Any, **kwargs: Any
     ) -> None:
-        """Copy the image as the new volume requests."""
-        creation = self._librbd.creation_of(dest_name)
-        if creation is None:
-            self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
-            return
-        with creation.noting():
-            state = self._librbd.state_of(self._wrapped)
-            how = creation.plan(state, state)
-            given = {**kwargs, **arguments(how)}
-            there_before = self._librbd.is_there(dest_ioctx, dest_name)
-            try:
-                self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
-                with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    conf_rbd_cache.drop(copied)
-                    creation.state = self._librbd.state_of(copied)
-            except self._librbd.ImageExists:
-                raise
-            except Exception:
-                if not there_before:
-                    # librbd does not remove a partial copy.
-                    self._librbd.discard(dest_ioctx, dest_name)
-                raise
-        creation.was_made()
-
-    # The source's snapshot for a clone. If a step fails, the stock driver's
-    # clean-up fails too, on a snapshot that does not exist or is not
-    # protected, and hides the failure. Creation cleans up instead.
-
-    def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Create a snapshot and record a failure."""
-        with self._noting(name):
-            self._wrapped.create_snap(name, *args, **kwargs)
-
-    def protect_snap(self, name: str) -> None:
-        """Protect a snapshot and record a failure."""
-        with self._noting(name):
-            self._wrapped.protect_snap(name)
-
-    def unprotect_snap(self, name: str) -> None:
-        """Unprotect a snapshot, unless its clone has just failed."""
-        if not self._has_failed(name):
-            self._wrapped.unprotect_snap(name)
-
-    def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Remove a snapshot, unless its clone has just failed."""
-        if not self._has_failed(name):
-            self._wrapped.remove_snap(name, *args, **kwargs)
-
-    def _noting(
-        self, snapshot: str
-    ) -> contextlib.AbstractContextManager[None]:
-        creation = self._librbd.clone_of(snapshot)
-        return creation.noting() if creation else contextlib.nullcontext()
-
-    def _has_failed(self, snapshot: str) -> bool:
-        creation = self._librbd.clone_of(snapshot)
-        return creation is not None and creation.is_to_be_undone
+        """Remove an image from the trash, and what only it required."""
+        with self._librbd.removals.of_trash(self._wrapped, ioctx, image_id):
+            self._wrapped.trash_remove(ioctx, image_id, *args, **kwargs)

@@ -17,13 +17,13 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext import record
+from cinder_rbd_ext import clone_names
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
-from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
-from rbd_volume_options import inheritance
 from rbd_volume_options import plan
 
 
@@ -36,22 +36,19 @@ class ImageLookup:
     def __init__(self, driver: Any) -> None:
         self._driver = driver
 
-    def state_of(self, name: str) -> plan.ImageState:
+    def state_of(self, name: str, **how: Any) -> plan.ImageState:
         """Return the state of an image.
 
+        :param how: arguments of :meth:`opened`
         :raises rbd.ImageNotFound: if the image does not exist
         """
-        with self.opened(name, read_only=True) as image:
-            state: plan.ImageState = self._driver.rbd.state_of(image)
-        return state
+        with self.opened(name, read_only=True, **how) as image:
+            return self.read(image)
 
-    def source(self, volume: Any) -> inheritance.Source:
-        """Return a volume as the source of another one."""
-        return sources.of_volume(
-            volume,
-            self.state_of(volume.name),
-            record.items_of(volume.id),
-            self._driver.settings.chunk_size,
+    def read(self, image: Any) -> plan.ImageState:
+        """Return the state of an image that :meth:`opened` has opened."""
+        return existing.state_of(
+            image, lambda pool: str(image.client.pool_reverse_lookup(pool))
         )
 
     def stock_state(self) -> plan.ImageState:
@@ -88,6 +85,15 @@ class ImageLookup:
         """
         self._write_probe.check(name, origin)
 
+    def check_default_data_pool(self, name: str | None) -> None:
+        """Check the data pool of the back end, if it has one.
+
+        :raises InvalidBackendOptions: for a pool that cannot be used
+        """
+        if name:
+            with option_errors.of_back_end(self._driver.backend_name):
+                self.check_data_pool(name, errors.Origin.BACKEND)
+
     def discard(self, name: str) -> None:
         """Remove an image whose creation failed."""
         with rbd.RADOSClient(self._driver) as client:
@@ -95,7 +101,7 @@ class ImageLookup:
 
     def discard_clone_snapshot(self, source: str, clone: str) -> None:
         """Remove the snapshot of the source for a clone that failed."""
-        snapshot = f'{clone}.clone_snap'
+        snapshot = clone + clone_names.SNAPSHOT
         with self.opened(source) as image:
             if all(s['name'] != snapshot for s in image.list_snaps()):
                 return

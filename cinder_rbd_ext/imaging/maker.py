@@ -26,6 +26,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import permissions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import creations
@@ -37,20 +38,13 @@ from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import migration_layout
 from cinder_rbd_ext.lifecycle import migration_target
 from rbd_volume_options import inheritance
-from rbd_volume_options import layout
 from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
-# A volume from another volume inherits all parts that are not set, so the
-# defaults of the stock driver do not matter.
-_FROM_SOURCE = plan.ImageState(
-    layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
-)
-
 
 class Maker:
-    """Has the stock driver create each image as its volume requests.
+    """Makes the stock driver create each image as its volume requests.
 
     :param driver: the driver, which provides connections and settings
     :param images: the images in its pool
@@ -63,11 +57,12 @@ class Maker:
 
     @contextlib.contextmanager
     def creating(
-        self, volume: Any, source: Any = None
+        self, volume: Any, source: Any = None, from_image: bool = False
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
 
         :param source: the source volume, if any
+        :param from_image: whether the image may be a clone of a Glance image
         :raises VolumeOptionRefused: for options that are invalid or not
             allowed
         """
@@ -75,7 +70,9 @@ class Maker:
             option_errors.of_volume(
                 volume, self._driver.backend_name, to_tenant=True
             ),
-            self._held(volume, self._new_creation(volume, source)) as creation,
+            self._held(
+                volume, self._new_creation(volume, source, from_image)
+            ) as creation,
         ):
             yield creation
 
@@ -83,7 +80,7 @@ class Maker:
     def cloning(
         self, volume: Any, source: Any
     ) -> Iterator[creations.Creation]:
-        """As :meth:`creating`, for a clone or a copy of a volume."""
+        """Act as :meth:`creating` for a clone or a copy of a volume."""
         with self.creating(volume, source) as creation:
             creation.undo.callback(
                 self._images.discard_clone_snapshot, source.name, volume.name
@@ -162,23 +159,28 @@ class Maker:
         remove = functools.partial(self._images.discard, volume.name)
         return creations.Creation(volume.name, planner, remove)
 
-    def _new_creation(self, volume: Any, source: Any) -> creations.Creation:
+    def _new_creation(
+        self, volume: Any, source: Any, from_image: bool
+    ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
             volume, arrival, self._driver.settings
         )
         made = sources.Made(
             asked,
-            None if source is None else self._images.source(source),
+            self._source_of(source),
             inheritance.Bounds(
-                permissions.settable(volume, asked, arrival is not None),
+                # The policy applies to inherited values only.
+                permissions.settable(volume, asked, arrival is not None)
+                if source or from_image
+                else frozenset(),
                 self._driver.settings.limits,
                 volume.size * units.Gi,
             ),
-            self._driver.settings.chunk_size,
             self._images.stock_state,
         )
-        resolved = made.resolved(made.source)
+        # The values that matter here are not inherited.
+        resolved = made.resolved()
         if resolved.data_pool:
             self._images.check_data_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
@@ -196,16 +198,40 @@ class Maker:
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
         )
-        if source is not None:
-            # Checked before the stock driver creates a snapshot of the source.
-            creation.plan(_FROM_SOURCE)
         return creation
 
+    def _source_of(
+        self, source: Any
+    ) -> Callable[[plan.ImageState], inheritance.Source]:
+        """Return a function that describes an image as a source.
+
+        :param source: the source volume; None for a Glance image
+        """
+        chunk_size = self._driver.settings.chunk_size
+        if source is None:
+            return functools.partial(
+                request.glance_source, chunk_size=chunk_size
+            )
+        # Now, because librbd's calls, which plan, are in another thread.
+        return functools.partial(
+            sources.of_volume,
+            source,
+            recorded=record.items_of(source.id),
+            chunk_size=chunk_size,
+        )
+
     def _finish(self, volume: Any, creation: creations.Creation) -> None:
-        """Remove inherited settings of a new image and record its state."""
-        with self._images.opened(volume.name) as image:
-            conf_rbd_cache.drop(image)
-            state = self._driver.rbd.state_of(image)
+        """Remove inherited settings of a new image and record its state.
+
+        The image is not opened if its plan says what it is.
+        """
+        state = creation.state
+        if creation.inherits_cache_setting:
+            with self._images.opened(volume.name) as image:
+                conf_rbd_cache.drop(image)
+                state = self._images.read(image)
+        elif state is None:
+            state = self._images.state_of(volume.name)
         record.made(
             volume.id, state, record.backend_of(volume), creation.origins
         )

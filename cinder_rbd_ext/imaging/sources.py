@@ -155,21 +155,20 @@ class Made:
     """Decides how the image of a new volume is created.
 
     :ivar asked: the request of its metadata, its type and the back end
-    :ivar source: the source volume; None for none
+    :ivar source_of: returns the source, for the image that is cloned or
+        copied
     :ivar bounds: the limits for inherited values and for the size
-    :ivar chunk_size: object size in bytes of the stock driver's images
     :ivar own: returns the image that the stock driver creates for an empty
         volume
     """
 
     asked: request.Request
-    source: inheritance.Source | None
+    source_of: Callable[[plan.ImageState], inheritance.Source]
     bounds: inheritance.Bounds
-    chunk_size: int
     own: Callable[[], plan.ImageState]
 
     def resolved(
-        self, source: inheritance.Source | None
+        self, source: inheritance.Source | None = None
     ) -> precedence.Resolved:
         """Return the effective values, with those inherited from a source."""
         if source is None:
@@ -186,13 +185,10 @@ class Made:
         """Return the plan.
 
         :param base: the image that the stock driver would create
-        :param parent: for a clone, the source image; without a source volume,
-            this is the RBD image of a Glance image
+        :param parent: for a clone or a copy, the source image
         :raises OptionError: for options that are not possible
         """
-        source = self.source
-        if source is None and parent is not None:
-            source = request.glance_source(parent, self.chunk_size)
+        source = None if parent is None else self.source_of(parent)
         how = plan.plan_image(
             self.resolved(source), base, self.bounds.size, self.bounds.limits
         )

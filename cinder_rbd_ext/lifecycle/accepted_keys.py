@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which of a volume's own keys a volume type accepts.
+"""The keys of a volume that a volume type accepts.
 
 This module uses no driver, HTTP or database. The API calls it before a retype
 to report the keys that are removed, and the driver calls it during the retype

@@ -45,6 +45,11 @@ _GROUPS = (
 )
 
 
+def is_copied(admin_metadata: Mapping[str, str]) -> bool:
+    """Return whether there is a copy of a volume's keys."""
+    return wire.RECORD_RESTORING in admin_metadata
+
+
 def remember(volume_id: str) -> None:
     """Copy the keys of a volume, unless there is a copy.
 
@@ -52,7 +57,7 @@ def remember(volume_id: str) -> None:
     already be that of the backup.
     """
     admin = context.get_admin_context()
-    if wire.RECORD_RESTORING in db.volume_admin_metadata_get(admin, volume_id):
+    if is_copied(db.volume_admin_metadata_get(admin, volume_id)):
         return
     copy = {
         f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
@@ -71,7 +76,7 @@ def repair(volume_id: str, check: Check) -> None:
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if wire.RECORD_RESTORING not in recorded:
+    if not is_copied(recorded):
         return
     own = {
         f'{keys.PREFIX}{name.removeprefix(wire.RECORD_BEFORE_RESTORE)}': value

@@ -12,7 +12,6 @@
 
 """Requested changes of an existing RBD image: retype, extend, manage."""
 
-from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -48,8 +47,8 @@ def needed(
 ) -> Change:
     """Return the change that makes an image match its volume's request.
 
-    Only metadata and type count. The defaults of the back end apply to new
-    volumes, not to existing ones.
+    Only the metadata and the type matter. The defaults of the back end apply
+    to new volumes, not to existing ones.
 
     :param size: bytes
     :raises OptionError: if the request contradicts itself, or if the image is
@@ -77,34 +76,6 @@ def needed(
         resolved.features_choice.origin if resolved.features_choice else None,
     )
     return Change(enable, disable)
-
-
-def check_extended(
-    state: plan.ImageState,
-    given: Mapping[precedence.Part, errors.Origin],
-    size: int,
-    bounds: limits.Limits,
-) -> None:
-    """Check that an image may grow to a size.
-
-    Striping that was not set by our keys or options is not restricted.
-
-    :param given: where each part of the image was set
-    :param size: the new size, in bytes
-    :raises OptionError: for a size that the layout or the object map does not
-        allow
-    """
-    striping = given.get(precedence.Part.STRIPING)
-    if striping in precedence.GIVEN:
-        limits.check_whole_stripes(state.layout, size, bounds, striping)
-    asked = [
-        given[part]
-        for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
-        if given.get(part) in precedence.ASKED
-    ]
-    if asked:
-        limits.check_object_count(state.layout, size, bounds, asked[0])
-    limits.check_object_map(state.layout, size, state.image_features)
 
 
 def contradiction(
@@ -177,7 +148,7 @@ def _differs(
     return errors.OptionError(
         key,
         choice.value,
-        'differs from the image, where it is fixed at creation',
+        'differs from the image; the value is fixed at creation',
         has,
         choice.origin,
     )

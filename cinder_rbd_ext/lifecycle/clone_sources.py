@@ -28,15 +28,17 @@ from typing import Any
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import clone_names
+
 LOG = logging.getLogger(__name__)
 
 #: Suffix that the stock driver adds to a clone's name for the snapshot of the
 #: source.
-SNAPSHOT = '.clone_snap'
+SNAPSHOT = clone_names.SNAPSHOT
 
 #: Suffix that the stock driver adds to the name of a source that it keeps for
 #: its clones.
-DELETED = '.deleted'
+DELETED = clone_names.DELETED
 
 # librbd's namespace of snapshots that can be opened by name. Other namespaces
 # are for groups and for snapshots that were removed while they had clones.
@@ -61,6 +63,7 @@ class CloneSources:
     :param librbd: the module
     :param pool: the pool's name
     :param opened: opens an image of the pool by its name
+    :param is_there: returns whether the pool has an image of a name
     :param remove: removes an image of the pool by its name
     :param under_way: returns whether an image is being created
     """
@@ -70,43 +73,35 @@ class CloneSources:
         librbd: Any,
         pool: str,
         opened: Callable[[str], contextlib.AbstractContextManager[Any]],
+        is_there: Callable[[str], bool],
         remove: Callable[[str], None],
         under_way: Callable[[str], bool],
     ) -> None:
         self._librbd = librbd
         self._pool = pool
         self._opened = opened
+        self._is_there = is_there
         self._remove = remove
         self._under_way = under_way
 
     def reference_of(self, image: Any) -> Reference | None:
-        """Return the snapshot from which the stock driver cloned an image.
-
-        The result is None if the image is not a clone of a volume, or if the
-        parent is in another pool. Snapshots of a flattened clone may still
-        depend on the source.
-        """
-        for snapshot in (None, *_names(image)):
-            with _at(image, snapshot):
-                try:
-                    parent_pool, source, name = image.parent_info()
-                except self._librbd.ImageNotFound:
-                    continue
-            if parent_pool != self._pool or not name.endswith(SNAPSHOT):
-                return None
-            return Reference(source.removesuffix(DELETED), name)
-        return None
+        """Return the snapshot from which the stock driver cloned an image."""
+        return reference_of(self._librbd, self._pool, image)
 
     def drop_unneeded(self, image: Any) -> None:
-        """Remove the snapshots for clones that have no clone.
+        """Remove the clone snapshots that have no clone.
 
         This is safe only for a source that is deleted or being deleted,
-        because it cannot be cloned any more.
+        because it can no longer be cloned.
         """
         for name in _names(image):
             clone = name.removesuffix(SNAPSHOT)
             if name != clone and not self._under_way(clone):
                 self._drop(image, name)
+
+    def has_clones(self, image: Any) -> bool:
+        """Return whether an image has snapshots for clones."""
+        return any(name.endswith(SNAPSHOT) for name in _names(image))
 
     def release(self, reference: Reference) -> None:
         """Remove a clone's snapshot and the sources that it required."""
@@ -116,7 +111,7 @@ class CloneSources:
                     self._drop(image, reference.snapshot)
         except self._librbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
-        # In both cases, because the source may have been renamed meanwhile.
+        # This runs in both cases, because the source may have been renamed.
         self.settle(reference.source + DELETED)
 
     def settle(self, name: str) -> None:
@@ -124,6 +119,9 @@ class CloneSources:
 
         If it is itself a clone, its own source is released.
         """
+        if not self._is_there(name):
+            # Most sources are not deleted, and to open one takes much longer.
+            return
         try:
             with lockutils.lock(name, 'rbd-clone-source-'):
                 with self._opened(name) as image:
@@ -151,6 +149,25 @@ class CloneSources:
             LOG.debug('Could not remove snapshot %s: %s', name, error)
         else:
             LOG.info('Removed snapshot %s, which had no clones', name)
+
+
+def reference_of(librbd: Any, pool: str, image: Any) -> Reference | None:
+    """Return the snapshot from which the stock driver cloned an image.
+
+    The result is None if the image is not a clone of a volume, or if the
+    parent is in another pool. Snapshots of a flattened clone may still depend
+    on the source.
+    """
+    for snapshot in (None, *_names(image)):
+        with _at(image, snapshot):
+            try:
+                parent_pool, source, name = image.parent_info()
+            except librbd.ImageNotFound:
+                continue
+        if parent_pool != pool or not name.endswith(SNAPSHOT):
+            return None
+        return Reference(source.removesuffix(DELETED), name)
+    return None
 
 
 def _names(image: Any) -> list[str]:

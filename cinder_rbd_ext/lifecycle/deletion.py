@@ -14,8 +14,10 @@
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import functools
 import re
+import threading
 from typing import Any
 
 from cinder import context
@@ -25,13 +27,38 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
+from cinder_rbd_ext.lifecycle import invalid_maps
+from cinder_rbd_ext.lifecycle import trash
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
 
+#: Deletions of a back end that run at once; the others wait. This is half of
+#: the threads that eventlet has for blocking calls by default, so that other
+#: operations find a thread while large images are removed.
+MOST_AT_ONCE = 10
+
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+
+
+@dataclasses.dataclass
+class _Deletion:
+    """The deletion of a volume.
+
+    :ivar sources: the sources of clones in its pool
+    :ivar reference: the snapshot from which its image was cloned
+    :ivar has_clones: whether its image remains, under another name, because
+        of its clones; also if the image was not found
+    :ivar deferral: moves the image to the trash, if deletion is deferred
+    """
+
+    sources: clone_sources.CloneSources
+    deferral: trash.Deferral | None = None
+    reference: clone_sources.Reference | None = None
+    has_clones: bool = True
 
 
 class Deletions:
@@ -48,22 +75,72 @@ class Deletions:
     def __init__(self, driver: Any, under_way: creations.Creations) -> None:
         self._driver = driver
         self._under_way = under_way
+        self._current: dict[str, _Deletion] = {}
+        self._slots = threading.Semaphore(MOST_AT_ONCE)
+
+    def turn(self, volume: Any) -> contextlib.AbstractContextManager[Any]:
+        """Return a context that waits for other deletions to end.
+
+        The stock driver also deletes an image to replace it. That is part of a
+        creation and does not wait.
+        """
+        if self._under_way.get(volume.name) is not None:
+            return contextlib.nullcontext()
+        return self._slots
 
     @contextlib.contextmanager
     def deleting(self, volume: Any, client: Any) -> Iterator[None]:
         """Remove what only a volume requires, while it is deleted."""
-        reference = None
+        deletion = _Deletion(self._clone_sources(client), self._deferral())
+        self._current[volume.name] = deletion
+        try:
+            with self._deferring(volume.name, deletion.deferral):
+                yield
+        finally:
+            del self._current[volume.name]
         with _clean_up(volume.name):
-            reference = self._before(volume.name, client)
-        yield
-        with _clean_up(volume.name):
-            sources = self._clone_sources(client)
             # The image does not show the source if the clone was flattened, or
             # if its creation was interrupted before it existed.
-            reference = reference or _recorded(volume)
-            if reference and not self._is_there(volume.name, client):
-                sources.release(reference)
-            sources.settle(volume.name + clone_sources.DELETED)
+            reference = deletion.reference or _recorded(volume)
+            if reference and not self._is_there(client, volume.name):
+                deletion.sources.release(reference)
+            if deletion.has_clones:
+                deletion.sources.settle(volume.name + clone_sources.DELETED)
+
+    def opened(self, image: Any) -> None:
+        """Remove the unused snapshots of a volume that is being deleted.
+
+        :param image: its image, which the stock driver has opened
+        """
+        name = image.get_name()
+        deletion = self._current.get(name)
+        if deletion is None:
+            return
+        with _clean_up(name):
+            deletion.sources.drop_unneeded(image)
+            deletion.has_clones = deletion.sources.has_clones(image)
+            deletion.reference = deletion.sources.reference_of(image)
+            has_snapshots = any(image.list_snaps())
+            if deletion.deferral is not None:
+                deletion.deferral.has_snapshots = has_snapshots
+            elif not has_snapshots:
+                invalid_maps.rebuild(image)
+
+    def _deferral(self) -> trash.Deferral | None:
+        if not self._driver.configuration.enable_deferred_deletion:
+            return None
+        return trash.Deferral(
+            self._driver.configuration.deferred_deletion_delay
+        )
+
+    def _deferring(
+        self, name: str, deferral: trash.Deferral | None
+    ) -> contextlib.AbstractContextManager[None]:
+        if deferral is None:
+            return contextlib.nullcontext()
+        replaced: contextlib.AbstractContextManager[None]
+        replaced = self._driver.librbd.removals.replaced(name, deferral.remove)
+        return replaced
 
     def release_parent(
         self, client: Any, parent_name: str, parent_snap: str
@@ -82,14 +159,36 @@ class Deletions:
 
     @contextlib.contextmanager
     def purging(self) -> Iterator[None]:
-        """Remove sources that only the trash required, while it is purged."""
+        """Remove what only the trash required, while it is purged."""
         before: set[str] = set()
         with _clean_up('the trash'):
             before = self._trashed()
-        yield
+        purge = trash.Purge(self._driver.librbd, self._before_purge)
+        with self._driver.librbd.removals.purging(purge.removing):
+            yield
         with _clean_up('the trash'):
             if before - self._trashed():
+                self._release_all(purge.released)
                 self._settle_all()
+
+    def _before_purge(self, image: Any) -> clone_sources.Reference | None:
+        """Return the source of a clone that is purged."""
+        reference = None
+        with _clean_up('the trash'):
+            pool = self._driver.configuration.rbd_pool
+            reference = clone_sources.reference_of(
+                self._driver.rbd, pool, image
+            )
+            if not any(image.list_snaps()):
+                invalid_maps.rebuild(image)
+        return reference
+
+    def _release_all(self, references: list[clone_sources.Reference]) -> None:
+        with rbd.RADOSClient(self._driver) as client:
+            sources = self._clone_sources(client)
+            for reference in references:
+                with _clean_up(reference.source):
+                    sources.release(reference)
 
     def _settle_all(self) -> None:
         with rbd.RADOSClient(self._driver) as client:
@@ -104,24 +203,9 @@ class Deletions:
             listed = self._driver.RBDProxy().trash_list(client.ioctx)
             return {entry['id'] for entry in listed}
 
-    def _before(
-        self, name: str, client: Any
-    ) -> clone_sources.Reference | None:
-        """Remove unused snapshots of a volume and return its source."""
-        sources = self._clone_sources(client)
-        try:
-            with self._opened(client, name) as image:
-                sources.drop_unneeded(image)
-                return sources.reference_of(image)
-        except self._driver.rbd.ImageNotFound:
-            return None
-
-    def _is_there(self, name: str, client: Any) -> bool:
-        try:
-            with self._opened(client, name):
-                return True
-        except self._driver.rbd.ImageNotFound:
-            return False
+    def _is_there(self, client: Any, name: str) -> bool:
+        librbd = releases.off_the_hub(self._driver.rbd)
+        return bool(librbd.is_there(client.ioctx, name))
 
     def _opened(self, client: Any, name: str) -> Any:
         return rbd.RBDVolumeProxy(
@@ -133,6 +217,7 @@ class Deletions:
             self._driver.rbd,
             client.ioctx.get_pool_name(),
             functools.partial(self._opened, client),
+            functools.partial(self._is_there, client),
             functools.partial(self._remove_source, client),
             lambda name: self._under_way.get(name) is not None,
         )

@@ -12,26 +12,44 @@
 
 """Changes of a volume's image in place: extend, retype."""
 
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
 import dataclasses
 import json
 from typing import Any
 
-from oslo_log import log as logging
-from oslo_utils import units
+from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import changes
 from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import growth
+from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
-LOG = logging.getLogger(__name__)
+
+@dataclasses.dataclass(frozen=True)
+class Begun:
+    """A retype, with what it was decided from.
+
+    :ivar state: the state of the image
+    :ivar recorded: the admin metadata of the volume
+    :ivar given: where each part of a converted image was set; None for an
+        image that was not converted
+    """
+
+    retype: retyping.Retype
+    state: plan.ImageState
+    recorded: Mapping[str, str]
+    given: Mapping[precedence.Part, errors.Origin] | None = None
 
 
 class InPlace:
@@ -45,24 +63,54 @@ class InPlace:
         self._driver = driver
         self._images = images
 
-    def check_extended(self, volume: Any, new_size: Any) -> None:
-        """Check that the layout and the object map of a volume allow a size.
+    @contextlib.contextmanager
+    def extending(self, volume: Any) -> Iterator[None]:
+        """Check the layout and the object map before a volume is extended.
 
-        :param new_size: in GiB
-        :raises OptionError: if they do not
+        The check is on the image that the stock driver opens, which replaces
+        each exception by its own.
+
+        :raises VolumeOptionRefused: if they do not allow the size
         """
-        changes.check_extended(
-            self._images.state_of(volume.name),
-            sources.origins_of(volume, record.items_of(volume.id)),
-            int(new_size) * units.Gi,
-            self._driver.settings.limits,
-        )
+        with option_errors.of_volume(volume, self._driver.backend_name):
+            yield from self._checking(volume)
 
-    def retype(self, volume: Any, new_type: Any) -> retyping.Retype:
-        """Return the retype of a volume to a new type."""
-        ceph = defaults.of_back_end(self._driver)
+    def _checking(self, volume: Any) -> Iterator[None]:
+        given = sources.origins_of(volume, record.items_of(volume.id))
+        refused: list[errors.OptionError] = []
+
+        def check(image: Any, size: int) -> None:
+            try:
+                growth.check(
+                    existing.state_of(image),
+                    given,
+                    size,
+                    self._driver.settings.limits,
+                )
+            except errors.OptionError as error:
+                refused.append(error)
+                raise
+
+        with self._driver.librbd.checking_size(volume.name, check):
+            try:
+                yield
+            except Exception as error:
+                if refused:
+                    raise refused[0] from error
+                raise
+
+    def begin(self, volume: Any, new_type: Any) -> Begun:
+        """Return the retype of a volume to a new type.
+
+        :raises OptionError: for options that are not possible on any volume
+        """
+        with rbd.RADOSClient(self._driver) as client:
+            ceph = defaults.of_client(self._driver, client)
+            state = self._images.state_of(
+                volume.name, client=client.cluster, ioctx=client.ioctx
+            )
         recorded = record.items_of(volume.id)
-        return retyping.Retype(
+        retype = retyping.Retype(
             request.metadata_of(volume),
             request.specs_of(volume.volume_type),
             request.specs_of(new_type),
@@ -75,36 +123,28 @@ class InPlace:
             sources.layout_requested(volume, recorded),
             sources.features_requested(volume, recorded),
         )
+        return Begun(retype, state, recorded)
 
-    def possible(self, volume: Any, retype: retyping.Retype) -> bool:
-        """Return whether a retype is possible without a migration.
+    def apply(self, volume: Any, begun: Begun) -> None:
+        """Give the image of a volume the features of the new type.
 
-        :raises OptionError: for options that are not possible on any volume
+        The image is opened only if it changes, or if the stock driver has
+        changed it.
         """
-        state = self._images.state_of(volume.name)
-        obstacle = retype.change(state).obstacle
-        if obstacle:
-            LOG.info(
-                'Retype of volume %(id)s needs a migration: %(why)s',
-                {'id': volume.id, 'why': obstacle},
-            )
-        return obstacle is None
-
-    def apply(self, volume: Any, retype: retyping.Retype) -> None:
-        """Give the image of a volume the features of the new type."""
-        # Read again, because the stock driver has enabled or disabled features
-        # for the new type.
-        change = retype.change(self._images.state_of(volume.name))
-        with self._images.opened(volume.name) as image:
-            existing.disable(image, change.disable)
-            if existing.enable(image, change.enable) & features.MAP_OFF:
-                self._rebuild_object_maps(image, volume.name)
-            state = self._driver.rbd.state_of(image)
-        given = None
-        if change.enable or change.disable:
+        retype, state = begun.retype, begun.state
+        change = retype.change(state)
+        if retype.stock_changes or change.enable or change.disable:
+            with self._images.opened(volume.name) as image:
+                change = retype.change(self._images.read(image))
+                existing.disable(image, change.disable)
+                if existing.enable(image, change.enable) & features.MAP_OFF:
+                    self._rebuild_object_maps(image, volume.name)
+                state = self._images.read(image)
+        given = begun.given
+        if given is None and (change.enable or change.disable):
             # Clones of this volume inherit the features as set by the new
             # type.
-            there = sources.origins_of(volume, record.items_of(volume.id))
+            there = sources.origins_of(volume, begun.recorded)
             origin = errors.Origin.VOLUME_TYPE
             if change.to_default:
                 origin = errors.Origin.CLUSTER

@@ -18,14 +18,19 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import accepted_keys
+from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import migration_target
 from cinder_rbd_ext.lifecycle import retyping
+from rbd_volume_options import keys
+from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
@@ -72,7 +77,15 @@ class Migrations:
         """Return which keys a driver-assisted migration keeps.
 
         :returns: None if the image cannot be migrated unchanged
+        :raises VolumeOptionRefused: for options that are not possible on any
+            volume
         """
+        with option_errors.of_volume(volume, self._driver.backend_name):
+            return self._accepted(volume, host)
+
+    def _accepted(
+        self, volume: Any, host: dict[str, Any] | None
+    ) -> accepted_keys.Acceptance | None:
         metadata = request.metadata_of(volume)
         specs = request.specs_of(volume.volume_type)
         report = (host or {}).get('capabilities') or {}
@@ -80,6 +93,8 @@ class Migrations:
         if settings is None and capabilities.is_ours(report):
             # A newer release of our driver applies its own rules.
             return accepted_keys.Acceptance(metadata, {})
+        if settings and self._needs_another_data_pool(volume, host, settings):
+            return None
         retyped = volume.status == _RETYPING
         if retyped and settings:
             # The types differ only in the name of the back end.
@@ -98,6 +113,38 @@ class Migrations:
         return accepted_keys.of_type(
             metadata, specs, settings, volume.size, as_is=not retyped
         )
+
+    def _needs_another_data_pool(
+        self,
+        volume: Any,
+        host: dict[str, Any] | None,
+        settings: backend_settings.BackendSettings,
+    ) -> bool:
+        """Return whether a volume's image stays, but in the wrong pool.
+
+        The stock driver moves no image between back ends of the same pool.
+        """
+        if capabilities.pool_of(host) != self._driver.configuration.rbd_pool:
+            return False
+        specs = request.specs_of(volume.volume_type)
+        wanted = specs.get(keys.DATA_POOL) or settings.options.data_pool
+        return self._images.state_of(volume.name).data_pool != wanted
+
+    def left(
+        self,
+        volume: Any,
+        host: dict[str, Any],
+        state: plan.ImageState | None,
+        accepted: accepted_keys.Acceptance,
+    ) -> Update:
+        """Record a driver-assisted migration; return the model update.
+
+        :param host: the target, as described by Cinder's scheduler
+        :param state: of the copy; None if the image stays in its pool
+        :param accepted: from :meth:`accepted`
+        """
+        migration_away.moved(volume, host, state)
+        return self.removed(volume, accepted)
 
     def removed(
         self, volume: Any, accepted: accepted_keys.Acceptance

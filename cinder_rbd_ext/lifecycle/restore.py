@@ -45,13 +45,17 @@ class Restores:
         self._driver = driver
         self._images = images
 
-    def connected(self, volume: Any, connector: Any) -> None:
-        """Copy the keys of a volume to which a backup is restored."""
-        if not connector or isinstance(connector, requester.OwnConnector):
+    def connected(self, volume: Any, current: Any) -> None:
+        """Copy the keys of a volume to which a backup is restored.
+
+        :param current: the volume, from
+            :func:`cinder_rbd_ext.attach.requester.current_for`
+        """
+        if current is None:
             return
-        if requester.current(volume).status in requester.RESTORING:
+        if current.status in requester.RESTORING:
             backup_keys.remember(volume.id)
-        else:
+        elif backup_keys.is_copied(current.admin_metadata):
             # The restore was interrupted, and the volume is in use again.
             self.repair_keys(volume)
 

@@ -31,8 +31,22 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 
 _MIGRATION = 'a retype with a migration'
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """The target of a conversion.
+
+    :ivar target: the state of the new image, without features that only librbd
+        sets
+    :ivar origins: where each part of the state was set
+    """
+
+    target: plan.ImageState
+    origins: Mapping[precedence.Part, errors.Origin]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +82,17 @@ class Retype:
             self.metadata, self.specs, self.settings, self.size
         )
 
+    @property
+    def stock_changes(self) -> bool:
+        """Whether the stock driver may change the features of the image.
+
+        It does so for multi-attach and replicated types, old and new.
+        """
+        return any(
+            request.changes_features(specs)
+            for specs in (self.former, self.specs)
+        )
+
     def change(self, state: plan.ImageState) -> changes.Change:
         """Return the change that the new type requires of the image.
 
@@ -87,6 +112,40 @@ class Retype:
         if obstacle:
             return changes.Change(obstacle=obstacle)
         return self._to_default(asked, state) or change
+
+    def conversion(self, state: plan.ImageState) -> Conversion | None:
+        """Return the conversion that makes an image match the new type.
+
+        The image gets the layout of a new volume of the type, as in a
+        migration by Cinder. The data stays in its pool if neither type sets a
+        pool.
+
+        :param state: of the image
+        :returns: None if a conversion does not make the retype possible, or
+            if the stock driver changes features too
+        """
+        if self.stock_changes:
+            return None
+        stock = self.settings.stock_state()
+        try:
+            how = plan.plan_image(
+                self._asked.resolve(),
+                stock,
+                self.size * units.Gi,
+                self.settings.limits,
+            )
+        except errors.OptionError:
+            return None
+        pool = how.data_pool
+        if pool is None and keys.DATA_POOL not in self.former:
+            pool = state.data_pool
+        wanted = how.image_features
+        if wanted is None:
+            wanted = stock.image_features
+        target = plan.ImageState(how.layout or stock.layout, wanted, pool)
+        if self.change(target).obstacle:
+            return None
+        return Conversion(target, how.origins or {})
 
     def _to_default(
         self, asked: request.Request, state: plan.ImageState

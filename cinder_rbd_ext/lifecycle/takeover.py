@@ -26,6 +26,7 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import errors
+from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
 
@@ -41,22 +42,16 @@ class Takeovers:
         self._driver = driver
         self._images = images
 
-    def check(self, volume: Any, name: str) -> None:
-        """Check that an image matches the keys and the type of a volume.
-
-        Keys that tenants may not set are allowed, because only administrators
-        manage images.
-
-        :param name: of the image
-        :raises ManageExistingVolumeTypeMismatch: if it does not match
-        """
+    def _check(self, volume: Any, name: str) -> plan.ImageState:
+        """Return the state of an image that matches a volume's request."""
         try:
             asked = request.read(
                 request.metadata_of(volume),
                 request.specs_of(volume.volume_type),
                 self._driver.settings,
             )
-            found = changes.contradiction(asked, self._images.state_of(name))
+            state = self._images.state_of(name)
+            found = changes.contradiction(asked, state)
             if found:
                 raise found
         except errors.OptionError as error:
@@ -64,21 +59,28 @@ class Takeovers:
             raise exception.ManageExistingVolumeTypeMismatch(
                 reason=str(error)
             ) from error
+        return state
 
     @contextlib.contextmanager
     def taking_over(self, volume: Any, name: str) -> Iterator[None]:
-        """Record the image; restore its name on failure.
+        """Check and record an image; restore its name on failure.
+
+        Keys that tenants may not set are allowed, because only administrators
+        manage images.
 
         :param name: the former name of the image
+        :raises ManageExistingVolumeTypeMismatch: if the image does not match
+            the keys and the type of the volume
         """
+        state = self._check(volume, name)
+        specs = request.specs_of(volume.volume_type)
         with contextlib.ExitStack() as undo:
             undo.callback(self._undo_rename, volume.name, name)
             yield
-            record.made(
-                volume.id,
-                self._images.state_of(volume.name),
-                record.backend_of(volume),
-            )
+            if request.changes_features(specs):
+                # The stock driver has changed it for the type.
+                state = self._images.state_of(volume.name)
+            record.made(volume.id, state, record.backend_of(volume))
             undo.pop_all()
 
     def _undo_rename(self, name: str, original: str) -> None:
@@ -89,5 +91,5 @@ class Takeovers:
         except driver.rbd.ImageNotFound:
             LOG.debug('Image %s had not been renamed to %s', original, name)
         except Exception:
-            # Not raised, because it would hide the first failure.
+            # This error is not raised, because it would hide the first one.
             LOG.exception('Could not rename image %s to %s', name, original)

@@ -36,12 +36,17 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
         'items': {'type': 'string'},
     },
     wire.ATTRIBUTE_DATA_POOL: {'type': ['string', 'null']},
+    wire.ATTRIBUTE_ORIGINS: {
+        'type': ['object', 'null'],
+        'additionalProperties': {'type': 'string'},
+    },
     wire.ATTRIBUTE_CACHE_MODES: {
         'type': 'object',
         'additionalProperties': {'type': ['string', 'null']},
     },
     wire.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
     wire.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},
+    wire.ATTRIBUTE_CONVERSION: {'type': ['object', 'null']},
 }
 
 

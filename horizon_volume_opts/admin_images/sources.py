@@ -10,135 +10,152 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The sources of the panel's numbers.
+"""Reads the images from the records of Cinder.
 
 Viewing a page must not cause load on Ceph, so this module does not open
 images. The attributes of the volumes describe the images, and one request to
-Cinder returns them for a thousand volumes. Only an open image shows whether
-its map is valid, so an operator's audit would have to collect this in advance.
-A source that reads such a report is another subclass of :class:`Source`.
+Cinder returns them for a thousand volumes. The report of an audit provides
+what only Ceph knows.
 """
 
-import abc
 from collections.abc import Iterator
+from collections.abc import Mapping
+import logging
 import time
 from typing import Any
-from typing import ClassVar
 
+from cinderclient import exceptions as cinder_exceptions
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from openstack_dashboard import api
 
-from horizon_volume_opts.admin_images import census
+from horizon_volume_opts.admin_images import audit
+from horizon_volume_opts.admin_images import images
+from horizon_volume_opts.admin_images import listing
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import wire
 
+LOG = logging.getLogger(__name__)
+
+#: Seconds after which a call returns an incomplete listing.
+BUDGET: float = 10
 #: The maximum number of volumes in a response, unless osapi_max_limit is set.
 _PAGE = 1000
+# Volumes of a page to continue after. If all were deleted, reading continues
+# after the previous page.
+_MARKERS = 20
 _PROTOCOL = 'ceph'
 # In these states, the image may not exist or may not be recorded yet.
 _UNMADE = frozenset({'creating', 'error', 'managing', 'error_managing'})
 
 
-class Source(abc.ABC):
-    """A source of information about all images.
+def read(
+    request: Any, found: listing.Listing | None = None
+) -> listing.Listing:
+    """Read pages of volumes until the time budget is used up.
 
-    A subclass for an audit report reads the report and returns a complete
-    census with the time of the audit as ``taken``.
+    :param found: the listing of an earlier call, to continue
+    :returns: a listing; if it is not complete, another call continues it
     """
-
-    #: Part of the cache key, unique for each source.
-    slug: ClassVar[str]
-    #: Whether it distinguishes valid and invalid maps. If not, the panel
-    #: states that instead of a number.
-    knows_invalid: ClassVar[bool]
-    #: A sentence for the page.
-    description: ClassVar[Any]
-
-    @abc.abstractmethod
-    def read(
-        self, request: Any, found: census.Census | None = None
-    ) -> census.Census:
-        """Count images for as long as a page may take.
-
-        :param found: the census of an earlier call, to continue
-        :returns: a census; if it is not complete, another call continues it
-        """
-
-
-class AttributesSource(Source):
-    """The volume attributes of our extension of Cinder's API."""
-
-    slug = 'attributes'
-    knows_invalid = False
-    description = _('The numbers are from the records of Cinder.')
-
-    #: Seconds after which a call returns an incomplete census.
-    budget: ClassVar[float] = 10
-
-    def read(
-        self, request: Any, found: census.Census | None = None
-    ) -> census.Census:
-        """Read pages of volumes until the time budget is used up."""
-        client = api.cinder.cinderclient(request)
-        pools = _rbd_pools(client)
-        if found is None:
-            found = census.Census(timezone.now().isoformat())
-        deadline = time.monotonic() + self.budget
-        for page in _pages(client, found.marker):
-            images = [
-                image for volume in page if (image := _image(volume, pools))
-            ]
-            found.add(images)
-            found.others += len(page) - len(images)
-            found.complete = len(page) < _PAGE
-            found.marker = None if found.complete else page[-1].id
-            if time.monotonic() > deadline:
-                break
-        return found
-
-
-def _pages(client: Any, marker: str | None) -> Iterator[list[Any]]:
-    """Yield pages of volumes of all projects; the last page is not full."""
-    while True:
-        page = client.volumes.list(
-            search_opts={'all_tenants': 1}, marker=marker, limit=_PAGE
+    client = api.cinder.cinderclient(request)
+    pools = _rbd_pools(client)
+    report = audit.read()
+    if found is None:
+        found = listing.Listing(
+            timezone.now().isoformat(),
+            projects=_projects(request),
+            audited=report.taken,
+            other_findings=report.others,
         )
+    deadline = time.monotonic() + BUDGET
+    for page in _pages(client, found.markers):
+        found.add(
+            (volume.id, image and report.checked(image))
+            for volume in page
+            for image in [_image(volume, pools)]
+        )
+        found.complete = len(page) < _PAGE
+        if found.complete or time.monotonic() > deadline:
+            break
+    return found
+
+
+def _pages(client: Any, markers: list[str]) -> Iterator[list[Any]]:
+    """Yield pages of volumes of all projects; the last page is not full.
+
+    :param markers: volumes to continue after; updated
+    """
+    while True:
+        try:
+            page = client.volumes.list(
+                search_opts={'all_tenants': 1},
+                marker=markers[-1] if markers else None,
+                limit=_PAGE,
+            )
+        except cinder_exceptions.NotFound:
+            if not markers:
+                raise
+            # The volume was deleted in the meantime. The others keep their
+            # order.
+            markers.pop()
+            continue
+        markers.extend(volume.id for volume in page[-_MARKERS:])
         yield page
-        if len(page) < _PAGE:
-            return
-        marker = page[-1].id
 
 
-def _rbd_pools(client: Any) -> frozenset[str]:
-    """Return Cinder's pools that are on Ceph, with any driver."""
-    return frozenset(
-        pool.name
+def _projects(request: Any) -> dict[str, str]:
+    """Return the names of projects by ID; empty if Keystone refuses."""
+    try:
+        found, _more = api.keystone.tenant_list(request)
+    except Exception as error:
+        LOG.warning('Could not get the names of projects: %s', error)
+        return {}
+    return {each.id: each.name for each in found}
+
+
+def _rbd_pools(client: Any) -> dict[str, str]:
+    """Return Cinder's pools on Ceph, with any driver, and their Ceph pools."""
+    return {
+        pool.name: _ceph_pool(getattr(pool, wire.LOCATION_INFO, None))
         for pool in client.pools.list(detailed=True)
         if getattr(pool, 'storage_protocol', None) == _PROTOCOL
-    )
+    }
 
 
-def _image(volume: Any, pools: frozenset[str]) -> census.Image | None:
+def _ceph_pool(location: str | None) -> str:
+    # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
+    return (location or '').rpartition(':')[2]
+
+
+def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
     """Return the RBD image of a volume; None if it has none."""
     pool = getattr(volume, 'os-vol-host-attr:host', None) or ''
-    volume_type = volume.volume_type or ''
+    common = {
+        'pool': pool,
+        'volume_type': volume.volume_type or '',
+        'ident': volume.id,
+        'name': getattr(volume, 'name', None) or '',
+        'project': getattr(volume, 'os-vol-tenant-attr:tenant_id', None) or '',
+        'size': getattr(volume, 'size', 0),
+        'ceph_pool': pools.get(pool, ''),
+    }
     recorded = getattr(volume, wire.ATTRIBUTE_FEATURES, None)
     if recorded is None:
         if pool not in pools or volume.status in _UNMADE:
             return None
-        return census.Image(pool, volume_type, census.MapState.UNKNOWN)
-    return census.Image(
-        pool,
-        volume_type,
-        census.MapState.VALID
-        if features.OBJECT_MAP in recorded
-        else census.MapState.NONE,
-        layout.ImageLayout.of(
+        return images.Image(map_state=images.MapState.UNKNOWN, **common)
+    return images.Image(
+        map_state=(
+            images.MapState.UNCHECKED
+            if features.OBJECT_MAP in recorded
+            else images.MapState.NONE
+        ),
+        image_layout=layout.ImageLayout.of(
             getattr(volume, wire.ATTRIBUTE_OBJECT_SIZE),
             getattr(volume, wire.ATTRIBUTE_STRIPE_UNIT),
             getattr(volume, wire.ATTRIBUTE_STRIPE_COUNT),
         ),
-        getattr(volume, wire.ATTRIBUTE_DATA_POOL, None) or '',
+        data_pool=getattr(volume, wire.ATTRIBUTE_DATA_POOL, None) or '',
+        image_features=tuple(sorted(recorded)),
+        **common,
     )

@@ -10,10 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The URL of the panel."""
+"""The URLs of the panel."""
 
 from django.urls import path
 
 from horizon_volume_opts.admin_images import views
 
-urlpatterns = [path('', views.IndexView.as_view(), name='index')]
+urlpatterns = [
+    path('', views.IndexView.as_view(), name='index'),
+    path('csv/', views.CSVView.as_view(), name='csv'),
+]

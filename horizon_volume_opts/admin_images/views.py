@@ -10,28 +10,34 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page: a chart, two tables and the age of the numbers."""
+"""The page: the list of images, a chart and the age of the data."""
 
+from collections.abc import Iterator
 import datetime
 import hashlib
 from typing import Any
-from typing import ClassVar
 
+from django import http
 from django import shortcuts
-from django.core import cache
 from django.utils.translation import gettext_lazy as _
+from django.views import generic
 from horizon import exceptions
-from horizon import tables
+from horizon import views
+from horizon.utils import functions
 
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
+from horizon_volume_opts.admin_images import columns
+from horizon_volume_opts.admin_images import images
+from horizon_volume_opts.admin_images import listing
+from horizon_volume_opts.admin_images import query
 from horizon_volume_opts.admin_images import sources
-from horizon_volume_opts.admin_images import tables as image_tables
+from rbd_volume_options import sizes
 
-#: Seconds for which the census is cached.
-CACHED = 300
 # Increase this when the format of the cached values changes.
-_CACHE_VERSION = 1
+_CACHE_VERSION = 2
+#: Maximum number of listed findings that are not about a volume.
+_MOST_FINDINGS = 100
 
 #: Commands for the operator, each with its purpose.
 COMMANDS: tuple[tuple[str, Any], ...] = (
@@ -56,69 +62,25 @@ COMMANDS: tuple[tuple[str, Any], ...] = (
 )
 
 
-class IndexView(tables.MultiTableView):
-    """Shows a cached census, and counts again on request."""
+class _Images:
+    """Reads the list, from the cache or from Cinder."""
 
-    table_classes = (
-        image_tables.MapsTable,
-        image_tables.LayoutsTable,
-    )
-    template_name = 'horizon_volume_opts/admin_images/index.html'
-    page_title = _('RBD Images')
-    source_class: ClassVar[type[sources.Source]] = sources.AttributesSource
+    request: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.source = self.source_class()
-        if self.source.knows_invalid:
-            self.table_classes = (
-                image_tables.AuditedMapsTable,
-                image_tables.LayoutsTable,
+    def _read(self, found: listing.Listing | None = None) -> listing.Listing:
+        try:
+            found = sources.read(self.request, found)
+        except Exception:
+            # The volumes that were read before remain in the cache.
+            exceptions.handle(
+                self.request, _('Unable to read the RBD images.')
             )
-        self._census: census.Census | None = None
-        super().__init__(*args, **kwargs)
+            return found or listing.Listing('')
+        listing.store(self._key(), found)
+        return found
 
-    # Content of the page.
-
-    def get_maps_data(self) -> list[census.MapRow]:
-        """Return the rows of the first table."""
-        return self._found().map_rows()
-
-    def get_layouts_data(self) -> list[census.LayoutRow]:
-        """Return the rows of the second table."""
-        return self._found().layout_rows()
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the chart and the data about the census."""
-        context: dict[str, Any] = super().get_context_data(**kwargs)
-        found = self._found()
-        context['census'] = found
-        context['taken'] = (
-            datetime.datetime.fromisoformat(found.taken)
-            if found.taken
-            else None
-        )
-        context['chart'] = chart.draw(found.map_rows())
-        context['source'] = self.source
-        context['commands'] = COMMANDS
-        return context
-
-    # Counting and caching.
-
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Count again from the beginning, or continue to count."""
-        if 'refresh' in request.POST:
-            cache.cache.delete(self._key())
-        elif 'more' in request.POST:
-            self._count(self._cached())
-        else:
-            return super().post(request, *args, **kwargs)
-        return shortcuts.redirect(request.path)
-
-    def _found(self) -> census.Census:
-        """Return the census; it is read once per request."""
-        if self._census is None:
-            self._census = self._cached() or self._count()
-        return self._census
+    def _found(self) -> listing.Listing:
+        return listing.load(self._key()) or self._read()
 
     def _key(self) -> str:
         # Each region of each Keystone has its own Cinder.
@@ -126,22 +88,147 @@ class IndexView(tables.MultiTableView):
         where = f'{user.endpoint} {user.services_region}'
         # memcached does not accept spaces or long keys.
         digest = hashlib.sha256(where.encode()).hexdigest()
-        slug = self.source.slug
-        return f'rbd_volume_options:{_CACHE_VERSION}:{slug}:{digest}'
+        return f'rbd_volume_options:{_CACHE_VERSION}:{digest}'
 
-    def _cached(self) -> census.Census | None:
-        values = cache.cache.get(self._key())
-        return census.Census.of_plain(values) if values else None
 
-    def _count(self, found: census.Census | None = None) -> census.Census:
-        try:
-            found = self.source.read(self.request, found)
-        except Exception:
-            exceptions.handle(
-                self.request, _('Unable to count the RBD images.')
-            )
-            # Not cached; an unfinished count starts again.
-            cache.cache.delete(self._key())
-            return census.Census('')
-        cache.cache.set(self._key(), found.plain(), CACHED)
-        return found
+class IndexView(_Images, views.HorizonTemplateView):
+    """Shows the cached list, and reads it again on request."""
+
+    template_name = 'horizon_volume_opts/admin_images/index.html'
+    page_title = _('RBD Images')
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the list, its filters and the chart."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        found = self._found()
+        asked = query.Query.of(self.request.GET)
+        selected = asked.select(found.rbd_images, found.projects)
+        context.update(self._page(asked, selected))
+        context.update(
+            {
+                'found': found,
+                'taken': _time(found.taken),
+                'audited': _time(found.audited),
+                'asked': asked,
+                'number': len(selected),
+                'rows': [
+                    (image, list(_cells(image, found)))
+                    for image in context['shown']
+                ],
+                'columns': [
+                    (each, asked.sorted_by(each.name))
+                    for each in columns.COLUMNS
+                ],
+                'filters': list(_filters(asked, found)),
+                'chart': chart.draw(census.map_rows(selected)),
+                'layouts': [
+                    (
+                        row,
+                        sizes.format_size(row.image_layout.object_size),
+                        columns.striping(row.image_layout),
+                    )
+                    for row in census.layout_rows(selected)
+                ],
+                'other_findings': found.other_findings[:_MOST_FINDINGS],
+                'commands': COMMANDS,
+            }
+        )
+        return context
+
+    def _page(
+        self, asked: query.Query, selected: list[images.Image]
+    ) -> dict[str, Any]:
+        size = functions.get_page_size(self.request)
+        last = max(1, -(-len(selected) // size))
+        page = min(asked.page, last)
+        start = (page - 1) * size
+        shown = selected[start : start + size]
+        return {
+            'shown': shown,
+            'first': start + 1,
+            'until': start + len(shown),
+            'previous': asked.address(page=page - 1) if page > 1 else None,
+            'next': asked.address(page=page + 1) if page < last else None,
+            'has_previous': page > 1,
+            'has_next': page < last,
+        }
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Start reading again, or continue to read."""
+        if 'refresh' in request.POST:
+            listing.forget(self._key())
+        elif 'more' in request.POST:
+            self._read(listing.load(self._key()))
+        return shortcuts.redirect(request.path)
+
+
+class CSVView(_Images, generic.View):
+    """The selected images as a CSV file."""
+
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the file, with the filters of the page."""
+        found = self._found()
+        asked = query.Query.of(request.GET)
+        selected = asked.select(found.rbd_images, found.projects)
+        return http.StreamingHttpResponse(
+            columns.csv_lines(selected, found.projects),
+            content_type='text/csv; charset=utf-8',
+            headers={
+                'Content-Disposition': 'attachment; filename="rbd-images.csv"'
+            },
+        )
+
+
+def _time(text: str) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _cells(
+    image: images.Image, found: listing.Listing
+) -> Iterator[tuple[str, Any]]:
+    for column in columns.COLUMNS:
+        text = column.text(image)
+        if column.name == 'project':
+            text = found.projects.get(image.project, image.project)
+        yield column.name, text
+
+
+def _filters(
+    asked: query.Query, found: listing.Listing
+) -> Iterator[dict[str, Any]]:
+    """Yield the select boxes of the form."""
+    labels = {
+        'map': _('Object Map'),
+        'type': _('Volume Type'),
+        'pool': _('Pool of Cinder'),
+        'data_pool': _('Data Pool of Ceph'),
+        'project': _('Project'),
+        'finding': _('Findings'),
+    }
+    words = {
+        **{state.value: each[0] for state, each in chart.STATES.items()},
+        **found.projects,
+    }
+    for name, values in query.choices(found.rbd_images).items():
+        if name == 'finding' and values:
+            values = [query.ANY, *values]
+        if values:
+            yield {
+                'name': name,
+                'label': labels[name],
+                'chosen': asked.chosen.get(name, ''),
+                'options': [
+                    (
+                        value,
+                        _('any')
+                        if value == query.ANY and name == 'finding'
+                        else words.get(value, value)
+                        if name in ('map', 'project')
+                        else value,
+                    )
+                    for value in values
+                ],
+            }

@@ -106,7 +106,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         if not key or value is None:
             return data
         self.specs = {key: value}
-        other = guide.partner(key)
+        other = keys.partner(key)
         if partner := data.get('partner'):
             if other is None:
                 self.add_error(
@@ -126,7 +126,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
     def _field_of(error: errors.OptionError, key: str) -> str:
         if key not in guide.ENTRIES:
             return 'key'
-        other = guide.partner(key)
+        other = keys.partner(key)
         # The partner's value is refused, or it is missing.
         missing = other is not None and other in error.reason
         return 'partner' if missing or error.key == other else 'value'
@@ -146,14 +146,7 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
         entry = guide.ENTRIES.get(self.initial.get('key', ''))
         if entry:
             value = self.fields['value']
-            value.help_text = _('%(summary)s Allowed: %(allowed)s.') % {
-                'summary': entry.summary,
-                'allowed': entry.allowed,
-            }
-            value.widget = widgets.Pick(
-                [(choice, '') for choice in entry.choices],
-                value.widget.attrs,
-            )
+            value.widget = widgets.ValuePick(entry, value.widget.attrs)
 
     def clean(self) -> dict[str, Any]:
         """Check one of our keys together with the type's extra specs."""

@@ -25,9 +25,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import sizes
 
-#: Keys that are set together, in one request.
-PAIR = (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
-
 SUMMARIES: dict[str, Any] = {
     keys.OBJECT_SIZE: _('Size of the RADOS objects of an image.'),
     keys.STRIPE_UNIT: _('Contiguous bytes of a stripe in one object.'),
@@ -81,7 +78,9 @@ class Entry:
 
 def _allowed(key: str) -> str:
     """Return the allowed values from an error, to define them only once."""
-    specs = {PAIR[0]: '4K', PAIR[1]: '2'} if key in PAIR else {}
+    specs = {}
+    if keys.partner(key):
+        specs = {keys.STRIPE_UNIT: '4K', keys.STRIPE_COUNT: '2'}
     try:
         options.parse(
             {**specs, key: _WRONG.get(key, '\0')},
@@ -97,8 +96,3 @@ ENTRIES: dict[str, Entry] = {
     key: Entry(key, summary, _allowed(key), _CHOICES.get(key, ()))
     for key, summary in SUMMARIES.items()
 }
-
-
-def partner(key: str) -> str | None:
-    """Return the key that must be set together with a key, if any."""
-    return PAIR[1 - PAIR.index(key)] if key in PAIR else None

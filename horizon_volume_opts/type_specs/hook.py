@@ -15,6 +15,7 @@
 from horizon import forms as horizon_forms
 from openstack_dashboard.dashboards.admin.volume_types.extras import views
 
+from horizon_volume_opts.type_specs import deletion
 from horizon_volume_opts.type_specs import forms
 
 
@@ -26,3 +27,9 @@ def use_forms() -> None:
         # form_invalid of stock Horizon calls this method, which does not
         # exist: a refused value would cause an internal server error.
         views.EditView.form_invalid = horizon_forms.ModalFormView.form_invalid
+
+
+def use_table() -> None:
+    """Use our table of extra specs, and delete pairs as one; a hook."""
+    deletion.delete_pairs()
+    views.IndexView.table_class = deletion.ExtraSpecsTable

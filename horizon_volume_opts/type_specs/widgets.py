@@ -10,14 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Text fields with suggestions and help."""
+"""Text fields with suggestions and help.
+
+The help is text on the page. Stock Horizon shows help texts only while the
+mouse is on an icon.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 
+from horizon_volume_opts import wording
 from horizon_volume_opts.type_specs import guide
+from rbd_volume_options import features
+from rbd_volume_options import keys
 
 
 class Pick(forms.TextInput):
@@ -60,7 +67,7 @@ class KeyPick(Pick):
                 **(attrs or {}),
                 # Used by the script of the form.
                 'class': 'rbd-key',
-                'data-pair': ' '.join(guide.PAIR),
+                'data-pair': ' '.join(keys.PAIR),
             },
         )
 
@@ -73,4 +80,42 @@ class KeyPick(Pick):
         context['widget']['attrs']['aria-describedby'] = described
         context['widget']['described'] = described
         context['widget']['entries'] = guide.ENTRIES.values()
+        context['widget'].update(_boxes())
         return context
+
+
+class ValuePick(Pick):
+    """The field for the value of one of our keys, with its help."""
+
+    template_name = 'horizon_volume_opts/type_specs/value_pick.html'
+
+    def __init__(
+        self, entry: guide.Entry, attrs: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__([(choice, '') for choice in entry.choices], attrs)
+        self.entry = entry
+
+    def get_context(
+        self, name: str, value: Any, attrs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Add the help of the key."""
+        context = super().get_context(name, value, attrs)
+        widget = context['widget']
+        widget['described'] = f'{widget["attrs"].get("id", name)}_help'
+        widget['attrs']['aria-describedby'] = widget['described']
+        widget['entry'] = self.entry
+        widget.update(_boxes())
+        return context
+
+
+def _boxes() -> dict[str, Any]:
+    """Return the image features for check boxes."""
+    return {
+        'features_key': keys.FEATURES,
+        'required_features': features.LAYERING,
+        'features': [
+            (name, text, ', '.join(features.FEATURES[name].requires))
+            for name, text in wording.FEATURES.items()
+            if name != features.LAYERING
+        ],
+    }

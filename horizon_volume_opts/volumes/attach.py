@@ -10,147 +10,208 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The form Manage Attachments with the cache mode of the attachment.
+"""Forms that attach a volume, with the cache mode of the attachment."""
 
-The cache mode of an attachment comes from ``rbd:cache_mode`` in the metadata
-of the volume, because Nova's request cannot contain it. Therefore, the form
-sets the metadata before it attaches the volume.
-"""
-
-import logging
+from collections.abc import Mapping
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
-from django import forms
-from django.utils.translation import gettext_lazy as _
-from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.project.instances import forms as servers
+from openstack_dashboard.dashboards.project.instances import views as pages
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
+from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
 from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import cache_mode
 from horizon_volume_opts.volumes import group
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
-from rbd_volume_options import keys
-from rbd_volume_options import wire
 
-LOG = logging.getLogger(__name__)
-
-FIELD = 'rbd_cache_mode'
-_TEMPLATE = 'horizon_volume_opts/_rows.html'
-_AVAILABLE = 'available'
-
-_SHARED = _(
-    'Not available: the volume can be attached to several instances at once, '
-    'and the caches of their hosts are not coherent.'
-)
+_ROWS = 'horizon_volume_opts/_rows.html'
+_OF_CHOSEN = 'horizon_volume_opts/_cache_mode.html'
 
 
-class AttachForm(group.GroupedForm, stock.AttachForm):
-    """The stock form with the cache mode, if the volume type offers it."""
+class ModeForm(group.GroupedForm):
+    """A stock form with the field, if a listed volume offers it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        volume = self.initial.get('volume')
-        self._before: str | None = None
-        self._offer: offers.UserOffer | None = None
-        if volume is None:
-            return
-        metadata = getattr(volume, 'metadata', None) or {}
-        self._before = metadata.get(keys.CACHE_MODE)
+    request: Any
+    data: Mapping[str, Any]
+    found: Mapping[str, offers.UserOffer]
+
+    def volumes(self) -> list[Any]:
+        """Return the volumes that can be attached."""
+        raise NotImplementedError()
+
+    def discover(self) -> Mapping[str, offers.UserOffer]:
+        """Return the offers of the types of the listed volumes, by name."""
+        self.is_unavailable = False
+        names = {each.volume_type for each in self.volumes()}
         try:
-            offer = discovery.of_type(self.request, volume.volume_type)
+            return discovery.by_type(self.request, names - {None, ''})
         except discovery.Unavailable:
-            self.set_warning(wording.UNAVAILABLE)
-            return
-        if offer and keys.CACHE_MODE in offer.settable:
-            self._offer = offer
-            self.fields[FIELD] = _field(offer, volume, self._before)
-            self.group(group.GroupField([FIELD], _TEMPLATE), after='instance')
+            self.is_unavailable = True
+            if self.posted is None:
+                # A value that was sent gets an error at its field.
+                self.set_warning(  # type: ignore[attr-defined]
+                    wording.ATTACH_UNAVAILABLE
+                )
+            return {}
+
+    @property
+    def posted(self) -> str | None:
+        """The mode in the request; None if the page did not have the field."""
+        found = self.data.get(cache_mode.FIELD)
+        return None if found is None else str(found).strip()
+
+    def chosen(self, data: Mapping[str, Any]) -> Any:
+        """Return the volume to attach, by the cleaned data; or None."""
+        raise NotImplementedError()
 
     def clean(self) -> Any:
         """Check the mode against the offer of the volume type."""
-        data = super().clean()
-        wanted = data.get(FIELD)
-        if self._offer and wanted and wanted != self._before:
+        data = super().clean()  # type: ignore[misc]
+        volume = self.chosen(data)
+        self._wanted = self.posted
+        self._volume_id = volume and volume.id
+        if volume is None:
+            return data
+        choice = cache_mode.ModeChoice.of(volume, self.found)
+        self._before = choice.before
+        if self._wanted is None:
+            self._wanted = choice.before or ''
+        elif self.is_unavailable and self._wanted not in (
+            '',
+            choice.before or '',
+        ):
+            self._refuse(str(wording.UNCHECKED))
+        else:
             try:
-                self._offer.check({keys.CACHE_MODE: wanted}, None)
+                choice.check(self._wanted)
             except errors.OptionError as error:
-                self.add_error(FIELD, refusals.of_error(error).text)
+                self._refuse(refusals.of_error(error).text)
         return data
+
+    def _refuse(self, text: str) -> None:
+        self.add_error(cache_mode.FIELD, text)  # type: ignore[attr-defined]
 
     def handle(self, request: Any, data: Any) -> Any:
         """Set the mode if it changes, then attach the volume."""
-        wanted = data.get(FIELD) or None
-        if FIELD not in self.fields or self.fields[FIELD].disabled:
-            wanted = self._before
-        if wanted == self._before:
-            return super().handle(request, data)
-        volume_id = data['volume_id']
+        ident, before, wanted = self._volume_id, self._before, self._wanted
         try:
-            _set(request, volume_id, wanted)
+            with cache_mode.applied(request, ident, before, wanted or ''):
+                return super().handle(request, data)  # type: ignore[misc]
         except cinder_exceptions.ClientException as error:
+            # Stock code does not let exceptions of clients pass.
             refusal = refusals.read(error)
-            self.add_error(FIELD, refusal.text if refusal else str(error))
+            self._refuse(refusal.text if refusal else str(error))
             return False
-        try:
-            return super().handle(request, data)
-        except Exception:
-            self._put_back(request, volume_id)
-            raise
-
-    def _put_back(self, request: Any, volume_id: str) -> None:
-        """Restore the mode of a volume that was not attached.
-
-        The stock form also fails if it attached the volume but could not read
-        it afterwards. Then the attachment may still need the mode.
-        """
-        try:
-            if cinder.volume_get(request, volume_id).status == _AVAILABLE:
-                _set(request, volume_id, self._before)
-        except Exception:
-            LOG.exception(
-                'Could not restore the former cache mode of volume %s',
-                volume_id,
-            )
 
 
-def _set(request: Any, volume_id: str, mode: str | None) -> None:
-    if mode is None:
-        cinder.volume_delete_metadata(request, volume_id, [keys.CACHE_MODE])
-    else:
-        cinder.volume_set_metadata(request, volume_id, {keys.CACHE_MODE: mode})
+class AttachForm(ModeForm, stock.AttachForm):
+    """The form Manage Attachments of a volume."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.found = self.discover()
+        for volume in self.volumes():
+            choice = cache_mode.ModeChoice.of(volume, self.found)
+            if self.posted is None and not self.found:
+                continue
+            if self.posted is None and choice.reason:
+                text = cache_mode.NOT_OFFERED % {'reason': choice.reason}
+                self.group(group.Note(text), after='instance')
+            else:
+                self._add(choice)
+
+    def _add(self, choice: cache_mode.ModeChoice) -> None:
+        name = cache_mode.FIELD
+        listed = cache_mode.choices(choice.offer)
+        if self.posted and self.posted not in dict(listed):
+            listed.append((self.posted, self.posted))
+        self.fields[name] = cache_mode.field(listed, choice.before)
+        if choice.is_shared:
+            self.fields[name].help_text = cache_mode.SHARED
+            self.fields[name].disabled = True
+        self.group(group.GroupField([name], _ROWS), after='instance')
+
+    def volumes(self) -> list[Any]:
+        """Return the volume of the page, if it could be read."""
+        volume = self.initial.get('volume')
+        return [] if volume is None else [volume]
+
+    def chosen(self, data: Mapping[str, Any]) -> Any:
+        """Return the volume of the page."""
+        return next(iter(self.volumes()), None)
 
 
-def _field(
-    offer: offers.UserOffer, volume: Any, current: str | None
-) -> forms.Field:
-    """Return the field with the modes that are allowed for a volume."""
-    option = offer.options[keys.CACHE_MODE]
-    blank = wording.default(option['default'], option[wire.DEFAULT_FROM])
-    choices = [('', blank)]
-    choices += [(mode.value, _text(mode)) for mode in offer.cache_modes]
-    if current and current not in dict(choices):
-        choices.append(
-            (current, _('%(mode)s: no longer allowed') % {'mode': current})
+class InstanceForm(ModeForm, servers.AttachVolume):
+    """The form Attach Volume of an instance.
+
+    The script of the form shows the modes of the selected volume.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.found = self.discover()
+        if not self.found and self.posted is None:
+            return
+        listed = [('', str(wording.BLANK))]
+        if self.posted:
+            listed.append((self.posted, self.posted))
+        name = cache_mode.FIELD
+        self.fields[name] = cache_mode.field(listed, None)
+        context = {}
+        if self.found:
+            context['data'] = packing.text(self._described())
+        self.group(
+            group.GroupField([name], _OF_CHOSEN, context), after='volume'
         )
-    hint = wording.HINTS[keys.CACHE_MODE]
-    shared = bool(getattr(volume, 'multiattach', False))
-    return forms.CharField(
-        label=wording.LABELS[keys.CACHE_MODE],
-        required=False,
-        initial=current or '',
-        help_text=_SHARED if shared else hint,
-        disabled=shared,
-        widget=forms.Select(choices=choices, attrs={'class': 'form-control'}),
-    )
+
+    def volumes(self) -> list[Any]:
+        """Return the volumes of the list."""
+        return list(self.initial.get('volume_list') or ())
+
+    def chosen(self, data: Mapping[str, Any]) -> Any:
+        """Return the selected volume."""
+        wanted = data.get('volume')
+        return next(
+            (each for each in self.volumes() if each.id == wanted), None
+        )
+
+    def _described(self) -> dict[str, Any]:
+        """Return the data of the script: modes by type, and the volumes.
+
+        Each distinct list of modes is there once; types have its number.
+        """
+        types = {}
+        volumes = {}
+        lists = packing.Distinct()
+        for volume in self.volumes():
+            choice = cache_mode.ModeChoice.of(volume, self.found)
+            name = choice.offer.name
+            types[name] = _of_type(choice, lists)
+            volumes[volume.id] = {
+                'type': name,
+                'mode': choice.before,
+                'note': str(cache_mode.SHARED) if choice.is_shared else None,
+            }
+        return {'lists': lists.values, 'types': types, 'volumes': volumes}
 
 
-def _text(mode: cache_modes.CacheMode) -> str:
-    return f'{mode.value}: {wording.CACHE_MODES[mode]}'
+def _of_type(
+    choice: cache_mode.ModeChoice, lists: packing.Distinct
+) -> dict[str, Any]:
+    if choice.reason:
+        return {
+            'note': str(cache_mode.NOT_OFFERED % {'reason': choice.reason})
+        }
+    listed = cache_mode.choices(choice.offer)
+    return {
+        'modes': lists.number([[mode, str(label)] for mode, label in listed])
+    }
 
 
 def _show_again(view: Any, form: Any) -> Any:
@@ -163,7 +224,8 @@ def _show_again(view: Any, form: Any) -> Any:
     return view.get(view.request)
 
 
-def use_form() -> None:
-    """Use the form in Horizon's view; a hook."""
+def use_forms() -> None:
+    """Use the forms in Horizon's views; a hook."""
     views.EditAttachmentsView.form_class = AttachForm
     views.EditAttachmentsView.form_invalid = _show_again
+    pages.AttachVolumeView.form_class = InstanceForm

@@ -13,7 +13,7 @@
 """The Create Volume form with layout and image features."""
 
 from collections.abc import Mapping
-import json
+import dataclasses
 import logging
 from typing import Any
 
@@ -23,6 +23,7 @@ from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
+from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
 from horizon_volume_opts import rest
 from horizon_volume_opts import wording
@@ -31,8 +32,8 @@ from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import source
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -53,33 +54,45 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         self._offers: Mapping[str, offers.UserOffer] = {}
         self._asked: creation.Asked | None = None
         self._metadata: dict[str, str] = {}
+        self._is_unavailable = False
         try:
             listed = [name for name, _text in self.fields['type'].choices]
             self._offers = discovery.by_type(
                 request, list(filter(None, listed))
             )
         except discovery.Unavailable:
-            self.set_warning(wording.UNAVAILABLE)
+            self._is_unavailable = True
         settable = frozenset[str]().union(
             *(offer.settable for offer in self._offers.values())
         )
-        self._add(fields.of_keys(settable))
+        # Values that the user chose earlier must not disappear if they are no
+        # longer offered: each is honoured or refused at its field.
+        posted = fields.posted(self.data)
+        if self._is_unavailable and not posted:
+            self.set_warning(wording.UNAVAILABLE)
+        self._add(fields.of_keys(settable | posted))
 
     def _add(self, members: Mapping[str, Any]) -> None:
-        if members:
-            self.fields.update(members)
-            context = {
-                'data': json.dumps(described(self._offers.values())),
-                'sources': rest.sources_url(),
-            }
-            field = group.GroupField(members, _TEMPLATE, context)
-            self.group(field, after='size')
+        if not members and not self._offers:
+            return
+        self.fields.update(members)
+        context = {'sources': rest.sources_url()}
+        if self._offers:
+            context['data'] = packing.text(described(self._offers))
+        field = group.GroupField(members, _TEMPLATE, context)
+        self.group(field, after='size')
 
     def clean(self) -> Any:
         """Check the requested options with the known data."""
         data = super().clean()
         self._metadata = fields.metadata(data)
-        if self._metadata:
+        features = fields.NAMES[keys.FEATURES]
+        if data.get(features) and not data.get(fields.CHOOSE_FEATURES):
+            self.add_error(fields.CHOOSE_FEATURES, wording.NOT_CHOSEN)
+        if self._is_unavailable:
+            for key in self._metadata:
+                self.add_error(fields.NAMES[key], wording.UNCHECKED)
+        elif self._metadata:
             try:
                 self._check(data)
             except errors.OptionError as error:
@@ -148,20 +161,20 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
             super().api_error(text if refusal.key else refusal.text)
 
 
-def described(found: Any) -> dict[str, Any]:
-    """Return the offers for the script of the form, by type name."""
-    return {
-        offer.name: {
-            wire.REQUIRE_WHOLE_STRIPES: offer.require_whole_stripes,
-            'options': {
-                key: {**each, wire.SETTABLE: key in offer.settable}
-                for key, each in offer.options.items()
-                if key in fields.NAMES
-            },
-        }
-        for offer in found
-        if offer.settable & fields.NAMES.keys()
-    }
+def described(found: Mapping[str, offers.UserOffer]) -> dict[str, Any]:
+    """Return the offers for the script of the form."""
+    return packing.packed(
+        {name: _shown(offer) for name, offer in found.items()},
+        tuple(fields.NAMES),
+    )
+
+
+def _shown(offer: offers.UserOffer) -> offers.UserOffer:
+    """Return an offer with the reason why the form has no fields for it."""
+    if offer.settable & fields.NAMES.keys():
+        return offer
+    reason = offer.reason or str(wording.NOTHING_ALLOWED)
+    return dataclasses.replace(offer, reason=reason)
 
 
 def use_form() -> None:

@@ -22,7 +22,20 @@ from django.utils.translation import gettext_lazy as _
 from horizon import tabs
 
 from horizon_volume_opts import made
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import precedence
 from rbd_volume_options import sizes
+
+_PART = precedence.Part
+_ORIGINS: dict[errors.Origin, Any] = {
+    errors.Origin.VOLUME_METADATA: _('requested for this volume'),
+    errors.Origin.VOLUME_TYPE: _('set by the volume type'),
+    errors.Origin.SOURCE_VOLUME: _('same as the source'),
+    errors.Origin.BACKEND: _('set by the back end'),
+    errors.Origin.GLANCE_IMAGE: _('same as the image'),
+    errors.Origin.CLUSTER: _('set by Ceph'),
+}
 
 
 class RBDTab(tabs.Tab):
@@ -52,6 +65,13 @@ class RBDTab(tabs.Tab):
             'features': sorted(state.image_features),
             'object_map': made.has_object_map(state),
             'data_pool': state.data_pool,
+            'origins': {
+                part.value: _ORIGINS[origin]
+                for part, origin in found.origins.items()
+            },
+            'mode': (getattr(volume, 'metadata', None) or {}).get(
+                keys.CACHE_MODE
+            ),
             'attachments': list(_attachments(volume, found)),
         }
 

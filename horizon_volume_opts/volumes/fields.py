@@ -82,9 +82,17 @@ def metadata(data: Mapping[str, Any]) -> dict[str, str]:
     if data.get(CHOOSE_FEATURES):
         chosen = {features.LAYERING, *data.get(NAMES[keys.FEATURES], ())}
         found[keys.FEATURES] = features.joined(chosen)
-        # The set of features includes the object map.
-        found.pop(keys.OBJECT_MAP, None)
     return found
+
+
+def posted(data: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys that the data of a request has values for."""
+    given = {
+        key for key, name in NAMES.items() if str(data.get(name, '')).strip()
+    }
+    if data.get(CHOOSE_FEATURES):
+        given.add(keys.FEATURES)
+    return frozenset(given)
 
 
 def _sizes(smallest: int) -> list[Choice]:

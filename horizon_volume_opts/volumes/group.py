@@ -29,6 +29,7 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 
 NAME = 'rbd_options'
+_NOTE = 'horizon_volume_opts/_note.html'
 _KEYS = {name: key for key, name in fields.NAMES.items()}
 
 
@@ -54,6 +55,13 @@ class GroupField(forms.Field):
     def get_bound_field(self, form: Any, field_name: str) -> 'BoundGroup':
         """Return the group, bound to a form."""
         return BoundGroup(form, self, field_name)
+
+
+class Note(GroupField):
+    """A line of text between the fields of a form."""
+
+    def __init__(self, text: Any) -> None:
+        super().__init__((), _NOTE, {'text': text})
 
 
 class BoundGroup(forms.BoundField):

@@ -15,6 +15,7 @@
 import dataclasses
 from typing import Any
 
+from cinderclient import exceptions as cinder_exceptions
 from openstack_dashboard.api import cinder
 
 from horizon_volume_opts import made
@@ -23,6 +24,10 @@ from rbd_volume_options import plan
 VOLUME = 'volume'
 SNAPSHOT = 'snapshot'
 KINDS = (VOLUME, SNAPSHOT)
+
+# Cinder has lists at these paths, below /volumes and /snapshots. Their
+# responses have another form.
+_LISTS = frozenset({'detail', 'summary'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +49,8 @@ def find(request: Any, kind: str, ident: str) -> Source:
     :param ident: ID of the volume or snapshot
     :raises ClientException: if Cinder refuses the request
     """
+    if ident in _LISTS:
+        raise cinder_exceptions.NotFound(404)
     if kind == SNAPSHOT:
         ident = cinder.volume_snapshot_get(request, ident).volume_id
     volume = cinder.volume_get(request, ident)

@@ -10,19 +10,47 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A column with the layout of each volume, if the operator enables it."""
+"""Additions to the tables of volumes: layout and change of the cache mode."""
+
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from horizon import tables
+from openstack_dashboard import policy
+from openstack_dashboard.dashboards.admin.volumes import tables as admin_stock
+from openstack_dashboard.dashboards.admin.volumes import views as admin_views
 from openstack_dashboard.dashboards.project.volumes import tables as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import conf
+from horizon_volume_opts import made
+from horizon_volume_opts.volumes import change_mode
 from horizon_volume_opts.volumes import details
 
 
+class ChangeCacheMode(policy.PolicyTargetMixin, tables.LinkAction):
+    """Opens the form for the cache mode of a volume."""
+
+    name = 'rbd_cache_mode'
+    verbose_name = _('Change Cache Mode')
+    url = f'horizon:project:volumes:{change_mode.URL_NAME}'
+    classes = ('ajax-modal',)
+    icon = 'pencil'
+    policy_rules = (('volume', 'volume:update_volume_metadata'),)
+    policy_target_attrs = (('project_id', 'os-vol-tenant-attr:tenant_id'),)
+
+    def allowed(self, request: Any, volume: Any = None) -> bool:
+        """Return whether the volume has an RBD image and can be changed."""
+        return (
+            volume is not None
+            and volume.status in ('available', 'in-use')
+            and not getattr(volume, 'multiattach', False)
+            and made.of_volume(volume).state is not None
+        )
+
+
 class VolumesTable(stock.VolumesTable):
-    """The stock table with an additional column.
+    """The stock table with an additional column and action.
 
     This is a subclass, because the columns of the stock class are shared with
     tables that inherit from it.
@@ -33,8 +61,34 @@ class VolumesTable(stock.VolumesTable):
     class Meta(stock.VolumesTable.Meta):
         """Options of the stock table."""
 
+        row_actions = (*stock.VolumesTable.Meta.row_actions, ChangeCacheMode)
+
+
+class ActionTable(stock.VolumesTable):
+    """The stock table with an additional action."""
+
+    class Meta(stock.VolumesTable.Meta):
+        """Options of the stock table."""
+
+        row_actions = VolumesTable.Meta.row_actions
+
+
+class AdminVolumesTable(admin_stock.VolumesTable):
+    """The table of administrators with an additional column."""
+
+    rbd_layout = tables.Column(details.in_brief, verbose_name=_('RBD Layout'))
+
+    class Meta(admin_stock.VolumesTable.Meta):
+        """Options of the stock table."""
+
+        columns = (*admin_stock.VolumesTable.Meta.columns, 'rbd_layout')
+
 
 def use_table() -> None:
-    """Use the table in Horizon's view, if it is enabled; a hook."""
+    """Use the tables in Horizon's views; a hook."""
+    change_mode.add_page()
     if conf.get(conf.LAYOUT_COLUMN):
         views.VolumesView.table_class = VolumesTable
+        admin_views.VolumesView.table_class = AdminVolumesTable
+    else:
+        views.VolumesView.table_class = ActionTable

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Tests on a real cloud, through its APIs, as a tenant and an operator."""
+"""Tests through the APIs of a real cloud, as a tenant and an operator."""
 
 from collections.abc import Callable
 import functools
@@ -34,14 +34,14 @@ _MICROVERSIONS = {
     'placement': '1.36',
 }
 
-#: What every test asks for unless it says otherwise, and what is made of it.
+#: The default metadata of the tests' volumes, and the resulting layout.
 ASKED = {
     'rbd:object_size': '1M',
     'rbd:stripe_unit': '64K',
     'rbd:stripe_count': '8',
     'rbd:object_map': 'true',
 }
-#: With a mode as well, which Cinder's own attachments must not need.
+#: With a cache mode, which Cinder's own attachments do not require.
 ASKED_WITH_MODE = {**ASKED, 'rbd:cache_mode': 'writeback'}
 MADE = {'object_size': 2**20, 'stripe_unit': 65536, 'stripe_count': 8}
 
@@ -50,7 +50,7 @@ Record = dict[str, Any]
 
 @functools.cache
 def connection(cloud: str) -> Any:
-    """Return a connection as a user of clouds.yaml: ``demo``, ``admin``."""
+    """Return a connection for a cloud, ``demo`` or ``admin``."""
     return openstack.connect(cloud=cloud)
 
 
@@ -61,7 +61,7 @@ def release() -> str:
 
 
 def rbd(*arguments: str) -> Any:
-    """Run ``rbd`` as Ceph's administrator; return what it says in JSON."""
+    """Run ``rbd`` as Ceph's administrator and return its JSON output."""
     done = subprocess.run(
         ['rbd', *arguments, '--format', 'json'],
         capture_output=True,
@@ -72,13 +72,13 @@ def rbd(*arguments: str) -> Any:
 
 
 def images(pool: str = 'volumes') -> list[str]:
-    """Return the names of a pool's images."""
+    """Return the names of the RBD images in a pool."""
     found: list[str] = rbd('ls', pool)
     return found
 
 
 class CloudTestCase(base.TestCase):
-    """Volumes of a tenant, removed at the end with all that hangs on them."""
+    """Create a tenant's volumes and remove them with all their dependents."""
 
     timeout = 240
 
@@ -97,7 +97,7 @@ class CloudTestCase(base.TestCase):
         cloud: Any = None,
         service: str = 'block_storage',
     ) -> Record:
-        """Send a request; fail on anything but success."""
+        """Send a request; fail if it does not succeed."""
         response = self.respond(method, path, body, cloud, service)
         if response.status_code >= 400:
             raise AssertionError(
@@ -114,7 +114,7 @@ class CloudTestCase(base.TestCase):
         cloud: Any = None,
         service: str = 'block_storage',
     ) -> Any:
-        """Send a request; return the response, whatever it is."""
+        """Send a request and return the response, whatever its status."""
         api = getattr(cloud or self.tenant, service)
         extra: Record = {'json': body} if body is not None else {}
         if service in _MICROVERSIONS:
@@ -130,7 +130,7 @@ class CloudTestCase(base.TestCase):
         body: Any = None,
         cloud: Any = None,
     ) -> None:
-        """Check that a request is refused, with a text that has words."""
+        """Check that a request is refused with a certain message."""
         response = self.respond(method, path, body, cloud)
         shown = f'{method} {path} {body}: {response.text}'
         self.assertEqual(status, response.status_code, shown)
@@ -138,7 +138,7 @@ class CloudTestCase(base.TestCase):
         self.assertIn(words, fault['message'], shown)
 
     def create(self, **values: Any) -> str:
-        """Ask for a volume; return its id at once."""
+        """Request a volume and return its ID immediately."""
         body = {'size': 1, 'volume_type': 'rbd', **values}
         answer = self.request('POST', '/volumes', {'volume': body})
         ident: str = answer['volume']['id']
@@ -146,13 +146,13 @@ class CloudTestCase(base.TestCase):
         return ident
 
     def created(self, **values: Any) -> str:
-        """Ask for a volume; return its id when it's available."""
+        """Create a volume and return its ID when it is available."""
         ident = self.create(**values)
         self.wait_for(ident)
         return ident
 
     def show(self, ident: str, kind: str = 'volumes') -> Record:
-        """Return a resource of Cinder's, as an operator sees it."""
+        """Return a resource of Cinder as an operator sees it."""
         answer = self.request('GET', f'/{kind}/{ident}', cloud=self.operator)
         record: Record = answer[kind.rstrip('s')]
         return record
@@ -160,7 +160,7 @@ class CloudTestCase(base.TestCase):
     def wait_for(
         self, ident: str, status: str = 'available', kind: str = 'volumes'
     ) -> Record:
-        """Wait until a resource has a status; fail on another final one."""
+        """Wait for a status; fail if the resource is in error."""
 
         def done() -> Record | None:
             record = self.show(ident, kind)
@@ -174,7 +174,7 @@ class CloudTestCase(base.TestCase):
         return record
 
     def until(self, done: Callable[[], Any], seconds: float = 120) -> Any:
-        """Wait until a function returns something true; return that."""
+        """Wait until a function returns a true value; return the value."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             found = done()
@@ -183,10 +183,10 @@ class CloudTestCase(base.TestCase):
             time.sleep(0.3)
         raise AssertionError(f'still waiting after {seconds} s for {done}')
 
-    # Cleaning up
+    # Clean-up
 
     def remove(self, ident: str, kind: str = 'volumes') -> None:
-        """Delete something, by force, and wait until it is gone."""
+        """Force the deletion of a resource and wait until it is gone."""
         path = f'/{kind}/{ident}'
         api = self.operator.block_storage
         if kind in ('volumes', 'snapshots'):
@@ -197,10 +197,10 @@ class CloudTestCase(base.TestCase):
             lambda: api.get(path, microversion=MICROVERSION).status_code == 404
         )
 
-    # What is made of other things
+    # Snapshots, actions and volume types
 
     def snapshot(self, volume: str) -> str:
-        """Return the id of a snapshot of a volume."""
+        """Create a snapshot of a volume and return its ID."""
         answer = self.request(
             'POST', '/snapshots', {'snapshot': {'volume_id': volume}}
         )
@@ -210,11 +210,11 @@ class CloudTestCase(base.TestCase):
         return ident
 
     def action(self, volume: str, cloud: Any = None, **action: Any) -> Record:
-        """Do something to a volume."""
+        """Send an action to a volume."""
         return self.request('POST', f'/volumes/{volume}/action', action, cloud)
 
     def make_type(self, **specs: str) -> str:
-        """Make a volume type; ``rbd_x`` stands for ``rbd:x``."""
+        """Create a volume type; ``rbd_x`` stands for ``rbd:x``."""
         name = f'test-{uuid.uuid4().hex[:8]}'
         given = {
             f'rbd:{k[4:]}' if k.startswith('rbd_') else k: v
@@ -232,17 +232,17 @@ class CloudTestCase(base.TestCase):
         self.addCleanup(self.operator.block_storage.delete, f'/types/{ident}')
         return name
 
-    # What is there
+    # Checks
 
     def info(self, volume: str, pool: str = 'volumes') -> Record:
-        """Return what ``rbd info`` says of a volume's image."""
-        # A volume that was migrated within a pool keeps the image's new name.
+        """Return the output of ``rbd info`` for the RBD image of a volume."""
+        # After a migration within a pool the RBD image keeps its new name.
         name = self.show(volume)['os-vol-mig-status-attr:name_id'] or volume
         record: Record = rbd('info', f'{pool}/volume-{name}')
         return record
 
     def check_made(self, volume: str, pool: str = 'volumes') -> Record:
-        """Check that a volume is what ASKED asks for."""
+        """Check that a volume has the layout and features of ASKED."""
         info = self.info(volume, pool)
         found = {key: info.get(key) for key in MADE}
         self.assertEqual(MADE, found, str(info))
@@ -251,7 +251,7 @@ class CloudTestCase(base.TestCase):
         return info
 
     def metadata(self, volume: str) -> Record:
-        """Return a volume's metadata as its tenant sees it."""
+        """Return a volume's metadata as the tenant sees it."""
         answer = self.request('GET', f'/volumes/{volume}/metadata')
         found: Record = answer['metadata']
         return found

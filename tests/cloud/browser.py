@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Tests of pages in a real browser, a headless Chromium.
+"""Test pages in a real browser, a headless Chromium.
 
-One browser serves all tests of a process. It can reach nothing but this
-machine, and what each page asks for and complains of is kept.
+All tests of a process share one browser. It can reach only this machine. The
+requests and the console errors of each page are recorded.
 """
 
 import atexit
@@ -26,6 +26,7 @@ import pathlib
 import shutil
 import tempfile
 from typing import Any
+import unittest
 
 from selenium import webdriver
 from selenium.common import exceptions
@@ -36,11 +37,12 @@ from selenium.webdriver.support import select
 from selenium.webdriver.support import wait
 from testtools import content
 
+from tests.cloud import axe
 from tests.cloud import base
 
 DASHBOARD = 'http://127.0.0.1:8000'
 
-# Taken before any test, whose own temporary folder goes with it.
+# Determined at import: a test's own temporary folder is removed with it.
 _OUTSIDE = tempfile.gettempdir()
 _ARGUMENTS = (
     '--headless=new',
@@ -50,21 +52,22 @@ _ARGUMENTS = (
     '--disable-gpu',
     '--window-size=1280,1000',
     '--lang=en',
-    # What it would tell its maker, or fetch from there.
+    # No connections to any other host.
     '--disable-background-networking',
     '--disable-component-update',
     '--no-proxy-server',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 )
-# A wizard of ten requests on a machine that is busy with something else.
+# Seconds. Enough for a wizard that sends ten requests on a busy machine.
 _PATIENCE = 60.0
-# A page asks for a row in transition until there is none: of a volume that an
-# earlier test deletes. The browser calls that answer, a 404, an error.
+# A page polls the row of a volume in transition until the row is gone, for
+# example because an earlier test deletes the volume. The browser reports the
+# last response, a 404, as an error.
 _ROW_IS_GONE = '?action=row_update&'
 
 
 def screenshots() -> pathlib.Path:
-    """Return the folder that screenshots are kept in."""
+    """Return the folder for screenshots."""
     chosen = os.environ.get('RBD_TEST_SCREENSHOTS')
     folder = pathlib.Path(chosen or pathlib.Path(_OUTSIDE, 'screenshots'))
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +75,7 @@ def screenshots() -> pathlib.Path:
 
 
 class Session:
-    """A browser, and who is logged in with it."""
+    """A browser and the user who is logged in."""
 
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(dir=_OUTSIDE)
@@ -83,7 +86,7 @@ class Session:
             options.add_argument(argument)
         wanted = {'browser': 'ALL', 'performance': 'ALL'}
         options.set_capability('goog:loggingPrefs', wanted)
-        # A home that outlives the test that happens to be first.
+        # A home directory that outlives the first test.
         environ = {**os.environ, 'HOME': folder, 'TMPDIR': folder}
         self.driver = webdriver.Chrome(
             options, service.Service('/usr/bin/chromedriver', env=environ)
@@ -99,11 +102,11 @@ def session() -> Session:
 
 
 class BrowserTestCase(base.CloudTestCase):
-    """Looks at the dashboard; keeps a screenshot of what failed."""
+    """Base class of dashboard tests; saves a screenshot on failure."""
 
     def setUp(self) -> None:
         super().setUp()
-        # Each look at an element would be several lines of a failure.
+        # Each lookup of an element would add lines to the output of a failure.
         for name in ('selenium', 'urllib3'):
             logging.getLogger(name).setLevel(logging.WARNING)
         self.session = session()
@@ -111,23 +114,77 @@ class BrowserTestCase(base.CloudTestCase):
         self.addOnException(self._keep_what_is_seen)
         self._read_logs()
 
-    def _keep_what_is_seen(self, _: Any) -> None:
+    def _keep_what_is_seen(self, failure: Any) -> None:
+        if issubclass(failure[0], unittest.SkipTest):
+            return
         path = self.screenshot(f'failed-{self.id().rpartition(".")[2]}')
         self.addDetail('screenshot', content.text_content(str(path)))
         self.addDetail(
             'address', content.text_content(self.driver.current_url)
         )
 
+    def narrow(self) -> None:
+        """Set the width of the window to 400 px until the test ends."""
+        before = self.driver.get_window_size()
+        self.addCleanup(
+            self.driver.set_window_size, before['width'], before['height']
+        )
+        # The window of headless Chromium cannot be narrower than 500 px.
+        size = {'width': 400, 'height': 1000, 'deviceScaleFactor': 1}
+        self.driver.execute_cdp_cmd(
+            'Emulation.setDeviceMetricsOverride', {**size, 'mobile': False}
+        )
+        self.addCleanup(
+            self.driver.execute_cdp_cmd,
+            'Emulation.clearDeviceMetricsOverride',
+            {},
+        )
+
+    def cookie(self, name: str, value: str) -> None:
+        """Set a cookie, such as the language, until the test ends."""
+        self.driver.add_cookie({'name': name, 'value': value})
+        self.addCleanup(self.driver.delete_cookie, name)
+
+    def check_accessible(self, selector: str) -> None:
+        """Check a part of the page with axe-core against WCAG 2.1 A and AA.
+
+        The contrast of links, buttons and code is not checked: the theme sets
+        their colours, and the stock themes have a contrast of 3.6 to 1 for
+        links.
+        """
+        self.find(selector)
+        self.driver.execute_script(axe.script())
+        found = self.driver.execute_async_script(
+            """
+            const done = arguments[arguments.length - 1];
+            const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
+            axe.run(arguments[0], {runOnly: tags}).then(
+              (found) => done(found.violations.flatMap(
+                (each) => each.nodes.filter(
+                  (node) => each.id !== 'color-contrast' || !document
+                    .querySelector(node.target.join(' '))
+                    .closest('a, .btn, code')
+                ).map((node) => [
+                  each.id, node.target.join(' '), node.failureSummary
+                ])
+              )),
+              (error) => done([String(error)])
+            );
+            """,
+            selector,
+        )
+        self.assertEqual([], found)
+
     def screenshot(self, name: str) -> pathlib.Path:
-        """Keep what the browser shows."""
+        """Save a screenshot; return its path."""
         path = screenshots() / f'{name}.png'
         self.driver.save_screenshot(str(path))
         return path
 
-    # Where to be.
+    # Navigation
 
     def login(self, user: str) -> None:
-        """Be a user of clouds.yaml: ``demo`` or ``admin``."""
+        """Log in as a user of clouds.yaml: ``demo`` or ``admin``."""
         if self.session.user == user:
             return
         self.driver.delete_all_cookies()
@@ -141,13 +198,13 @@ class BrowserTestCase(base.CloudTestCase):
         self.session.user = user
 
     def open(self, path: str) -> None:
-        """Go to a page of the dashboard."""
+        """Open a page of the dashboard."""
         self.driver.get(f'{DASHBOARD}{path}')
 
-    # What is on a page, by CSS selectors.
+    # Elements of a page, by CSS selector
 
     def until_true(self, done: Callable[[], Any]) -> Any:
-        """Wait until a function returns something true; return that."""
+        """Wait until a function returns a true value; return the value."""
         stale = (
             exceptions.NoSuchElementException,
             exceptions.StaleElementReferenceException,
@@ -159,7 +216,7 @@ class BrowserTestCase(base.CloudTestCase):
         return waiting.until(lambda _: done())
 
     def until_loaded(self) -> None:
-        """Wait until all of a page has arrived, after a click that sends."""
+        """Wait until the page has loaded, after a click that submits."""
         self.until_true(
             lambda: self.driver.execute_script(
                 'return document.readyState === "complete"'
@@ -167,15 +224,15 @@ class BrowserTestCase(base.CloudTestCase):
         )
 
     def all(self, selector: str) -> list[WebElement]:
-        """Return all elements, at once, that a selector finds."""
+        """Return all matching elements without waiting."""
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def shown(self, selector: str) -> bool:
-        """Say whether something that a selector finds can be seen."""
+        """Return whether a matching element is visible."""
         return any(each.is_displayed() for each in self.all(selector))
 
     def find(self, selector: str) -> WebElement:
-        """Wait for an element that can be seen; return it."""
+        """Wait for a visible matching element; return it."""
 
         def there() -> WebElement | None:
             seen = [e for e in self.all(selector) if e.is_displayed()]
@@ -185,17 +242,17 @@ class BrowserTestCase(base.CloudTestCase):
         return element
 
     def until_gone(self, selector: str) -> None:
-        """Wait until nothing that a selector finds can be seen."""
+        """Wait until no matching element is visible."""
         self.until_true(lambda: not self.shown(selector))
 
     def text(self, selector: str) -> str:
-        """Return the text of an element that can be seen."""
+        """Return the text of a visible matching element."""
         return str(self.until_true(lambda: self.find(selector).text or ' '))
 
-    # What a person does.
+    # User actions
 
     def click(self, selector: str) -> None:
-        """Click on an element when that can be done."""
+        """Wait until an element can be clicked, then click it."""
 
         def clicked() -> bool:
             element = self.find(selector)
@@ -208,19 +265,19 @@ class BrowserTestCase(base.CloudTestCase):
         self.until_true(clicked)
 
     def fill(self, selector: str, value: str) -> None:
-        """Type a value into a field, in place of what it holds."""
+        """Replace the content of a field."""
         field = self.find(selector)
         field.clear()
         field.send_keys(value)
 
     def choose(self, selector: str, text: str) -> None:
-        """Choose the entry of a list that has a text."""
+        """Select the list entry with this text."""
         select.Select(self.find(selector)).select_by_visible_text(text)
 
-    # What pages asked for and complained of.
+    # Requests and errors of pages
 
     def _read_logs(self) -> tuple[list[str], list[str]]:
-        """Return addresses asked for and errors since the last time."""
+        """Return the requested URLs and the errors since the last call."""
         log: Callable[[str], Any] = self.driver.get_log
         asked = []
         for entry in log('performance'):
@@ -235,12 +292,12 @@ class BrowserTestCase(base.CloudTestCase):
         return asked, complaints
 
     def check_quiet(self, but: str = '(nothing)') -> None:
-        """Check that pages asked nobody else and complained of nothing.
+        """Check that pages sent no external requests and logged no errors.
 
-        :param but: an address whose failure is stock Horizon's own
+        :param but: a URL whose failure is caused by stock Horizon
         """
         asked, complaints = self._read_logs()
-        # The browser's own first page is one of chrome's.
+        # The initial page of the browser has a chrome: URL.
         ours = (f'{DASHBOARD}/', 'data:', 'blob:', 'chrome:')
         self.assertNotEqual([], asked)
         self.assertEqual(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Two volume services of one cluster, which run while a test needs them."""
+"""Two volume services of one cluster, for the duration of a test."""
 
 from collections.abc import Iterator
 import contextlib
@@ -23,10 +23,10 @@ import subprocess
 from sandbox_cloud import state
 from sandbox_cloud import supervise
 
-#: The back end's section, its name, and the volumes' cluster.
+#: The section and name of the back end, and the cluster of the volumes.
 BACKEND = 'rbd-aa'
 CLUSTER = f'sandbox-aa@{BACKEND}'
-#: As the scheduler names it, and volumes in ``cluster_name``.
+#: The pool's name in the scheduler and in ``cluster_name`` of volumes.
 POOL = f'{CLUSTER}#{BACKEND}'
 
 _SECTION = """
@@ -44,9 +44,9 @@ backend_url = file://{folder}
 
 @contextlib.contextmanager
 def running(folder: pathlib.Path) -> Iterator[None]:
-    """Run two of them, configured as the sandbox's own.
+    """Run two services with the configuration of the sandbox's service.
 
-    :param folder: for their configuration, locks and logs
+    :param folder: the folder for their configuration, locks and logs
     """
     place = state.State(state.default_root())
     supervisor = supervise.Supervisor(place, {})
@@ -55,7 +55,7 @@ def running(folder: pathlib.Path) -> Iterator[None]:
         for number in (1, 2):
             conf = folder / f'{number}.conf'
             conf.write_text(_configuration(place, folder, number))
-            # The holder of the sandbox's programs is left out.
+            # Without the program that holds the sandbox's programs.
             command = own.joinpath('cmdline').read_text().split('\0')[:-1]
             at = command.index('--config-file')
             program = command[at - 1]
@@ -108,7 +108,7 @@ def _configuration(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a service with all that it has started."""
+    """Kill a service and its child processes."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

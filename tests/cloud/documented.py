@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The commands that the documentation tells people to type."""
+"""The commands in the documentation."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -20,10 +20,19 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-#: What a command begins with that isn't run here, and why not.
+#: Prefixes of the commands that are not run here, with the reason.
 NOT_RUN: Mapping[str, str] = {
     'cinder-rbd-ext --os-cloud admin audit': 'its status depends on what '
     'other tests leave; test_audit runs it',
+    'cinder-rbd-ext --os-cloud admin clean': 'removes what other tests leave; '
+    'test_maintenance runs it',
+    'cinder-rbd-ext --os-cloud admin object-map': 'its status depends on '
+    'other images; test_maintenance runs it',
+    'cinder-rbd-ext bench': 'takes minutes; tests/functional runs it',
+    'cinder-rbd-ext --os-cloud admin exporter': 'a server, and a file for '
+    'another program; tests/functional runs both',
+    'cinder-rbd-ext doctor': 'reads the files of a host; tests/functional '
+    'runs its checks',
     'nova-rbd-cache check': 'belongs on a compute host; has tests of its own',
     'nova-rbd-cache connector': 'belongs on a compute host; tested there',
     'nova-manage volume_attachment': 'changes a server; has tests of its own',
@@ -42,7 +51,7 @@ _COMMENT = re.compile(r'\s+# .*$')
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command of a page, its lines put together."""
+    """A command on a page, with continuation lines joined."""
 
     page: str
     line: int
@@ -50,7 +59,7 @@ class Command:
 
     @property
     def reason_not_to_run(self) -> str | None:
-        """Why it is left out, None for what is run."""
+        """The reason to skip the command; None if it is run."""
         for beginning, reason in NOT_RUN.items():
             if self.text.startswith(beginning):
                 return reason
@@ -58,10 +67,10 @@ class Command:
 
 
 def pages() -> list[pathlib.Path]:
-    """Return the pages for those who use a cloud, the README first.
+    """Return the pages for operators and users, the README first.
 
-    Not those on installation, whose commands are for the environment of
-    each service, nor the contributors', whose are for a shell of theirs.
+    The installation and contributor guides are left out: their commands
+    need another environment.
     """
     return [
         ROOT / 'README.rst',
@@ -71,10 +80,10 @@ def pages() -> list[pathlib.Path]:
 
 
 def commands(page: pathlib.Path) -> Iterator[Command]:
-    """Yield the commands of a page in its order.
+    """Yield the commands on a page, in order.
 
-    Only those of ``console`` blocks, which are the lines that begin with a
-    prompt; the output that follows them isn't looked at.
+    Commands are the lines of ``console`` blocks that begin with a prompt.
+    Their output is ignored.
     """
     lines = iter(enumerate(page.read_text().splitlines(), 1))
     block = -1

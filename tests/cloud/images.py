@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What tests of Glance images share."""
+"""Base class of the tests of Glance images."""
 
 import functools
 import hashlib
@@ -24,19 +24,19 @@ import fixtures
 from tests.cloud import base
 
 MIB = 2**20
-#: Our store, and the stock one on the same pool.
+#: Our store, and a stock store on the same pool.
 OURS, BESIDE = 'rbd1', 'rbd3'
-#: The stock store on a pool of its own, and files.
+#: A stock store on its own pool, and a file store.
 STOCK, FILES = 'rbd2', 'file1'
 POOLS = {OURS: 'images', BESIDE: 'images', STOCK: 'images2'}
-#: What the sandbox's configuration asks of our store.
+#: Object sizes that the sandbox configures for our store and stock ones.
 OBJECT_SIZE = 4 * MIB
 STOCK_OBJECT_SIZE = 8 * MIB
 
 
 @functools.cache
 def content() -> bytes:
-    """Return 43 MiB and a bit, a hole of 24 MiB among them."""
+    """Return a little more than 43 MiB, with a hole of 24 MiB."""
     chance = random.Random(5)
     return (
         chance.randbytes(9 * MIB)
@@ -46,14 +46,14 @@ def content() -> bytes:
 
 
 class ImageTestCase(base.CloudTestCase):
-    """Images of a tenant, removed at the end."""
+    """Create a tenant's Glance images and remove them at the end."""
 
     def setUp(self) -> None:
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def make(self, disk_format: str = 'raw') -> Any:
-        """Return an image without data."""
+        """Create a Glance image without data."""
         image = self.tenant.image.create_image(
             f'test-{disk_format}',
             disk_format=disk_format,
@@ -64,13 +64,13 @@ class ImageTestCase(base.CloudTestCase):
         return image
 
     def discard(self, ident: str) -> None:
-        """Remove an image if it is still there."""
+        """Delete a Glance image if it exists."""
         self.tenant.image.delete_image(ident, ignore_missing=True)
 
     def upload(
         self, data: bytes, store: str = OURS, disk_format: str = 'raw'
     ) -> Any:
-        """Return an image with data, put there in one request."""
+        """Create a Glance image and upload its data in one request."""
         image = self.make(disk_format)
         response = self.tenant.image.put(
             f'/images/{image.id}/file',
@@ -84,10 +84,10 @@ class ImageTestCase(base.CloudTestCase):
         return self.tenant.image.get_image(image.id)
 
     def active(self, ident: str, store: str = OURS) -> Any:
-        """Wait until an image is active in a store; return it."""
+        """Wait until a Glance image is active in a store; return it."""
 
         def done() -> Any:
-            # The SDK doesn't know the stores.
+            # The SDK does not show the stores.
             found = self.tenant.image.get(f'/images/{ident}').json()
             if found['status'] != 'active':
                 return None
@@ -98,7 +98,7 @@ class ImageTestCase(base.CloudTestCase):
         return self.until(done)
 
     def check_content(self, image: Any, data: bytes) -> None:
-        """Check what Glance says of the data, and the data themselves."""
+        """Check size and hashes in Glance, and the data themselves."""
         self.assertEqual(len(data), image.size)
         digest = hashlib.sha512(data).hexdigest()
         self.assertEqual('sha512', image.hash_algo)
@@ -112,7 +112,7 @@ class ImageTestCase(base.CloudTestCase):
         self.assertEqual(digest, found)
 
     def check_ours(self, image: Any) -> base.Record:
-        """Check that the RBD image is one of our store's."""
+        """Check that our store created the RBD image."""
         info = self.image_info(image)
         self.assertEqual(OBJECT_SIZE, info['object_size'])
         self.assertIn('object-map', info['features'])
@@ -120,17 +120,17 @@ class ImageTestCase(base.CloudTestCase):
         return info
 
     def check_stock(self, image: Any, store: str) -> None:
-        """Check that the RBD image is one of a stock store's."""
+        """Check that a stock store created the RBD image."""
         info = self.image_info(image, store)
         self.assertEqual(STOCK_OBJECT_SIZE, info['object_size'])
 
     def image_info(self, image: Any, store: str = OURS) -> base.Record:
-        """Return what ``rbd info`` says of a Glance image."""
+        """Return the output of ``rbd info`` for a Glance image."""
         record: base.Record = base.rbd('info', f'{POOLS[store]}/{image.id}')
         return record
 
     def check_gone(self, ident: str, store: str = OURS) -> None:
-        """Check that nothing is left of an image in a store's pool."""
+        """Wait until the RBD image is gone from a store's pool."""
         self.until(lambda: ident not in base.images(POOLS[store]), 30)
 
     def start_import(
@@ -141,14 +141,14 @@ class ImageTestCase(base.CloudTestCase):
         cloud: Any = None,
         **how: str,
     ) -> None:
-        """Ask for an import; it goes on after the answer."""
+        """Start an import, which continues in the background."""
         body = {'method': {'name': method, **how}, 'stores': [store]}
 
         def ask() -> Any:
             response = (cloud or self.tenant).image.post(
                 f'/images/{image.id}/import', json=body
             )
-            # An earlier import is done for all to see before it has ended.
+            # An earlier import shows its result before its task has ended.
             ended = 'Image has active task' not in response.text
             return [response] if ended else None
 
@@ -156,12 +156,12 @@ class ImageTestCase(base.CloudTestCase):
         self.assertEqual(202, response.status_code, response.text)
 
     def delete_from(self, image: Any, store: str) -> None:
-        """Remove an image's data from one of its stores."""
+        """Delete a Glance image's data from one of its stores."""
         response = self.operator.image.delete(f'/stores/{store}/{image.id}')
         self.assertEqual(204, response.status_code, response.text)
 
     def check_volume(self, volume: str) -> None:
-        """Check that a volume has the content of the image."""
+        """Check that a volume has the content of the Glance image."""
         done = subprocess.run(
             ['rbd', 'export', f'volumes/volume-{volume}', '-'],
             capture_output=True,
@@ -170,7 +170,7 @@ class ImageTestCase(base.CloudTestCase):
         self.check_same(done.stdout[: len(content())])
 
     def check_same(self, found: bytes) -> None:
-        """Check for the content; megabytes are no message."""
+        """Compare hashes, so that a failure does not print megabytes."""
         self.assertEqual(
             hashlib.sha512(content()).hexdigest(),
             hashlib.sha512(found).hexdigest(),

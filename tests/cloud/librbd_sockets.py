@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What librbd does below a guest, told by itself.
+"""Admin sockets of librbd for the disks of guests.
 
-QEMU opens a connection to Ceph for each disk, with a configuration of its
-own, and the sandbox gives each of these an admin socket.
+QEMU opens a connection to Ceph for each disk, with its own configuration. The
+sandbox gives each connection an admin socket.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from typing import Any
 
 
 def folder() -> pathlib.Path:
-    """Return where the sandbox has the sockets of guests' disks."""
+    """Return the folder of the admin sockets."""
     # Beside the cluster's folder: run/ceph/etc/ceph.conf.
     return pathlib.Path(os.environ['CEPH_CONF']).parents[2] / 'librbd'
 
@@ -34,7 +34,7 @@ def folder() -> pathlib.Path:
 def ask(path: pathlib.Path, prefix: str, **arguments: str) -> Any:
     """Send a command to an admin socket; return the answer.
 
-    :raises OSError: where the process has ended
+    :raises OSError: if the process has ended
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(30)
@@ -47,20 +47,20 @@ def ask(path: pathlib.Path, prefix: str, **arguments: str) -> Any:
 
 
 class Disk:
-    """A guest's disk, as librbd has it open."""
+    """A disk of a guest, as opened by librbd."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._path = path
 
     @property
     def rbd_cache(self) -> bool:
-        """Whether QEMU has librbd cache."""
+        """Whether the librbd cache is enabled."""
         answer = ask(self._path, 'config get', var='rbd_cache')
         return bool(answer['rbd_cache'] == 'true')
 
     @property
     def counters(self) -> dict[str, int]:
-        """What librbd has done: ``wr``, ``flush`` and others."""
+        """The performance counters of librbd: ``wr``, ``flush`` and others."""
         (found,) = (
             values
             for name, values in ask(self._path, 'perf dump').items()
@@ -70,13 +70,13 @@ class Disk:
 
 
 def disk(image: str) -> Disk:
-    """Return the disk that has an image open.
+    """Return the disk that has an RBD image open.
 
     :param image: ``pool/name``
     """
     found = []
     for path in folder().glob('*.asok'):
-        # Sockets of guests that were killed stay behind.
+        # Killed guests leave their sockets behind.
         with contextlib.suppress(OSError):
             if f'rbd cache flush {image}' in ask(path, 'help'):
                 found.append(Disk(path))

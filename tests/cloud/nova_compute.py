@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The sandbox's compute hosts, with another configuration for a while."""
+"""Temporary configuration of the sandbox's compute hosts."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -25,25 +25,33 @@ import time
 from sandbox_cloud import state
 from sandbox_cloud import supervise
 
-# Of a program; a second host's has a number at the end.
+# Names of programs. That of the second host ends with a number.
 _NAME = 'nova-compute'
-#: Of the log, which says it at each start.
+_SCHEDULER = 'nova-scheduler'
+#: The text that nova-compute logs at each start.
 _STARTED = 'nova_rbd_cache is '
 
-#: When each compute host has last said that it is up.
+#: The time of the last status report of each compute host.
 Reports = Mapping[str, str]
 
 
 @contextlib.contextmanager
-def configured(text: str, reports: Callable[[], Reports]) -> Iterator[None]:
-    """Have lines at the end of each configuration; restart them twice.
+def configured(
+    text: str, reports: Callable[[], Reports], *hosts: str
+) -> Iterator[None]:
+    """Append options to configurations of nova-compute temporarily.
 
-    :param reports: asks Nova when the hosts have last reported
+    Restarts nova-compute before and after.
+
+    :param reports: returns the time of the last report of each host
+    :param hosts: the hosts; by default all
     """
     place = state.State(state.default_root())
+    names = [_NAME + host.removeprefix('sandbox') for host in hosts]
     confs = {
         conf: conf.read_text()
         for conf in place.etc.glob(f'nova/{_NAME}*.conf')
+        if conf.stem in (names or [conf.stem])
     }
     try:
         for conf, before in confs.items():
@@ -57,8 +65,35 @@ def configured(text: str, reports: Callable[[], Reports]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def scheduled(text: str) -> Iterator[None]:
+    """Append options to the scheduler's configuration temporarily."""
+    place = state.State(state.default_root())
+    conf = place.etc / 'nova' / 'nova.conf'
+    before = conf.read_text()
+    try:
+        conf.write_text(f'{before}\n{text}')
+        _restart_scheduler(place)
+        yield
+    finally:
+        conf.write_text(before)
+        _restart_scheduler(place)
+
+
+def _restart_scheduler(place: state.State) -> None:
+    """Restart the scheduler; requests wait in its queue."""
+    supervisor = supervise.Supervisor(place, {})
+    supervisor.stop(_SCHEDULER)
+    supervisor.start(_SCHEDULER)
+    log = place.log / f'{_SCHEDULER}.log'
+    _wait(
+        'start',
+        lambda: log.exists() and 'Starting scheduler node' in log.read_text(),
+    )
+
+
+@contextlib.contextmanager
 def ended(host: str, reports: Callable[[], Reports]) -> Iterator[None]:
-    """Have a host without nova-compute for a while."""
+    """Stop nova-compute on a host temporarily."""
     supervisor = supervise.Supervisor(state.State(state.default_root()), {})
     name = _NAME + host.removeprefix('sandbox')
     supervisor.stop(name)
@@ -71,9 +106,10 @@ def ended(host: str, reports: Callable[[], Reports]) -> Iterator[None]:
 
 
 def run(program: str, *words: str, host: str = '') -> str:
-    """Run a program of Nova's environment; return what it prints.
+    """Run a program of Nova's environment and return its output.
 
-    :param host: whose configuration it has; that of Nova's API by default
+    :param host: the host whose configuration is used; by default that of
+        Nova's API
     """
     place = state.State(state.default_root())
     release = (place.run / 'release').read_text().strip()
@@ -95,7 +131,7 @@ def run(program: str, *words: str, host: str = '') -> str:
 def _command(program: str, words: tuple[str, ...], conf: str) -> list[str]:
     option = ('--config-file', conf)
     if program.endswith('nova-manage'):
-        # It takes no option of the configuration after its own words.
+        # nova-manage accepts --config-file only before its commands.
         return [program, *option, *words]
     return [program, *words, *option]
 
@@ -103,7 +139,7 @@ def _command(program: str, words: tuple[str, ...], conf: str) -> list[str]:
 def refresh(server: str, volume: str, connector: str) -> None:
     """Replace an attachment, as after a change of monitors.
 
-    :param connector: as nova-manage reads it from a file
+    :param connector: the content of the file that nova-manage reads
     """
     place = state.State(state.default_root())
     file = pathlib.Path(place.run, f'connector-{volume}.json')
@@ -116,21 +152,20 @@ def refresh(server: str, volume: str, connector: str) -> None:
 
 
 def _restart(place: state.State, reports: Callable[[], Reports]) -> None:
-    """Have them start anew; return when each does as it is configured."""
+    """Restart nova-compute; wait until each host is up and reports."""
     supervisor = supervise.Supervisor(place, {})
     starts = {}
     for name, process in supervisor.processes().items():
         if name.startswith(_NAME):
             starts[name] = _starts(place, name)
-            # It takes its time to end in good order, and supervisord starts
-            # it again.
+            # A graceful shutdown takes long. supervisord restarts it.
             os.kill(process['pid'], signal.SIGKILL)
     _wait(
         'start',
         lambda: all(_starts(place, name) > n for name, n in starts.items()),
     )
-    # What is reported from here on comes of the new process. It begins when
-    # it listens to requests: one that nobody listens to may time out.
+    # Later reports come from the new process, which reports once it listens
+    # to requests. A request without a listener may time out.
     before = reports()
     _wait(
         'report',

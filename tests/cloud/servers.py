@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Servers of a tenant, and what their guests say.
+"""Servers of a tenant and their guests.
 
-The guest and how to ask it are described in :mod:`sandbox_cloud.guest`.
+See :mod:`sandbox_cloud.guest` for the guest and its requests.
 """
 
 from collections.abc import Iterator
@@ -30,16 +30,19 @@ from tests.cloud import base
 from tests.cloud import nova_compute
 
 _NUMBERS = itertools.count(1)
-# Compute hosts: the one that is always there, and one to migrate to.
-_FIRST = 'sandbox'
-_SECOND = 'sandbox2'
-_ADDRESSES = {_FIRST: '127.0.0.1', _SECOND: '127.0.0.2'}
+#: Compute hosts: the first always exists, the second is for migrations.
+FIRST = 'sandbox'
+SECOND = 'sandbox2'
+_ADDRESSES = {FIRST: '127.0.0.1', SECOND: '127.0.0.2'}
 
 
 class ServerTestCase(base.CloudTestCase):
-    """Servers, removed at the end before the volumes that they use."""
+    """Base class for tests with servers.
 
-    # Emulated guests on a machine that does much else.
+    Servers are deleted before the volumes that they use.
+    """
+
+    # Guests are emulated, on a busy machine.
     timeout = 600
 
     def compute(
@@ -49,17 +52,17 @@ class ServerTestCase(base.CloudTestCase):
         body: base.Record | None = None,
         cloud: Any = None,
     ) -> base.Record:
-        """Send a request to Nova; fail on anything but success."""
+        """Send a request to Nova and check that it succeeds."""
         return self.request(method, path, body, cloud, 'compute')
 
     # Servers
 
     def boot(self, volume: str = '', wait: bool = True, **values: Any) -> str:
-        """Make a server; return its id when its guest is up.
+        """Create a server and return its ID when the guest is up.
 
-        :param volume: what to boot from in place of the Glance image
-        :param wait: False to return when it is asked for
-        :param values: of Nova's request, further ones or others
+        :param volume: volume to boot from, instead of the Glance image
+        :param wait: whether to wait for the guest
+        :param values: additional or other values in the request to Nova
         """
         body: base.Record = {
             'name': f'test-{uuid.uuid4().hex[:8]}',
@@ -82,17 +85,17 @@ class ServerTestCase(base.CloudTestCase):
         return ident
 
     def flavor(self, name: str) -> str:
-        """Return a flavor's id: ``tiny`` or, a little larger, ``small``."""
+        """Return the ID of a flavor: ``tiny`` or ``small``."""
         found = self.tenant.compute.find_flavor(name, ignore_missing=False)
         return str(found.id)
 
     def image(self) -> str:
-        """Return the id of the Glance image that servers boot from."""
+        """Return the ID of the Glance image that servers boot from."""
         found = self.tenant.image.find_image('tiny', ignore_missing=False)
         return str(found.id)
 
     def server(self, ident: str) -> base.Record:
-        """Return a server as an operator sees it."""
+        """Show a server as the operator."""
         answer = self.compute('GET', f'/servers/{ident}', cloud=self.operator)
         record: base.Record = answer['server']
         return record
@@ -100,7 +103,7 @@ class ServerTestCase(base.CloudTestCase):
     def wait_for_server(
         self, ident: str, status: str = 'ACTIVE'
     ) -> base.Record:
-        """Wait until a server has a status and nothing is done to it."""
+        """Wait until a server has a status and no task state."""
 
         def done() -> base.Record | None:
             record = self.server(ident)
@@ -113,20 +116,20 @@ class ServerTestCase(base.CloudTestCase):
         return record
 
     def server_action(self, ident: str, **action: Any) -> base.Record:
-        """Do something to a server; as an operator may, too."""
+        """Run an action on a server as the operator."""
         path = f'/servers/{ident}/action'
         return self.compute('POST', path, action, self.operator)
 
     def hard_reboot(self, server: str) -> None:
-        """Reboot, so that Nova tells libvirt all anew."""
+        """Hard reboot a server, so that Nova creates its domain again."""
         self.server_action(server, reboot={'type': 'HARD'})
         self.wait_for_server(server)
 
     def need_two_hosts(self) -> None:
-        """Have the sandbox bring a second compute host, if it hasn't."""
+        """Start a second compute host in the sandbox, if there is none."""
         answer = self.compute('GET', '/os-hypervisors', cloud=self.operator)
         names = {h['hypervisor_hostname'] for h in answer['hypervisors']}
-        if _SECOND not in names:
+        if SECOND not in names:
             sandbox = str(tree.ROOT / 'tools' / 'sandbox')
             subprocess.run(
                 [sandbox, 'up', '--computes', '2'],
@@ -135,18 +138,18 @@ class ServerTestCase(base.CloudTestCase):
             )
 
     @contextlib.contextmanager
-    def configured(self, text: str) -> Iterator[None]:
-        """Have lines in nova.conf of all compute hosts for a while.
+    def configured(self, text: str, *hosts: str) -> Iterator[None]:
+        """Add lines to nova.conf on some compute hosts, by default on all.
 
-        They are up within it, and after it.
+        The compute services are up inside and after the context.
         """
-        with nova_compute.configured(text, self._reports):
+        with nova_compute.configured(text, self._reports, *hosts):
             yield
 
     @contextlib.contextmanager
     def down(self, host: str) -> Iterator[None]:
-        """Have a compute host down for a while, with its guests."""
-        service = self._service(host)
+        """Take a compute host and its guests down."""
+        service = self.service(host)
         try:
             with nova_compute.ended(host, self._reports):
                 for server in self._virsh(host, 'list', '--uuid').split():
@@ -154,16 +157,17 @@ class ServerTestCase(base.CloudTestCase):
                 self.assertTrue(self._forced_down(service, True))
                 yield
         finally:
-            # Not before the host has cleared away what was evacuated.
+            # Nova accepts this after the host has removed evacuated servers.
             self.until(lambda: self._forced_down(service, False))
 
-    def _service(self, host: str) -> str:
+    def service(self, host: str) -> str:
+        """Return the ID of the compute service of a host."""
         path = f'/os-services?binary=nova-compute&host={host}'
         answer = self.compute('GET', path, cloud=self.operator)
         return str(answer['services'][0]['id'])
 
     def _forced_down(self, service: str, down: bool) -> bool:
-        """Say that a host is down, or isn't; return whether Nova takes it."""
+        """Set forced_down of a service; return whether Nova accepts it."""
         path, body = f'/os-services/{service}', {'forced_down': down}
         answer = self.respond('PUT', path, body, self.operator, 'compute')
         return bool(answer.status_code == 200)
@@ -177,7 +181,7 @@ class ServerTestCase(base.CloudTestCase):
         }
 
     def remove_server(self, ident: str) -> None:
-        """Delete a server and wait until it is gone. Twice is fine."""
+        """Delete a server, if it exists, and wait until it is gone."""
         api = self.operator.compute
         api.delete(f'/servers/{ident}')
         self.until(
@@ -187,7 +191,7 @@ class ServerTestCase(base.CloudTestCase):
     # Volumes on servers
 
     def attach(self, server: str, volume: str) -> None:
-        """Attach a volume; return when it is in use."""
+        """Attach a volume and wait until it is in use."""
         body = {'volumeAttachment': {'volumeId': volume}}
         path = f'/servers/{server}/os-volume_attachments'
         self.compute('POST', path, body)
@@ -195,14 +199,14 @@ class ServerTestCase(base.CloudTestCase):
         self.wait_for(volume, 'in-use')
 
     def remove_before_volumes(self, server: str) -> None:
-        """At the end, delete a server before the volumes that there are now.
+        """Delete a server at clean-up, before the existing volumes.
 
-        Nova then detaches all of them at once.
+        Nova then detaches all of the volumes.
         """
         self.addCleanup(self.remove_server, server)
 
     def detach(self, server: str, volume: str) -> None:
-        """Detach a volume; return when it is available. Twice is fine."""
+        """Detach a volume, if attached, and wait until it is available."""
         path = f'/servers/{server}/os-volume_attachments/{volume}'
 
         def answer(method: str) -> Any:
@@ -212,20 +216,20 @@ class ServerTestCase(base.CloudTestCase):
         if response.status_code != 404:
             self.assertEqual(202, response.status_code, response.text)
             self.wait_for(volume)
-            # Nova forgets the attachment after it has told Cinder.
+            # Nova deletes its record of the attachment after Cinder's.
             self.until(lambda: answer('GET').status_code == 404)
 
-    # What libvirt has
+    # libvirt
 
     def domain(self, server: str) -> ElementTree.Element:
-        """Return the XML of a server's guest."""
+        """Return the libvirt XML of a server."""
         host = self.server(server)['OS-EXT-SRV-ATTR:host']
         xml = self._virsh(host, 'dumpxml', server)
         return ElementTree.fromstring(xml)  # noqa: S314 - our own
 
     def _virsh(self, host: str, *words: str) -> str:
-        """Return what virsh says on a compute host."""
-        first, second = _ADDRESSES[_FIRST], _ADDRESSES[host]
+        """Run virsh on a compute host and return its output."""
+        first, second = _ADDRESSES[FIRST], _ADDRESSES[host]
         uri = os.environ['LIBVIRT_DEFAULT_URI'].replace(first, second)
         done = subprocess.run(
             ['virsh', '-c', uri, *words],
@@ -236,12 +240,12 @@ class ServerTestCase(base.CloudTestCase):
         return done.stdout
 
     def disk_driver(self, server: str, volume: str) -> dict[str, str]:
-        """Return what the XML has of the ``driver`` of a volume's disk."""
+        """Return the attributes of the ``driver`` of a volume's disk."""
         driver = self.disk_xml(server, volume).find('driver')
         return {} if driver is None else dict(driver.attrib)
 
     def disk_xml(self, server: str, volume: str) -> ElementTree.Element:
-        """Return the ``disk`` element of a volume, by its serial number."""
+        """Return the ``disk`` element with the volume's serial number."""
         (disk,) = (
             each
             for each in self.domain(server).iter('disk')
@@ -250,13 +254,13 @@ class ServerTestCase(base.CloudTestCase):
         return disk
 
     def cache_mode(self, server: str, volume: str) -> str | None:
-        """Return the ``cache`` that a volume's disk has in the XML."""
+        """Return the ``cache`` attribute of a volume's disk."""
         return self.disk_driver(server, volume).get('cache')
 
-    # What the guest says
+    # The guest
 
     def console(self, server: str) -> str:
-        """Return all that the guest wrote to its serial console."""
+        """Return the output of the guest on its serial console."""
         body: base.Record = {'os-getConsoleOutput': {}}
         answer = self.compute('POST', f'/servers/{server}/action', body)
         return str(answer['output'])
@@ -266,14 +270,14 @@ class ServerTestCase(base.CloudTestCase):
         self.until(lambda: guest.UP in self.console(server))
 
     def seen_by_guest(self, server: str, volume: str) -> dict[str, str]:
-        """Wait until the guest sees a volume's disk; return what it sees."""
+        """Wait until the guest sees a volume; return what it reports."""
         found: dict[str, str] = self.until(
             lambda: guest.seen(self.console(server), volume)
         )
         return found
 
     def ask_guest(self, server: str, volume: str, request: str) -> str:
-        """Ask the guest for something by a volume; return its answer.
+        """Send a request to the guest in a volume; return the answer.
 
         :param request: such as ``write 4 word`` or ``read 4``
         """
@@ -286,7 +290,7 @@ class ServerTestCase(base.CloudTestCase):
         return said
 
     def check_guest_writes(self, server: str, volume: str) -> str:
-        """Check that what the guest writes it can read; return the word."""
+        """Check that the guest can read what it writes; return the word."""
         word = uuid.uuid4().hex
         said = self.ask_guest(server, volume, f'write 4 {word}')
         self.assertEqual(f'wrote 4 MiB md5={guest.checksum(word, 4)}', said)

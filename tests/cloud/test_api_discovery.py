@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a real Cinder tells of its volume types, and of volumes."""
+"""Test the API extension of a running Cinder."""
 
 import importlib.resources
 import json
@@ -28,7 +28,7 @@ _SCHEMA = json.loads(
 
 
 class DiscoveryTest(base.CloudTestCase):
-    """Two back ends on RBD and one that isn't."""
+    """Discovery with two RBD back ends and another back end."""
 
     def _told(self, name: str) -> base.Record:
         answer = self.request('GET', f'{_PATH}/{name}')
@@ -97,7 +97,7 @@ class DiscoveryTest(base.CloudTestCase):
 
 
 class AttributesTest(base.CloudTestCase):
-    """What was made, on volumes."""
+    """Attributes of created volumes."""
 
     def test_made(self) -> None:
         volume = self.created(metadata=base.ASKED)
@@ -114,16 +114,21 @@ class AttributesTest(base.CloudTestCase):
             self.assertEqual({}, made.pop('cache_modes'))
             self.assertIsNone(made.pop('data_pool'))
             self.assertIsNone(made.pop('refused'))
+            self.assertIsNone(made.pop('conversion'))
             self.assertIsNone(made.pop('attach_refused'))
             self.assertEqual(
                 sorted(info['features']), sorted(made.pop('features'))
+            )
+            self.assertEqual(
+                {'volume metadata'}, set(made.pop('origins').values())
             )
             self.assertEqual(base.MADE, made)
             self.assertEqual(base.ASKED, each['metadata'])
 
     def test_cache_mode_of_an_attachment(self) -> None:
         volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
-        # Of no server: to let go of one's, Cinder would ask Nova.
+        # Without a server: to delete an attachment of a server, Cinder would
+        # call Nova.
         body = {
             'attachment': {
                 'volume_uuid': volume,
@@ -143,7 +148,7 @@ class AttributesTest(base.CloudTestCase):
         )
         key = 'os-rbd-volume-options:cache_modes'
         self.assertEqual({ident: 'writeback'}, self.show(volume)[key])
-        # Another mode for the next one; this one keeps what it was made with.
+        # The new mode applies to the next attachment; this one keeps its mode.
         meta = {'metadata': {'rbd:cache_mode': 'none'}}
         response = self.respond('POST', f'/volumes/{volume}/metadata', meta)
         self.assertEqual(200, response.status_code, response.text)

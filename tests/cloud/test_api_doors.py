@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume's later life could bypass, on a real Cinder and MariaDB.
+"""API requests that could bypass the checks, on real Cinder and MariaDB.
 
-Each request is answered at once; nothing is left in an error status.
+Each request is refused at once and leaves nothing in an error status.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ _EXACT = 'the exact spelling is rbd:stripe_count'
 
 
 class SpellingTest(base.CloudTestCase):
-    """MariaDB compares names without case; so do we."""
+    """MariaDB compares names case-insensitively, and so do the checks."""
 
     def test_metadata(self) -> None:
         volume = self.created(metadata=base.ASKED)
@@ -72,7 +72,7 @@ class SpellingTest(base.CloudTestCase):
 
 
 class TypesTest(base.CloudTestCase):
-    """Volume types: what they may say, and who may know."""
+    """Extra specs of volume types, and who may read them."""
 
     def _id(self, name: str) -> str:
         path = '/types?is_public=None'
@@ -135,7 +135,7 @@ class TypesTest(base.CloudTestCase):
         self._check_extend(volume)
 
     def _attach(self, volume: str) -> None:
-        """Attach a volume to no server, of which Cinder would ask Nova."""
+        """Attach a volume without a server, so that Nova is not queried."""
         body = {
             'attachment': {
                 'volume_uuid': volume,
@@ -186,7 +186,7 @@ class TypesTest(base.CloudTestCase):
 
 
 class ManageTest(base.CloudTestCase):
-    """An operator brings an image under Cinder's management."""
+    """An operator manages an existing RBD image."""
 
     def test_keys(self) -> None:
         volume = self.created(volume_type='rbd2')
@@ -208,7 +208,7 @@ class ManageTest(base.CloudTestCase):
                 self.check_refused(
                     400, words, 'POST', path, body, self.operator
                 )
-        # Tenants may not set it on volumes of this type.
+        # Tenants may not set this key on volumes of this type.
         body = {
             'volume': {**asked, 'metadata': {'rbd:object_size': str(size)}}
         }
@@ -225,7 +225,7 @@ class ManageTest(base.CloudTestCase):
 
 
 class PoolsTest(base.CloudTestCase):
-    """Names of Ceph pools are for administrators."""
+    """Only administrators see the names of Ceph pools."""
 
     def test_names(self) -> None:
         volume = self.created(volume_type='rbd2')

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Requests that make no sense, sent to a real Cinder: none ends in 500.
+"""Random requests to a real Cinder: none may cause a server error.
 
-Random but replayable: a failure names its seed.
+A failure reports the seed, with which it can be repeated.
 """
 
 import random
@@ -37,7 +37,7 @@ _NAMES = (
 
 
 class FuzzTest(base.CloudTestCase):
-    """Each route of ours and each request that is checked."""
+    """Requests to the suite's routes and requests that it checks."""
 
     def _value(self, rng: random.Random, depth: int = 0) -> Any:
         scalars: tuple[Any, ...] = (
@@ -59,7 +59,7 @@ class FuzzTest(base.CloudTestCase):
         }
 
     def _volume(self, rng: random.Random) -> Any:
-        # Nothing that could be made: its type is none of this cloud's.
+        # The volume is never created: its type does not exist.
         volume = {'metadata': self._items(rng), 'volume_type': 'no such type'}
         for name in ('size', 'snapshot_id', 'source_volid', 'imageRef'):
             if rng.random() < 0.4:
@@ -81,8 +81,8 @@ class FuzzTest(base.CloudTestCase):
                     self._value(rng),
                 ),
                 ('POST', '/volumes', {'volume': self._volume(rng)}),
-                # No body at all is a 500 of stock Cinder's, with nothing to
-                # extend.
+                # Stock Cinder responds with 500 to a request without a
+                # body, before any extension runs.
                 ('POST', '/volumes', self._value(rng) or {}),
                 ('POST', f'/volumes/{volume}/metadata', {'metadata': items}),
                 ('PUT', f'/volumes/{volume}/metadata', {'metadata': items}),
@@ -124,5 +124,5 @@ class FuzzTest(base.CloudTestCase):
                 500,
                 f'seed {seed}: {method} {path} {body}: {response.text}',
             )
-        # It is what it was.
+        # The volume has not changed.
         self.check_made(volume)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bad requests of each kind, sent to a real Cinder.
+"""Invalid requests of each kind, sent to a real Cinder.
 
-Each is answered at once with a text that helps; what is in Cinder and in the
-pools afterwards is what was there before.
+Each is refused immediately with a helpful message and leaves Cinder and the
+pools unchanged.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from tests.cloud import base
 _UNITS = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
 _MAP = {'rbd:object_map': 'true'}
 
-# Metadata of a new volume of type rbd; words of the answer.
+# Metadata of a new volume of type rbd; part of the message.
 _VALUES: tuple[tuple[dict[str, str], str], ...] = (
     ({'rbd:stripes': '8'}, 'unknown key'),
     ({'rbd:': '8'}, 'unknown key'),
@@ -61,7 +61,7 @@ _VALUES: tuple[tuple[dict[str, str], str], ...] = (
     ({'rbd:cache_mode': 'unsafe'}, 'not allowed by this back end'),
 )
 
-# Other things than the metadata of a volume of type rbd and 1 GiB.
+# Requests that differ in more than metadata from type rbd and 1 GiB.
 _REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
     (
         {'size': 2048},
@@ -69,7 +69,7 @@ _REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
         400,
         '256,000,000',
     ),
-    # The map that Ceph gives an image by itself.
+    # The object map that Ceph enables by default.
     ({'size': 2048}, {'rbd:object_size': '4K'}, 400, '256,000,000'),
     ({'volume_type': 'rbd-multiattach'}, _MAP, 400, 'multi-attach'),
     (
@@ -108,7 +108,7 @@ _REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
 
 _NEW = {'rbd:object_map': 'false'}
 
-# What is done to a volume that has ASKED in its metadata.
+# Changes to a volume that has ASKED in its metadata.
 _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
     (
         'POST',
@@ -137,7 +137,7 @@ _CHANGES: tuple[tuple[str, str, Any, str], ...] = (
     ('PUT', '', {'volume': {'metadata': {}}}, 'cannot be removed'),
 )
 
-# Extra specs, beside the name of the back end; by an administrator.
+# Extra specs that an administrator sets, without the back-end name.
 _SPECS: tuple[tuple[dict[str, str], str], ...] = (
     ({'rbd:stripes': '8'}, 'unknown key'),
     ({'rbd:stripe_unit': '64K'}, 'set without'),
@@ -154,7 +154,7 @@ _NOTHING = '00000000-0000-4000-8000-000000000000'
 
 
 class BadRequestTest(base.CloudTestCase):
-    """400, 403 or 404 with a useful text; nothing is made or changed."""
+    """Respond with 400, 403 or 404 and a message; change nothing."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -169,7 +169,7 @@ class BadRequestTest(base.CloudTestCase):
         self.addCleanup(lambda: self.assertEqual(before, self._everything()))
 
     def _everything(self) -> Any:
-        """Return what is in Cinder and in the pools."""
+        """Return the contents of Cinder and of the pools."""
         volumes = self.request(
             'GET', '/volumes/detail?all_tenants=1', cloud=self.operator
         )['volumes']

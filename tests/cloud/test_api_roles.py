@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each route and each key, as each role and from another project."""
+"""Test each route and key with each role and from another project."""
 
 from typing import Any
 import uuid
@@ -30,7 +30,7 @@ _VALUES = {
 
 
 class RolesTest(base.CloudTestCase):
-    """What admin, member and reader may, and a member elsewhere."""
+    """Permissions of admin, member, reader and a member elsewhere."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -49,7 +49,8 @@ class RolesTest(base.CloudTestCase):
         identity.assign_project_role_to_user(
             project, user, identity.find_role(role)
         )
-        # Nothing of what the environment says about other users.
+        # Ignore the credentials in the environment, which are those of other
+        # users.
         return openstack.connect(
             load_yaml_config=False,
             load_envvars=False,
@@ -83,7 +84,7 @@ class RolesTest(base.CloudTestCase):
                     'metadata': metadata,
                 }
             }
-            # By Cinder's own policy or by ours, whichever comes first.
+            # Cinder's policy or ours refuses, whichever is checked first.
             self.check_refused(
                 403, 'Policy does', 'POST', '/volumes', body, self.reader
             )
@@ -121,7 +122,7 @@ class RolesTest(base.CloudTestCase):
             self.check_refused(
                 403, 'set_cache_mode', method, where, body, self.reader
             )
-        # What was made can be seen.
+        # A reader can see what was created.
         shown = self.request('GET', f'/volumes/{volume}', cloud=self.reader)
         self.assertIn('os-rbd-volume-options:features', shown['volume'])
         for user in (self.tenant, self.operator):

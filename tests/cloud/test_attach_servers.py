@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Servers that get volumes with a cache mode, or don't, by Nova."""
+"""Attachments with a cache mode to servers, by Nova."""
 
 import argparse
 import subprocess
@@ -27,14 +27,14 @@ _REFUSED = 'os-rbd-volume-options:attach_refused'
 
 
 class AttachTest(test_cache_modes.CacheModeTestCase):
-    """Volumes that a guest gets, or doesn't."""
+    """Accepted and refused attachments to a guest."""
 
     def setUp(self) -> None:
         super().setUp()
         self.guest = self.boot()
 
     def _attach(self, volume: str, mode: str | None = None) -> base.Record:
-        """Do what ``openstack volume rbd attach`` does."""
+        """Attach a volume like ``openstack volume rbd attach``."""
         attachment = attach.Attachment(
             self.tenant.block_storage, self.tenant.compute, volume, self.guest
         )
@@ -48,7 +48,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
     def _check_command_refused(
         self, volume: str, mode: str, words: str
     ) -> None:
-        """Check that an attachment is refused and has left nothing."""
+        """Check that the command refuses and leaves nothing behind."""
         before = self.metadata(volume)
         error = self.assertRaises(
             exceptions.CommandError, self._attach, volume, mode
@@ -57,7 +57,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         self._check_as_it_was(volume, before)
 
     def _check_as_it_was(self, volume: str, metadata: base.Record) -> None:
-        """Check that a refused attachment has left nothing."""
+        """Check that a refused attachment leaves nothing behind."""
         self.wait_for(volume)
         shown = self.show(volume)
         self.assertEqual([], shown['attachments'])
@@ -68,14 +68,14 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         self.assertEqual([], answer['attachments'])
         self.assertEqual('ACTIVE', self.server(self.guest)['status'])
         path = f'/servers/{self.guest}/os-volume_attachments'
-        # Nova forgets the volume after Cinder does.
+        # Nova removes its record of the volume after Cinder does.
         self.until(lambda: not self.compute('GET', path)['volumeAttachments'])
         self.assertNotIn(
             volume, [d.findtext('serial') for d in self.disks(self.guest)]
         )
 
     def disks(self, server: str) -> list[Any]:
-        """Return the disks that a guest has."""
+        """Return the disks of a guest."""
         return list(self.domain(server).iter('disk'))
 
     def test_guest_gets_the_mode(self) -> None:
@@ -104,7 +104,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         self._check_command_refused(volume, 'unsafe', words)
 
     def _check_setting_of_the_image(self) -> None:
-        """It would override QEMU's choice."""
+        """The image's ``conf_rbd_cache`` would override QEMU's setting."""
         plain, asking = self.volume('none'), self.volume('writeback')
         for volume in (plain, asking):
             command = ['rbd', 'image-meta', 'set', self.image_of(volume)]
@@ -123,7 +123,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
             self.check_refused_by_nova(
                 self.guest, asking, 'offers no cache modes'
             )
-            # Where nobody asks there is nothing to refuse.
+            # Without a requested mode there is nothing to refuse.
             self.assertIsNone(self._attach(volume)['cache_mode'])
             self.assertEqual('none', self.cache_mode(self.guest, volume))
             self.assertIsNone(self.show(volume)[_REFUSED])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The audit of existing images, as an operator runs it."""
+"""Run the audit of existing images as an operator."""
 
 import json
 import subprocess
@@ -21,10 +21,10 @@ from tests.cloud import documented
 
 
 class AuditTest(base.CloudTestCase):
-    """``cinder-rbd-ext audit`` with the records of the cloud."""
+    """Tests for ``cinder-rbd-ext audit`` on the cloud's volumes."""
 
     def audit(self) -> set[tuple[str, str]]:
-        """Return the kinds of the findings and their images."""
+        """Run the audit; return the kind and the image of each finding."""
         environ = 'eval "$(tools/sandbox env --cloud admin)"'
         command = 'cinder-rbd-ext audit --ceph-user admin -f json'
         done = subprocess.run(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Backups that are restored: the volume's own keys are kept."""
+"""Restored backups keep the volume's own keys."""
 
 from tests.cloud import base
 
@@ -24,7 +24,7 @@ _CAME = {
 
 
 class RestoreTest(base.CloudTestCase):
-    """By the backup service, which puts metadata by itself."""
+    """The backup service, which writes metadata itself."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -37,7 +37,7 @@ class RestoreTest(base.CloudTestCase):
         self.wait_for(self.backup, kind='backups')
 
     def _restored(self, **into: str) -> str:
-        """Restore the backup; return the volume's id."""
+        """Restore the backup and return the ID of the volume."""
         answer = self.request(
             'POST', f'/backups/{self.backup}/restore', {'restore': into}
         )
@@ -52,16 +52,16 @@ class RestoreTest(base.CloudTestCase):
         return found
 
     def test_each_way(self) -> None:
-        """One backup serves all ways."""
+        """Restore one backup in each possible way."""
         volume = self.created(metadata=_OWN)
         self._restored(volume_id=volume)
         self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))
         self.assertEqual(8, self.info(volume)['stripe_count'])
-        # To a volume without keys.
+        # Restore into a volume without keys.
         volume = self.created()
         self._restored(volume_id=volume)
         self.assertEqual({'theirs': 'x'}, self._keys(volume))
-        # To a volume that Cinder creates.
+        # Restore into a volume that Cinder creates.
         volume = self._restored(name='restored')
         self.addCleanup(self.remove, volume)
         self.assertEqual({'theirs': 'x'}, self._keys(volume))

@@ -10,7 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A volume's own cache mode on a real server: libvirt, QEMU and librbd."""
+"""Test cache modes of volumes on a real server.
+
+The modes are checked in libvirt, QEMU and librbd.
+"""
 
 from collections.abc import Callable
 import dataclasses
@@ -25,18 +28,18 @@ _REFUSED = 'os-rbd-volume-options:attach_refused'
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What a mode comes to.
+    """The effects of a cache mode.
 
     :ivar rbd_cache: whether librbd caches
-    :ivar guest: what the guest is told of the disk's write cache: it flushes
-        one that is write-back; with the other QEMU flushes for it
+    :ivar guest: the type of write cache that the guest sees: the guest flushes
+        a write-back cache; otherwise, QEMU flushes for it
     """
 
     rbd_cache: bool
     guest: str
 
 
-#: No two are alike.
+#: The effects of each mode; all are different.
 EFFECTS = {
     'none': Effect(False, 'write-back'),
     'writethrough': Effect(True, 'write-through'),
@@ -47,25 +50,25 @@ EFFECTS = {
 
 class CacheModeTestCase(servers.ServerTestCase):
     def volume(self, mode: str | None, **values: object) -> str:
-        """Return a new volume that asks for a mode, or for none."""
+        """Create a volume that requests a cache mode, if one is given."""
         metadata = {'rbd:cache_mode': mode} if mode else {}
         return self.created(metadata=metadata, **values)
 
     def modes(self, server: str, volumes: list[str]) -> list[str | None]:
-        """Return the modes of volumes in the XML of the server's guest."""
+        """Return the cache modes of volumes in the guest's XML."""
         return [self.cache_mode(server, volume) for volume in volumes]
 
     def image_of(self, volume: str) -> str:
-        """Return the RBD image of a volume, with its pool."""
+        """Return the pool and the name of a volume's RBD image."""
         return f'volumes/volume-{volume}'
 
     def check_refused_by_nova(
         self, server: str, volume: str, words: str
     ) -> None:
-        """Check that Nova does not attach a volume, and leaves nothing.
+        """Check that Nova refuses an attachment and leaves nothing behind.
 
-        :param server: without volumes
-        :param words: what the reason says, among others
+        :param server: a server without volumes
+        :param words: a part of the reason
         """
         body = {'volumeAttachment': {'volumeId': volume}}
         path = f'/servers/{server}/os-volume_attachments'
@@ -75,7 +78,7 @@ class CacheModeTestCase(servers.ServerTestCase):
         self.wait_for(volume)
         self.assertEqual([], self.show(volume)['attachments'])
         self.assertEqual('ACTIVE', self.wait_for_server(server)['status'])
-        # Nova removes its record after Cinder does.
+        # Nova deletes its record after Cinder does.
         self.until(lambda: volume not in self._attached_to(server))
         self.check_refused_once(volume)
 
@@ -85,7 +88,7 @@ class CacheModeTestCase(servers.ServerTestCase):
         return {each['volumeId'] for each in found}
 
     def check_refused_once(self, volume: str) -> None:
-        """Check that Nova did not try an attachment again and again."""
+        """Check that Nova tried the attachment only once."""
         place = state.State(state.default_root())
         found = [
             line
@@ -97,10 +100,10 @@ class CacheModeTestCase(servers.ServerTestCase):
 
 
 class EachModeTest(CacheModeTestCase):
-    """One server with volumes that have their modes from each source."""
+    """Volumes of one server, with cache modes from different sources."""
 
     def _refresh(self, server: str, volumes: list[str]) -> None:
-        """Replace two attachments, as after the monitors changed."""
+        """Refresh two attachments, as after a change of the monitors."""
         host = self.server(server)['OS-EXT-SRV-ATTR:host']
         stock = nova_compute.run(
             *('nova-manage', 'volume_attachment', 'get_connector', '--json'),
@@ -115,7 +118,7 @@ class EachModeTest(CacheModeTestCase):
     def ways(
         self, server: str, volumes: list[str]
     ) -> dict[str, Callable[[], object]]:
-        """Return ways in which the server's guest is made anew."""
+        """Return the actions that recreate the server's guest."""
 
         def after(status: str, **action: object) -> None:
             self.server_action(server, **action)
@@ -153,7 +156,7 @@ class EachModeTest(CacheModeTestCase):
             go()
             seen[name] = self.modes(server, volumes)
         self.assertEqual(dict.fromkeys(ways, expected), seen)
-        # And librbd again, of a guest that began with its disks.
+        # Check librbd again, for a guest that started with its disks.
         found = [
             librbd_sockets.disk(self.image_of(volume)).rbd_cache
             for volume in volumes[:5]
@@ -170,7 +173,7 @@ class EachModeTest(CacheModeTestCase):
         after = disk.counters
         guest = self.seen_by_guest(server, volume)['cache']
         self.assertEqual(expected, Effect(disk.rbd_cache, guest))
-        # Whoever flushes, it reaches librbd.
+        # The flush reaches librbd, whether the guest or QEMU sends it.
         self.assertGreater(after['wr'], before['wr'])
         self.assertGreater(after['flush'], before['flush'])
 

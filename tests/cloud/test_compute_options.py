@@ -10,16 +10,20 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a compute host's configuration comes to, on real servers."""
+"""Effects of a compute host's configuration on real servers."""
 
 from importlib import metadata
+import itertools
 import subprocess
 
+from tests import tree
 from tests.cloud import base
+from tests.cloud import nova_compute
 from tests.cloud import test_cache_modes
 
 _MODES = 'os-rbd-volume-options:cache_modes'
-#: The host gives volumes a mode, and allows some that they ask for.
+_REFUSED = 'os-rbd-volume-options:attach_refused'
+#: Sets a default mode for volumes and the modes that they may request.
 _CONF = """
 [libvirt]
 disk_cachemodes = network=writeback
@@ -27,9 +31,10 @@ disk_cachemodes = network=writeback
 allowed_modes = none,directsync,unsafe
 disk_queues = 2
 """
+_PAGE = tree.ROOT / 'doc/source/admin/cache-modes.rst'
 _TUNED = {'queues': '2'}
-#: In the same section; Nova gives guests a thread from 33 on, and before that
-#: nova-compute doesn't start with it.
+#: In the same section. Nova supports I/O threads since version 33; with an
+#: older version, nova-compute does not start with this option.
 _THREAD = 'disk_iothread = True\n'
 _HAS_THREADS = metadata.version('nova') >= '33'
 if _HAS_THREADS:
@@ -37,9 +42,16 @@ if _HAS_THREADS:
     _TUNED['iothread'] = '1'
 
 
+def documented_filter() -> str:
+    """Return the scheduler configuration from the documentation."""
+    _, found, rest = _PAGE.read_text().partition('   [filter_scheduler]\n')
+    lines = itertools.takewhile(str.strip, rest.splitlines())
+    return '\n'.join(map(str.strip, [found, *lines]))
+
+
 class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def drivers(self, volumes: list[str]) -> list[base.Record]:
-        """Return what this is about of each volume's disk."""
+        """Return the tested driver attributes of each volume's disk."""
         found = [self.disk_driver(self.machine, each) for each in volumes]
         names = ('cache', 'iothread', 'queues')
         return [{k: v for k, v in d.items() if k in names} for d in found]
@@ -53,12 +65,12 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def test_options_of_a_host(self) -> None:
         self.need_two_hosts()
         self.machine = self.boot()
-        # The host takes both from its list when they are there.
+        # The host's configuration later excludes both modes.
         (before,) = self.attached([self.volume('writethrough')])
         volumes = [
             self.volume('none'),
             self.created(),
-            # The back end allows it, too, and is lenient.
+            # This back end also allows it, and is lenient.
             self.volume('unsafe', volume_type='rbd2'),
             self.volume('writethrough', volume_type='rbd2'),
         ]
@@ -78,20 +90,23 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
             for volume in volumes:
                 self.check_guest_sees(volume)
             self.hard_reboot(self.machine)
-            # Its mode is not allowed any more; refused it would be stranded.
+            # The mode is no longer allowed, but a refusal would strand the
+            # server.
             expected.append({'cache': 'writethrough', **_TUNED})
             self.assertEqual(expected, self.drivers([*volumes, before]))
             self.check_guest_writes(self.machine, before)
             self.check_rebuilt([*volumes, before], expected)
             self.assertEqual({'NONE', 'DIRECTSYNC', 'UNSAFE'}, self.traits())
             self.check_not_migrated()
+            with nova_compute.scheduled(documented_filter()):
+                self.check_scheduled()
             self.detach(self.machine, volumes[0])
         self.assertNotIn('UNSAFE', self.traits())
 
     def check_rebuilt(
         self, volumes: list[str], expected: list[base.Record]
     ) -> None:
-        """Check that a rebuild keeps each mode, whatever changed since."""
+        """Check that a rebuild keeps each mode despite later changes."""
         subprocess.run(
             [
                 *('rbd', 'image-meta', 'set', f'volumes/volume-{volumes[-1]}'),
@@ -104,7 +119,7 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
         self.assertEqual(expected, self.drivers(volumes))
 
     def traits(self) -> set[str]:
-        """Return the modes that the host of the server has traits for."""
+        """Return the modes in the traits of the server's host."""
         host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
         found = self._placement(f'/resource_providers?name={host}')
         (provider,) = found['resource_providers']
@@ -122,7 +137,7 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
         )
 
     def check_not_migrated(self) -> None:
-        """Check that a server with an unsafe disk stays, and runs."""
+        """Check that a server with an unsafe disk is not live-migrated."""
         host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
         self.server_action(
             self.machine,
@@ -140,6 +155,19 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
         record = self.wait_for_server(self.machine)
         self.assertEqual(host, record['OS-EXT-SRV-ATTR:host'])
 
+    def check_scheduled(self) -> None:
+        """Check that the scheduler selects hosts by their modes."""
+        root = self.volume('directsync', imageRef=self.image())
+        server = self.boot(root, wait=False)
+        self.wait_for_server(server)
+        self.assertEqual('directsync', self.cache_mode(server, root))
+        root = self.volume('writethrough', imageRef=self.image())
+        server = self.boot(root, wait=False)
+        told = self.until(lambda: self.fault(server))
+        self.assertIn(f'volume {root} requests cache mode writethrou', told)
+        # Nova did not ask Cinder to attach it.
+        self.assertIsNone(self.show(root)[_REFUSED])
+
     def check_not_allowed(self) -> None:
         """Check that modes that the host does not allow are refused."""
         words = 'allowed: none, directsync'
@@ -148,12 +176,12 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
         root = self.volume('writethrough', imageRef=self.image())
         server = self.boot(root, wait=False)
         told = self.until(lambda: self.fault(server))
-        # What the tenant reads names no host.
+        # The message for the tenant names no host.
         self.assertNotIn('sandbox', told)
         self.check_refused_once(root)
 
     def fault(self, server: str) -> str:
-        """Return what a server's tenant reads of its failure."""
+        """Return the fault message of a server, as shown to the tenant."""
         found = self.compute('GET', f'/servers/{server}')['server']
         return str(found.get('fault', {}).get('message', ''))
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A volume's layout and features, on each path that a user can take."""
+"""Layout and features of volumes on each creation path of a user."""
 
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ MIB = 2**20
 
 
 class CreateTest(base.CloudTestCase):
-    """Volumes from nothing, from volumes and from snapshots."""
+    """Empty volumes, and volumes from volumes and snapshots."""
 
     def test_create(self) -> None:
         volume = self.created(size=8, metadata=base.ASKED)
@@ -147,7 +147,7 @@ class ImageTest(base.CloudTestCase):
         volume = self.created(metadata=base.ASKED_WITH_MODE)
         image = self._upload('qcow2')
         self.action(volume, **{'os-reimage': {'image_id': image}})
-        # The status changes only after the request was answered.
+        # The status changes after the response.
         time.sleep(1)
         self.wait_for(volume)
         self.check_made(volume)
@@ -155,7 +155,7 @@ class ImageTest(base.CloudTestCase):
         self._upload_volume(volume)
 
     def _upload_volume(self, volume: str) -> None:
-        """Cinder reads the volume itself: no compute host, no cache mode."""
+        """Upload a volume; Cinder reads it without a cache mode."""
         answer = self.action(
             volume,
             **{

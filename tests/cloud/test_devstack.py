@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The DevStack plug-in's configuration starts the sandbox's own services.
+"""The DevStack plug-in's configuration works with the sandbox's services.
 
-The sandbox's files, with stock drivers in place of ours, are what DevStack
-would have made; after the plug-in the services load them, on the real
-cluster, as they do when they start.
+The sandbox's files with stock drivers stand for those that DevStack creates.
+After the plug-in has changed them, the services load them on the real cluster
+as they do at startup.
 """
 
 import configparser
@@ -53,7 +53,7 @@ print(json.dumps({
     'stripe count': stats.get('rbd_max_stripe_count')}))
 """
 
-# Reserved stores are Glance's own; its API registers them as this does.
+# Glance's API registers its own reserved stores in this way.
 _GLANCE = """
 import json, sys
 import glance_store
@@ -75,7 +75,7 @@ print(json.dumps({
 
 
 class DevStackTest(base.CloudTestCase):
-    """Files of the sandbox, as DevStack would have them."""
+    """Apply the plug-in to the sandbox's files, as DevStack creates them."""
 
     timeout = 600
 
@@ -87,7 +87,7 @@ class DevStackTest(base.CloudTestCase):
         self.etc = self.etc.parent / 'etc'
 
     def _stock(self, name: str, *changes: tuple[str, str]) -> pathlib.Path:
-        """Put a file of the sandbox's into the tree, without the suite."""
+        """Write a file of the sandbox into the tree, without the suite."""
         text = (self.etc / name).read_text()
         for pattern, replacement in changes:
             text, count = re.subn(pattern, replacement, text, flags=re.M)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Each command of the documentation works, typed as it stands there."""
+"""Test that the commands in the documentation work as written."""
 
 from collections.abc import Callable
 import re
@@ -22,7 +22,7 @@ from tests.cloud import base
 from tests.cloud import documented
 from tests.cloud import servers
 
-#: What a page calls something that has another name in the sandbox.
+#: Names in the documentation that differ in the sandbox.
 _RENAMED = {
     'volume_backend_name=ceph': 'volume_backend_name=rbd',
 }
@@ -37,7 +37,7 @@ def _ids(api: Any, kind: str) -> set[str]:
 
 
 class DocumentedCommandsTest(servers.ServerTestCase):
-    """A page at a time, since its commands build on each other."""
+    """One test for each page: the commands of a page build on each other."""
 
     timeout = 600
 
@@ -46,7 +46,7 @@ class DocumentedCommandsTest(servers.ServerTestCase):
         self.cloud = 'demo'
 
     def run_page(self, name: str) -> None:
-        """Run the commands of a page; remove what they made."""
+        """Run the commands of a page; remove the resources they created."""
         self.cloud = 'admin' if '/admin/' in name else 'demo'
         text = (documented.ROOT / name).read_text()
         api = self.operator.block_storage
@@ -78,7 +78,7 @@ class DocumentedCommandsTest(servers.ServerTestCase):
         self.until(self._settled)
 
     def _settled(self) -> bool:
-        """Whether nothing is under way any more that a command began."""
+        """Return whether no volume is in a transitional state."""
         answer = self.operator.block_storage.get(
             '/volumes/detail?all_tenants=1', microversion=base.MICROVERSION
         )
@@ -88,7 +88,7 @@ class DocumentedCommandsTest(servers.ServerTestCase):
         )
 
     def _id_of(self, found: re.Match[str]) -> str:
-        """Return the id of the volume that a page calls by a name."""
+        """Return the ID of the volume that a page refers to by name."""
         volume = self.operator.block_storage.find_volume(
             found[1], ignore_missing=False, all_projects=True
         )
@@ -102,7 +102,7 @@ class DocumentedCommandsTest(servers.ServerTestCase):
             else:
                 self.remove(ident, kind)
 
-    # What has to be there before a page's first command
+    # Prerequisites of pages
 
     def _volume(self) -> None:
         ident = self.created(name='volume')
@@ -132,7 +132,7 @@ class DocumentedCommandsTest(servers.ServerTestCase):
 
 
 def _add_tests() -> None:
-    """Make a test of each page that has commands to run."""
+    """Add a test for each page with commands to run."""
     for page in documented.pages():
         name = str(page.relative_to(documented.ROOT))
         if all(c.reason_not_to_run for c in documented.commands(page)):

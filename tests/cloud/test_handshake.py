@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A volume that asks for a cache mode, and who attaches it.
+"""Attachments of volumes that request a cache mode.
 
-Servers that Nova attaches are in test_attach_servers; here Cinder's own API
-of attachments is used as Nova uses it.
+These tests use Cinder's attachments API as Nova does. See
+test_attach_servers for attachments by Nova.
 """
 
 import subprocess
@@ -29,10 +29,10 @@ _REFUSED = 'os-rbd-volume-options:attach_refused'
 
 
 class ConnectorTestCase(base.CloudTestCase):
-    """Attachments of a made-up server, as Nova makes them."""
+    """Attachments for a server that does not exist, created as Nova does."""
 
     def reserve(self, volume: str, server: str = '', **more: Any) -> str:
-        """Return the id of an attachment that waits."""
+        """Reserve an attachment and return its ID."""
         body = {
             'volume_uuid': volume,
             'instance_uuid': server or str(uuid.uuid4()),
@@ -45,7 +45,7 @@ class ConnectorTestCase(base.CloudTestCase):
         return ident
 
     def connect(self, attachment: str, cloud: Any = None, **offer: Any) -> Any:
-        """Return the answer to a host's connector; an operator's counts."""
+        """Update an attachment with a connector, as an operator by default."""
         return self.respond(
             'PUT',
             f'/attachments/{attachment}',
@@ -56,7 +56,7 @@ class ConnectorTestCase(base.CloudTestCase):
     def check_refused_with(
         self, volume: str, response: Any, *words: str
     ) -> None:
-        """Check a refusal: 400 with its text, which names no host."""
+        """Check for HTTP 400 and a message that names no host."""
         self.assertEqual(400, response.status_code, response.text)
         self._check_text(
             volume, response.json()['badRequest']['message'], *words
@@ -72,7 +72,7 @@ class ConnectorTestCase(base.CloudTestCase):
             self.assertNotIn('compute-7', text)
 
     def check_free(self, volume: str, attachment: str = '') -> None:
-        """Check that a volume is as it was, once its attachment is gone."""
+        """Check that a volume is unchanged after its attachment is deleted."""
         if attachment:
             self.assertEqual('reserved', self.show(volume)['status'])
             self.request(
@@ -85,10 +85,10 @@ class ConnectorTestCase(base.CloudTestCase):
 
 
 class RefusalTest(ConnectorTestCase):
-    """What is left of an attachment that a host can't have."""
+    """Refused attachments."""
 
     def test_attachment_that_waits(self) -> None:
-        """A boot, an attach, a resize, an unshelve: reserved before."""
+        """Boot, attach, resize and unshelve reserve the attachment first."""
         volume = self.created(metadata=_ASKED)
         attachment = self.reserve(volume)
         answer = self.connect(attachment)
@@ -99,7 +99,7 @@ class RefusalTest(ConnectorTestCase):
         self.check_free(volume, attachment)
 
     def test_attachment_at_once(self) -> None:
-        """A live migration: reserved and connected by one request."""
+        """Live migration reserves and connects in one request."""
         volume = self.created(metadata=_ASKED)
         body = {
             'volume_uuid': volume,
@@ -111,7 +111,7 @@ class RefusalTest(ConnectorTestCase):
         self.check_free(volume)
 
     def test_what_only_the_driver_sees(self) -> None:
-        """It is the second line, with an answer as good."""
+        """The driver refuses what the API extension cannot check."""
         volume = self.created(metadata=_ASKED)
         spec = f'volumes/volume-{volume}'
         subprocess.run(
@@ -121,7 +121,7 @@ class RefusalTest(ConnectorTestCase):
         attachment = self.reserve(volume)
         answer = self.connect(attachment, rbd_cache_modes=['writeback'])
         if base.release() == '2025.1':
-            # Its API passes no refusal of the driver's on as another code.
+            # Its API returns 500 for any refusal by the driver.
             self.assertEqual(500, answer.status_code, answer.text)
             message = answer.json()['computeFault']['message']
             self._check_text(volume, message, 'conf_rbd_cache = false')
@@ -149,7 +149,7 @@ class ReplacedTest(ConnectorTestCase):
         self.first = self.reserve(self.volume, self.machine)
 
     def complete(self, attachment: str) -> None:
-        """Have the server use the volume; have it removed at the end."""
+        """Complete an attachment."""
         path = f'/attachments/{attachment}'
         self.request(
             'POST', f'{path}/action', {'os-complete': None}, self.operator
@@ -166,7 +166,7 @@ class ReplacedTest(ConnectorTestCase):
         return list(self.show(self.volume)[name].values())
 
     def test_same_host(self) -> None:
-        """A rebuild, or a refresh with a connector that lacks modes."""
+        """Rebuild, or refresh with a connector that has no modes."""
         self.connect(self.first, rbd_cache_modes=['writeback'])
         self.complete(self.first)
         spec = f'volumes/volume-{self.volume}'
@@ -207,7 +207,7 @@ class ReplacedTest(ConnectorTestCase):
 
 
 class SpoofedTest(ConnectorTestCase):
-    """A tenant's own connector, which offers what it likes."""
+    """A tenant's connector that offers arbitrary cache modes."""
 
     _OFFER: ClassVar[dict[str, Any]] = {
         'rbd_cache_modes': ['writeback', 'unsafe']
@@ -245,10 +245,10 @@ class SpoofedTest(ConnectorTestCase):
 
 
 class OwnTest(base.CloudTestCase):
-    """Cinder's own attachments succeed, whatever mode is asked for.
+    """Cinder's own attachments succeed with any requested mode.
 
-    Volumes of ``test_operations.py`` and ``test_creation_paths.py`` ask for
-    one as well.
+    Volumes in ``test_operations.py`` and ``test_creation_paths.py`` request a
+    mode as well.
     """
 
     def test_upload_of_another_format(self) -> None:

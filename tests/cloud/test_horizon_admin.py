@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What operators see in the dashboard."""
+"""The operator's pages in the dashboard."""
 
 from selenium.webdriver.support import expected_conditions
 
@@ -21,72 +21,94 @@ _PANEL = '/admin/rbd_images/'
 
 
 class ImagesTest(browser.BrowserTestCase):
-    """The panel *RBD Images*."""
+    """Tests for the *RBD Images* panel."""
 
-    def row(self, volume_type: str) -> dict[str, int]:
-        """Return the numbers of a volume type, by the head of the column."""
-        heads = [
-            each.text for each in self.all('#maps thead tr:last-child th')
-        ]
-        (row,) = (
-            [cell.text for cell in each.find_elements('css selector', 'td')]
-            for each in self.all('#maps tbody tr')
-            if volume_type in each.text.split()
-        )
-        return {
-            head: int(cell)
-            for head, cell in zip(heads, row, strict=True)
-            if cell.isdigit()
-        }
+    def row(self, volume: str) -> dict[str, str]:
+        """Return the cells of a volume, keyed by column heading."""
+        heads = [each.text for each in self.all('#rbd-images-list thead th')]
+        cells = self.all(f'tr[data-volume="{volume}"] > *')
+        return dict(zip(heads, (each.text for each in cells), strict=True))
 
-    def count_again(self) -> None:
-        """Press the button and wait for other numbers."""
-        # Not for another time: the page may have counted in this second.
+    def read_again(self) -> None:
+        """Press the refresh button and wait for the new list."""
+        # The displayed time may stay the same within a second.
         before = self.find('.rbd-images-taken')
         self.click('button[name="refresh"]')
         gone = expected_conditions.staleness_of(before)
         self.until_true(lambda: gone(self.driver))
-        # The tables come after the time, and Chromium shows what has arrived.
+        # The tables follow the time, and Chromium shows partial pages.
         self.until_loaded()
         self.find('.rbd-images-taken')
 
-    def test_maps_and_layouts(self) -> None:
+    def test_list_of_images(self) -> None:
         name = self.make_type()
         without = {'rbd:features': 'layering,exclusive-lock'}
-        for metadata in (base.ASKED, {'rbd:object_map': 'true'}, without):
+        striped, _mapped, bare = (
             self.created(volume_type=name, metadata=metadata)
-        self.created(volume_type='fake')
+            for metadata in (base.ASKED, {'rbd:object_map': 'true'}, without)
+        )
+        other = self.created(volume_type='fake')
         self.login('admin')
         self.open(_PANEL)
-        self.count_again()
-        self.assertEqual(
-            {
-                'Images': 3,
-                'With Object Map': 2,
-                'Without': 1,
-                'Not Recorded': 0,
-            },
-            self.row(name),
-        )
-        self.assertNotIn('fake', self.text('#maps'))
+        self.read_again()
+        self.open(f'{_PANEL}?type={name}&sort=striping')
+        self.assertIn('1 to 3 of 3', self.text('#rbd-images-shown'))
+        self.assertFalse(self.all(f'tr[data-volume="{other}"]'))
+        found = self.row(striped)
+        self.assertEqual('64 KiB x 8', found['Striping'])
+        self.assertEqual('demo', found['Project'])
+        self.assertEqual(name, found['Volume Type'])
+        self.assertNotIn('#', found['Pool of Ceph'])
+        self.assertIn('#', found['Pool of Cinder'])
+        self.assertEqual('no object map', self.row(bare)['Object Map'])
+        link = self.find(f'tr[data-volume="{striped}"] th a')
+        self.assertIn(striped, link.get_attribute('href') or '')
         self.assertIn('64 KiB x 8', self.text('#layouts'))
-        drawn = self.find('.rbd-images svg')
-        self.assertIn(name, drawn.text)
+        drawn = self.text('.rbd-images-chart')
+        self.assertIn(name, drawn)
+        self.assertIn('1 no object map', drawn)
+        self.check_accessible('.rbd-images')
         self.screenshot('rbd-images')
         self.check_quiet()
+        self.narrow()
+        self.screenshot('rbd-images-narrow')
+        self.check_accessible('.rbd-images')
+        self.cookie('theme', 'material')
+        self.open(f'{_PANEL}?type={name}&sort=striping')
+        self.check_accessible('.rbd-images')
+        self.screenshot('rbd-images-material')
 
-    def test_numbers_are_kept_until_asked_for_anew(self) -> None:
+    def test_list_is_kept_until_read_again(self) -> None:
         name = self.make_type()
         self.login('admin')
         self.open(_PANEL)
-        self.count_again()
+        self.read_again()
         taken = self.text('.rbd-images-taken')
         self.created(volume_type=name)
         self.open(_PANEL)
         self.assertEqual(taken, self.text('.rbd-images-taken'))
         self.assertNotIn(name, self.text('.rbd-images'))
-        self.count_again()
-        self.assertIn(name, self.text('#maps'))
+        self.read_again()
+        self.assertIn(name, self.text('.rbd-images-chart'))
+
+    def test_in_german(self) -> None:
+        volume = self.created(volume_type=self.make_type())
+        self.login('admin')
+        self.cookie('horizon_language', 'de')
+        self.open(_PANEL)
+        self.click('button[name="refresh"]')
+        self.open(f'{_PANEL}?q={volume}')
+        self.assertEqual(
+            '1 bis 1 von 1 Abbildern', self.text('#rbd-images-shown')
+        )
+        self.assertIn('Objektgröße', self.row(volume))
+        self.screenshot('rbd-images-german')
+        self.open('/project/volumes/create/')
+        self.find('#id_name')
+        self.until_true(
+            lambda: 'Objektgröße' in self.text('fieldset.rbd-volume-options')
+        )
+        self.screenshot('create-volume-german')
 
     def test_tenants_have_no_such_panel(self) -> None:
         self.login('demo')
@@ -96,7 +118,7 @@ class ImagesTest(browser.BrowserTestCase):
 
 
 class ExtraSpecsTest(browser.BrowserTestCase):
-    """The stock forms for a volume type's extra specs, with ours in them."""
+    """Tests for the suite's fields in the stock forms for extra specs."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -111,13 +133,13 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.login('admin')
 
     def specs(self) -> dict[str, str]:
-        """Return the extra specs, without the one that each type has."""
+        """Return the extra specs that begin with ``rbd:``."""
         path = f'/types/{self.type}/extra_specs'
         found = self.request('GET', path, cloud=self.operator)['extra_specs']
         return {k: v for k, v in found.items() if k.startswith('rbd:')}
 
     def fill_in(self, key: str, value: str) -> None:
-        """Fill the form that the table's button opens."""
+        """Open the form from the table and fill it in."""
         self.open(self.page)
         self.click('#extras__action_create')
         self.fill('#id_key', key)
@@ -127,19 +149,43 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.click('.modal.in input[type="submit"]')
 
     def refusal(self, field: str) -> str:
-        """Return what is said at a field."""
-        return self.text(f'.has-error:has(#id_{field}) .help-block:last-child')
+        """Return the error message at a field."""
+        group = f'.has-error:has(#id_{field})'
+        return self.text(f'{group} span.help-block:last-child')
 
     def test_a_pair_in_one_go(self) -> None:
         self.fill_in('rbd:stripe_unit', '64K')
-        self.click('.rbd-keys summary')
-        self.assertIn('Contiguous bytes', self.text('.rbd-keys'))
+        # The help is visible without hovering over an icon.
+        self.assertIn('Contiguous bytes', self.text('[id$="_help"] p'))
         self.screenshot('extra-spec')
         self.fill('#id_partner', '8')
         self.submit()
         asked = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
         self.until_true(lambda: self.specs() == asked)
+        # Deleting one key of the pair deletes the other one.
+        self.open(self.page)
+        row = '#extras__row__rbd\\:stripe_count'
+        self.click(f'{row} .dropdown-toggle')
+        self.click(f'{row} [id$="action_delete"]')
+        self.assertIn(
+            'Both are deleted', self.text('#modal_wrapper .modal-body')
+        )
+        self.click('#modal_wrapper .btn-danger')
+        self.until_true(lambda: self.specs() == {})
         self.check_quiet()
+
+    def test_features_are_boxes(self) -> None:
+        self.fill_in('rbd:features', '')
+        self.click('.rbd-feature-boxes [value="object-map"]')
+        self.check_accessible('.rbd-feature-boxes')
+        self.screenshot('extra-spec-features')
+        self.submit()
+        self.until_true(
+            lambda: (
+                self.specs()
+                == {'rbd:features': 'layering,exclusive-lock,object-map'}
+            )
+        )
 
     def test_what_is_wrong_stands_at_its_field(self) -> None:
         self.fill_in('rbd:object_size', '3M')
@@ -147,7 +193,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.submit()
         self.assertIn('a power of two', self.refusal('value'))
         self.assertEqual('3M', self.find('#id_value').get_property('value'))
-        # librbd would have it, the back ends of the type don't.
+        # Valid for librbd, but not allowed by the type's back ends.
         self.fill('#id_key', 'rbd:stripe_unit')
         self.fill('#id_value', '64K')
         self.fill('#id_partner', '100000')
@@ -159,7 +205,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
     def test_an_edit_that_is_refused(self) -> None:
         self.fill_in('rbd:cache_mode', 'none')
         self.submit()
-        # The page is loaded anew when it is saved.
+        # The page is reloaded when the extra spec is saved.
         self.until_true(lambda: 'rbd:cache_mode' in self.text('#extras'))
         self.open(f'{self.page}rbd:cache_mode/edit/')
         self.fill('#id_value', 'fast')

@@ -75,11 +75,16 @@ class CreateTest(volume_form.FormTestCase):
         self.shown_group()
         self.choose('#id_rbd_object_size', '1 MiB')
         self.pick('type', 'fake')
-        self.until_gone(volume_form.GROUP)
+        self.until_gone('#id_rbd_object_size')
+        self.assertIn(
+            'offers no RBD volume options: no back end',
+            self.text('[data-rbd-status]'),
+        )
+        self.assertIn('not used', self.text('[data-rbd-status]'))
         self.pick('type', 'rbd')
         chosen = self.find('#id_rbd_object_size').get_attribute('value')
         self.assertEqual('1M', chosen)
-        # What is hidden is not sent.
+        # Hidden fields are not submitted.
         name = f'fake-{uuid.uuid4().hex[:8]}'
         self.fill('#id_name', name)
         self.pick('type', 'fake')
@@ -95,7 +100,7 @@ class CreateTest(volume_form.FormTestCase):
         self.open_form()
         for name in names:
             self.pick('type', 'fake')
-            self.until_gone(volume_form.GROUP)
+            self.until_gone('#id_rbd_object_size')
             self.pick('type', name)
             self.shown_group()
             self.assertIn('objects of 8 MiB', self.preview())
@@ -114,7 +119,7 @@ class CreateTest(volume_form.FormTestCase):
         self.shown_group()
         self.assertFalse(self.shown('input[name="rbd_features"]'))
         self.click('#id_rbd_choose_features')
-        # A whole set of features says everything about the map.
+        # A full set of features also determines the object map.
         self.until_gone('#id_rbd_object_map')
 
         def box(feature: str) -> WebElement:
@@ -130,12 +135,21 @@ class CreateTest(volume_form.FormTestCase):
         for feature in ('object-map', 'fast-diff', 'journaling'):
             self.assertFalse(box(feature).is_enabled(), feature)
             self.assertFalse(box(feature).is_selected(), feature)
+        self.assertIn(
+            'Requires exclusive-lock.',
+            self.text('.checkbox:has(input[value="object-map"])'),
+        )
         tick('exclusive-lock', True)
         self.assertTrue(box('object-map').is_enabled())
         tick('object-map', True)
         self.assertTrue(box('fast-diff').is_selected())
         self.assertIn('with object map', self.preview())
         tick('deep-flatten', False)
+        # Select another type and return.
+        self.pick('type', 'fake')
+        self.until_gone('#id_rbd_choose_features')
+        self.pick('type', 'rbd')
+        self.assertFalse(box('deep-flatten').is_selected())
         self.screenshot('features')
         self.submit()
         self.assertEqual(
@@ -245,9 +259,9 @@ class CreateTest(volume_form.FormTestCase):
 
 @ddt.ddt
 class RefusedTest(volume_form.FormTestCase):
-    """Bad values come back to their field, with all that was typed."""
+    """Show refused values in their fields and keep all input."""
 
-    # One for each field; unit tests have all that can be wrong with it.
+    # One case per field; unit tests cover all invalid values.
     @ddt.data(
         ({'object_size': '3M'}, 'object_size', 'not a power of two'),
         ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
@@ -272,9 +286,10 @@ class RefusedTest(volume_form.FormTestCase):
         self.submit()
         self.assertIn(words, self.error_of(f'rbd_{field}'))
         self.check_kept()
+        self.check_focused(f'id_rbd_{field}')
 
     def check_kept(self) -> None:
-        """Check that what was typed is there, and no volume."""
+        """Check that the input is kept and that no volume was created."""
         for name, value in (
             ('name', 'never made'),
             ('description', 'kept'),
@@ -285,7 +300,7 @@ class RefusedTest(volume_form.FormTestCase):
         self.assertEqual([], answer['volumes'])
 
     def test_by_cinder_alone(self) -> None:
-        # What the dashboard learned a moment ago no longer holds.
+        # The type changes after the dashboard has read it.
         name = f'changed-{uuid.uuid4().hex[:8]}'
         self.make_type_named(name)
         self.open_modal()
@@ -308,10 +323,37 @@ class RefusedTest(volume_form.FormTestCase):
         )
         self.submit()
         self.assertIn('tenants may not', self.error_of('rbd_object_size'))
+        self.check_focused('id_rbd_object_size')
         self.screenshot('refused')
         self.check_kept()
         chosen = self.find('#id_rbd_object_size').get_attribute('value')
         self.assertEqual('1M', chosen)
+
+
+class TableTest(volume_form.FormTestCase):
+    def test_layout_and_cache_mode_in_the_row(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        self.open('/project/volumes/')
+        row = f'[id="volumes__row__{volume}"]'
+        self.assertIn('64 KiB x 8', self.text(row))
+        self.screenshot('volumes')
+        self.click(f'{row} .dropdown-toggle')
+        self.click(f'{row} [id$="action_rbd_cache_mode"]')
+        self.find('.modal #id_mode')
+        self.choose_value('#id_mode', 'writeback')
+        self.screenshot('change-cache-mode')
+        self.submit()
+        asked = {**base.ASKED, 'rbd:cache_mode': 'writeback'}
+        self.until_true(lambda: self.metadata(volume) == asked)
+        self.open(
+            f'/project/volumes/{volume}/'
+            '?tab=volume_details__rbd_volume_options'
+        )
+        tab = '#volume_details__rbd_volume_options'
+        shown = self.text(tab)
+        self.assertIn('64 KiB (requested for this volume)', shown)
+        self.assertIn('writeback (requested for this volume)', shown)
+        self.check_accessible(tab)
 
 
 class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The step Volume Layout of the Launch Instance wizard."""
+"""Test the Volume Layout step of the Launch Instance wizard."""
 
 import uuid
 
 from tests.cloud import browser
 
-# Stock's label names an id that the field hasn't got.
+# The stock label refers to an ID that the field does not have.
 _TYPE = 'select[ng-model="model.newInstanceSpec.vol_type"]'
 
 #: The sandbox's default volume type.
@@ -24,7 +24,7 @@ _DEFAULT = 'rbd'
 
 
 class LaunchTest(browser.BrowserTestCase):
-    """Opens the wizard and looks; launches nothing."""
+    """The step for different volume types; no instance is launched."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -58,7 +58,7 @@ class LaunchTest(browser.BrowserTestCase):
         self.find('#boot-source-type')
 
     def layout(self) -> str:
-        """Return what the step says."""
+        """Return the text of the step."""
         self.step('Volume Layout')
         self.until_true(lambda: self.text('.rbd-launch-layout').strip())
         return self.text('.rbd-launch-layout')
@@ -81,13 +81,13 @@ class LaunchTest(browser.BrowserTestCase):
         for words in ('1 MiB', '64 KiB x 8', 'writeback'):
             self.assertIn(words, said)
         self.screenshot('launch-layout')
-        # Another type, and the step says so.
+        # The step follows a change of the type.
         self.step('Source')
         self.choose(_TYPE, 'fake')
         said = self.layout()
         self.assertNotIn('64 KiB', said)
-        # Where Glance has no definitions of scheduler hints, stock asks it
-        # for the details of none of them in no threads.
+        # Stock Horizon's own request fails if Glance has no metadata
+        # definitions of scheduler hints.
         self.check_quiet(but='/api/glance/metadefs/namespaces/')
 
     def test_the_default_type_where_none_was_chosen(self) -> None:
@@ -104,8 +104,8 @@ class LaunchTest(browser.BrowserTestCase):
         self.opened()
 
         def nothing_said() -> bool:
-            # Again: on 2025.1 the wizard sets its default late, over a choice
-            # that was made before.
+            # Repeat the choice: on 2025.1 the wizard sets its default late and
+            # overwrites an earlier choice.
             self.step('Source')
             for each in self.all('#vol-create'):
                 if each.text.strip() == 'No':

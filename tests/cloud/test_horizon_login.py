@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The dashboard as it is served: pages, styles and scripts."""
+"""Pages, style sheets and scripts of the served dashboard."""
 
 from tests.cloud import browser
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Images in several stores: ours, stock ones, on one pool and on two."""
+"""Glance images in several stores, ours and stock, on one or two pools."""
 
 from typing import Any
 import uuid
@@ -27,15 +27,15 @@ from tests.cloud.images import STOCK
 
 
 class StoresTestCase(images.ImageTestCase):
-    """Images of which a store has a copy."""
+    """Copy Glance images between stores."""
 
     def copy(self, image: Any, store: str) -> Any:
-        """Copy an image to a store; wait for it."""
+        """Copy a Glance image to a store and wait until it is active there."""
         self.start_import(image, 'copy-image', store, self.operator)
         return self.active(image.id, store)
 
     def data(self, image: Any, store: str) -> bytes:
-        """Return an image's data, from a store."""
+        """Return the data of a Glance image from a store."""
         response = self.tenant.image.get(
             f'/images/{image.id}/file', params={'prefer': store}
         )
@@ -44,14 +44,14 @@ class StoresTestCase(images.ImageTestCase):
         return data
 
     def stores(self, image: Any) -> set[str]:
-        """Return the stores that Glance says an image is in."""
+        """Return the stores of a Glance image, as Glance lists them."""
         found = self.tenant.image.get(f'/images/{image.id}').json()
         return set(found['stores'].split(','))
 
 
 @ddt.ddt
 class CopyTest(StoresTestCase):
-    """``copy-image``, and the removal of one copy or of all."""
+    """``copy-image``, and the deletion of one copy or of all."""
 
     @ddt.data((FILES, OURS), (OURS, FILES), (STOCK, OURS), (OURS, STOCK))
     @ddt.unpack
@@ -64,7 +64,7 @@ class CopyTest(StoresTestCase):
             self.check_ours(copied)
         elif target == STOCK:
             self.check_stock(copied, STOCK)
-        # What is left of the image is the copy.
+        # Only the copy remains.
         self.delete_from(copied, source)
         self.assertEqual({target}, self.stores(copied))
         if source in images.POOLS:
@@ -92,7 +92,7 @@ class CopyTest(StoresTestCase):
             self.check_gone(image.id, store)
 
     def test_delete_with_several_locations_and_children(self) -> None:
-        """Both copies go, the one with a child to the trash."""
+        """Delete both copies; move the one with a child to the trash."""
         image = self.upload(images.content())
         self.copy(image, STOCK)
         volume = self.created(imageRef=image.id)
@@ -106,7 +106,7 @@ class CopyTest(StoresTestCase):
     @ddt.data((OURS, BESIDE), (BESIDE, OURS))
     @ddt.unpack
     def test_copy_on_one_pool(self, source: str, target: str) -> None:
-        """Refused, as both would have one name; and the image is unharmed."""
+        """Refuse a copy to the same pool; the Glance image is unchanged."""
         image = self.upload(images.content(), source)
         self.start_import(image, 'copy-image', target, self.operator)
         self.until(
@@ -124,13 +124,13 @@ class CopyTest(StoresTestCase):
 
 @ddt.ddt
 class EachOthersTest(StoresTestCase):
-    """Images that one store made and another one, on its pool, has."""
+    """Glance images with an RBD image that another store created."""
 
     def hand_over(self, image: Any) -> Any:
-        """Return a Glance image of our store with another's RBD image.
+        """Create a Glance image of our store with another store's RBD image.
 
-        Glance looks for the store by the pool, and takes the first: the way
-        back, of ours to the stock store, is for the functional tests.
+        Glance selects the first store of a pool. The functional tests cover
+        the opposite case, an RBD image of ours in the stock store.
         """
         found = self.tenant.image.get(f'/images/{image.id}').json()
         other = self.make()
@@ -141,9 +141,9 @@ class EachOthersTest(StoresTestCase):
         return self.active(other.id)
 
     def service(self) -> Any:
-        """Return a service of the tenant's project.
+        """Return the connection of a user with the service role.
 
-        Nobody else may tell Glance where in a pool an image is.
+        Only a service may set the location of a Glance image.
         """
         identity = self.operator.identity
         name = f'test-{uuid.uuid4().hex[:8]}'

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Glance images of our store, and what Cinder makes of them."""
+"""Test Glance images in our store and volumes created from them."""
 
 from collections.abc import Iterator
 import contextlib
@@ -31,14 +31,14 @@ from tests.cloud.images import MIB
 
 @ddt.ddt
 class UploadTest(images.ImageTestCase):
-    """One request, any format, any store."""
+    """Uploads in different formats and to different stores."""
 
     def test_raw(self) -> None:
         image = self.upload(images.content())
         self.check_content(image, images.content())
         self.check_ours(image)
         used = base.rbd('du', f'images/{image.id}')['images']
-        # Two pieces of the hole were all zeros.
+        # Two pieces of the hole are all zeros and take no space.
         self.assertGreater(28 * MIB, max(i['used_size'] for i in used))
         self.discard(image.id)
         self.check_gone(image.id)
@@ -55,7 +55,7 @@ class UploadTest(images.ImageTestCase):
         self.check_ours(image)
 
     def test_size_unknown(self) -> None:
-        """A body in chunks has no length that Glance could know."""
+        """Upload a chunked body, whose size Glance does not know."""
         image = self.make()
 
         def body() -> Iterator[bytes]:
@@ -114,10 +114,10 @@ class UploadTest(images.ImageTestCase):
 
 
 class FullPoolTest(images.ImageTestCase):
-    """The pool of the store at its quota."""
+    """Requests while the store's pool has reached its quota."""
 
     def _set_quota(self, limit: int) -> None:
-        """Set a quota in bytes, 0 for none, and wait for Ceph's flag."""
+        """Set a quota in bytes (0: none) and wait for the flag of the pool."""
         subprocess.run(
             ['ceph', *f'osd pool set-quota images max_bytes {limit}'.split()],
             check=True,
@@ -138,13 +138,14 @@ class FullPoolTest(images.ImageTestCase):
         )
 
     def test_upload_and_deletion(self) -> None:
-        """The upload is refused in time, and deletions make space."""
+        """The upload is refused in time; a deletion still works."""
         stored = self.upload(images.content())
         refused = self.make()
         self.addCleanup(self._set_quota, 0)
         self._set_quota(1)
         began = time.monotonic()
-        # A body that fits in the sockets: Glance answers without reading it.
+        # The body fits into the socket buffers: Glance answers without reading
+        # it.
         response = self.tenant.image.put(
             f'/images/{refused.id}/file',
             headers={'Content-Type': 'application/octet-stream'},
@@ -187,7 +188,7 @@ class ImportTest(images.ImageTestCase):
 
 
 class VolumeTest(images.ImageTestCase):
-    """What Cinder makes of our store's images."""
+    """Volumes created from Glance images in our store."""
 
     def test_clone_has_the_layout_of_the_volume(self) -> None:
         image = self.upload(images.content())
@@ -200,7 +201,7 @@ class VolumeTest(images.ImageTestCase):
         self.check_volume(volume)
 
     def test_delete_with_children(self) -> None:
-        """The clone outlives the image, which goes to Ceph's trash."""
+        """The clone stays usable; the RBD image moves to Ceph's trash."""
         image = self.upload(images.content())
         volume = self.created(imageRef=image.id)
         response = self.tenant.image.delete(f'/images/{image.id}')
@@ -209,9 +210,9 @@ class VolumeTest(images.ImageTestCase):
         self.check_volume(volume)
 
     def test_delete_of_a_large_image(self) -> None:
-        """1 TiB of hardly anything, gone in under a second.
+        """Delete a nearly empty image of 1 TiB in less than a second.
 
-        Nobody uploads that in a test: the image is made larger in Ceph.
+        The RBD image is resized in Ceph, which avoids an upload of this size.
         """
         image = self.upload(images.content())
         name = f'images/{image.id}'

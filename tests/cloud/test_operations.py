@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What users and operators do with volumes that exist."""
+"""Operations of users and operators on existing volumes."""
 
 import subprocess
 import time
@@ -21,9 +21,9 @@ from tests.cloud import base
 
 
 class OperationsTest(base.CloudTestCase):
-    """Layout and features outlive what Cinder does to a volume.
+    """Operations on a volume preserve its layout and features.
 
-    Nor does a cache mode stand in the way of what it attaches itself.
+    A requested cache mode does not block Cinder's own attachments.
     """
 
     def test_extend(self) -> None:
@@ -33,7 +33,7 @@ class OperationsTest(base.CloudTestCase):
         self.assertEqual(2 * 2**30, self.check_made(volume)['size'])
 
     def test_extend_to_partial_stripes_is_refused(self) -> None:
-        # 1 GiB x 3 is striped as 3 x 512 MiB objects can't be: use the type.
+        # Stripes of 48 MiB divide 3 GiB, but not 4 GiB.
         volume = self.created(
             size=3,
             metadata={'rbd:stripe_unit': '1M', 'rbd:stripe_count': '48'},
@@ -89,8 +89,8 @@ class OperationsTest(base.CloudTestCase):
         self.assertEqual(expected, info.get('data_pool'))
 
     def _migrated(self, force: bool) -> tuple[str, str]:
-        """Return a volume that was moved, and the pool it is in now."""
-        # As many stripes as both back ends allow.
+        """Return a migrated volume and its new pool."""
+        # The largest stripe count that both back ends allow.
         asked = {**base.ASKED_WITH_MODE, 'rbd:stripe_count': '4'}
         name = self.make_type(
             volume_backend_name='<or> rbd <or> rbd2',
@@ -125,7 +125,7 @@ class OperationsTest(base.CloudTestCase):
         self.until(migrated)
         return volume, pool
 
-    def test_retype_to_a_layout_migrates(self) -> None:
+    def test_retype_to_another_layout(self) -> None:
         volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
         name = self.make_type(
             rbd_stripe_unit='32K',
@@ -154,7 +154,7 @@ class OperationsTest(base.CloudTestCase):
             self.operator,
             **{'os-retype': {'new_type': name, 'migration_policy': policy}},
         )
-        # Types go last, when nothing uses them any more.
+        # Volume types are deleted last, when they are no longer in use.
         self.addCleanup(self.remove, volume)
 
         def retyped() -> bool:
@@ -190,7 +190,7 @@ class OperationsTest(base.CloudTestCase):
         self.check_made(members[0])
 
     def _member(self, group: str) -> str:
-        """Return a volume of a group, which goes with the group."""
+        """Return a volume of a group, which is deleted with the group."""
         body = {
             'size': 1,
             'volume_type': 'rbd',
@@ -248,7 +248,7 @@ class OperationsTest(base.CloudTestCase):
 
 
 class ManageTest(base.CloudTestCase):
-    """An image that Cinder takes over."""
+    """Management of an existing RBD image."""
 
     def test_manage(self) -> None:
         name = f'found-{uuid.uuid4().hex[:8]}'

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a tenant asks for in vain, by the command that people use.
+"""Refused requests of tenants on the command line.
 
-Every kind of refusal is in test_api_refusals; these see to it that the
-reason reaches the person. What the driver refuses by itself, where the
-extension of the API is not loaded, is tested with the driver.
+Each kind of refusal is tested in test_api_refusals. These tests check
+that the client shows the reason. Refusals by the driver, without the API
+extension, are tested with the driver.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ from tests.cloud import base
 
 
 class RefusalTest(base.CloudTestCase):
-    """The reason is told at once, and no volume is left."""
+    """A refusal shows its reason at once and leaves no volume."""
 
     def _create(self, *arguments: str) -> str:
         done = subprocess.run(

@@ -10,16 +10,33 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that get another type or leave for another back end."""
+"""Volumes that are retyped or migrated to another back end."""
 
+from collections.abc import Iterator
+import contextlib
 from typing import Any
 
+import rados
+import rbd
+
+from tests import rbd_content
 from tests.cloud import base
 
 _MADE = 'os-rbd-volume-options:object_size'
-# A difference of two types that keeps Cinder from leaving a migration to the
-# driver. No back end looks at it.
+_CONVERSION = 'os-rbd-volume-options:conversion'
+# An extra spec that no back end uses. It makes two types differ, so that
+# Cinder does not leave a migration to the driver.
 _NOTE = {'provider:note': 'x'}
+
+
+@contextlib.contextmanager
+def _opened(volume: str, read_only: bool = True) -> Iterator[Any]:
+    with (
+        rados.Rados(conffile='', rados_id='admin') as client,
+        client.open_ioctx('volumes') as ioctx,
+        rbd.Image(ioctx, f'volume-{volume}', read_only=read_only) as image,
+    ):
+        yield image
 
 
 class RetypeTest(base.CloudTestCase):
@@ -28,8 +45,8 @@ class RetypeTest(base.CloudTestCase):
     def _retype(
         self, volume: str, name: str, policy: str = 'on-demand'
     ) -> str:
-        """Have a tenant's volume retyped; return what the answer warns of."""
-        # Types go last, when nothing uses them any more.
+        """Retype a tenant's volume and return the warning of the response."""
+        # Types are deleted last, when they are not in use.
         self.addCleanup(self.remove, volume)
         response = self._respond(volume, name, policy)
         self.assertEqual(202, response.status_code, response.text)
@@ -61,14 +78,14 @@ class RetypeTest(base.CloudTestCase):
         self.assertEqual({}, self.metadata(volume))
 
     def test_to_a_stock_back_end_and_back(self) -> None:
-        """Cinder copies the data to an image that the stock driver makes."""
+        """Cinder copies the data to an image that the stock driver creates."""
         volume = self.created(metadata=base.ASKED)
         there = self.make_type(volume_backend_name='stock', **_NOTE)
         self._refused('on-demand', volume, there)
         warning = self._retype(volume, there)
         for key in base.ASKED:
             self.assertIn(key, warning)
-        # The former image is deleted after the volume is available.
+        # The former image is deleted only after the volume is available.
         self.until(lambda: not self.metadata(volume))
         record = self.show(volume)
         self.assertIsNone(record[_MADE])
@@ -98,8 +115,7 @@ class RetypeTest(base.CloudTestCase):
     def test_to_fewer_keys(self) -> None:
         volume = self.created(metadata=base.ASKED)
         fewer = self.make_type(rbd_tenant_options='rbd:object_map')
-        self._refused('does not allow', volume, fewer)
-        warning = self._retype(volume, fewer)
+        warning = self._retype(volume, fewer, 'never')
         self.assertIn('rbd:stripe_count', warning)
         self.assertNotIn('rbd:object_map', warning)
         info = self.info(volume)
@@ -115,17 +131,52 @@ class RetypeTest(base.CloudTestCase):
         self.assertIn('cache_mode', self._retype(volume, fewer, 'never'))
         self.assertEqual({'rbd:object_map': 'true'}, self.metadata(volume))
 
+    def test_layout_with_snapshots(self) -> None:
+        """Ceph converts the image, and the requester sees the progress."""
+        volume = self.created(size=2)
+        for at in (3, 700, 2040):
+            with _opened(volume, read_only=False) as image:
+                rbd_content.write(image, at, 8)
+            if at < 2000:
+                self.snapshot(volume)
+        with _opened(volume) as image:
+            before = rbd_content.sums(image)
+        self.assertEqual(3, len(set(before.values())))
+        striped = self.make_type(
+            rbd_stripe_unit='64K', rbd_stripe_count='8', rbd_object_map='true'
+        )
+        seen: list[Any] = []
+
+        def watched() -> bool:
+            record = self.show(volume)
+            if record['status'] == 'retyping':
+                seen.append(record[_CONVERSION])
+            return self._retyped(volume, striped)
+
+        response = self._respond(volume, striped, 'never')
+        self.assertEqual(202, response.status_code, response.text)
+        self.until(watched)
+        info = self.info(volume)
+        self.assertEqual(8, info['stripe_count'])
+        self.assertIn('object-map', info['features'])
+        self.assertEqual([], info['flags'])
+        with _opened(volume) as image:
+            self.assertEqual(before, rbd_content.sums(image))
+        self.assertIsNone(self.show(volume)[_CONVERSION])
+        told = [each for each in seen if each]
+        self.assertNotEqual([], told, seen)
+        self.assertEqual({None}, {each['reason'] for each in told})
+
     def test_data_pool_stays_with_its_type(self) -> None:
         pooled = self.make_type(rbd_data_pool='volumes-data')
         volume = self.created(volume_type=pooled)
-        self._refused('data pool of the former', volume, 'rbd')
-        self._retype(volume, 'rbd')
+        self._retype(volume, 'rbd', 'never')
         self._check_plain(volume)
         self.assertNotIn('data_pool', self.info(volume))
 
 
 class MigrateTest(base.CloudTestCase):
-    """A host-assisted migration moves a volume as it is."""
+    """A host-assisted migration keeps the layout of a volume."""
 
     def test_clone_without_keys(self) -> None:
         asked = {**base.ASKED, 'rbd:stripe_count': '4'}
@@ -157,7 +208,7 @@ class MigrateTest(base.CloudTestCase):
 
 
 class CorrectionTest(base.CloudTestCase):
-    """Administrators can correct what contradicts an image."""
+    """An administrator can correct metadata that contradicts an image."""
 
     def test_keys(self) -> None:
         volume = self.created(metadata=base.ASKED)

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The sandbox's servers: they use volumes and move between hosts.
+"""Test servers of the sandbox that use volumes and move between hosts.
 
-One boots from a volume in ``test_cache_modes.py``. The cold migration is in
-``test_ways.py``.
+``test_cache_modes.py`` boots a server from a volume. ``test_ways.py`` tests
+the cold migration.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ MIB = 2**20
 
 
 class MigrationTest(servers.ServerTestCase):
-    """One server and its volumes, between two compute hosts."""
+    """Moves of a server and its volumes between two compute hosts."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -33,7 +33,7 @@ class MigrationTest(servers.ServerTestCase):
         self.machine = self.boot()
         self.volume = self.created()
         self.attach(self.machine, self.volume)
-        # And one with a key of ours.
+        # A second volume with a cache mode.
         asked = {'rbd:cache_mode': 'writeback'}
         self.cached = self.created(metadata=asked)
         self.attach(self.machine, self.cached)
@@ -46,7 +46,7 @@ class MigrationTest(servers.ServerTestCase):
         return str(self.server(self.machine)['OS-EXT-SRV-ATTR:host'])
 
     def check_moved(self) -> None:
-        """Check that the guest runs elsewhere and reads what it wrote."""
+        """Check that the guest runs on another host and reads its data."""
         before, self.host = self.host, self._host()
         self.assertNotEqual(before, self.host)
         self.assertEqual('none', self.cache_mode(self.machine, self.volume))
@@ -57,7 +57,7 @@ class MigrationTest(servers.ServerTestCase):
         self.assertEqual(f'read 4 MiB md5={expected}', said)
 
     def check_written(self) -> None:
-        """Check that it is not in the guest's own memory alone."""
+        """Check that the data of the guest is stored in Ceph."""
         done = subprocess.run(
             ['rbd', 'export', f'volumes/volume-{self.volume}', '-'],
             capture_output=True,

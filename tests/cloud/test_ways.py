@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Ways in which Nova makes a server's guest again: the mode stays.
+"""The cache mode persists when Nova creates a server's guest again.
 
-Those that are quick to go are in ``test_cache_modes.py``, a live migration and
-an evacuation in ``test_servers.py``; all of them, without a real libvirt, in
-``tests/functional/nova_rbd_cache``.
+See ``test_cache_modes.py`` for the faster operations, ``test_servers.py`` for
+live migration and evacuation, and ``tests/functional/nova_rbd_cache`` for all
+operations without a real libvirt.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from tests.cloud import servers
 
 
 class WaysTest(servers.ServerTestCase):
-    """One server goes all ways, one after the other."""
+    """Run all operations on one server, one after the other."""
 
     def setUp(self) -> None:
         super().setUp()
-        # Nova resizes from one to the other.
+        # Nova resizes from one host to the other.
         self.need_two_hosts()
         first = self.make_type(rbd_cache_mode='writeback')
         self.other_type = self.make_type(
@@ -42,13 +42,13 @@ class WaysTest(servers.ServerTestCase):
             self.attach(self.machine, volume)
 
     def acted(self, *actions: tuple[str, object], until: str) -> None:
-        """Do something to the server; wait until it has a status."""
+        """Run actions on the server and wait for a status."""
         for name, value in actions:
             self.server_action(self.machine, **{name: value})
         self.wait_for_server(self.machine, until)
 
     def ways(self) -> dict[str, Callable[[], None]]:
-        """Return the ways; the guest that has the volumes runs after each."""
+        """Return the operations; the guest runs after each of them."""
         resize = ('resize', {'flavorRef': self.flavor('small')})
         soft = ('reboot', {'type': 'SOFT'})
         migrate = ('migrate', {'host': None})
@@ -94,23 +94,23 @@ class WaysTest(servers.ServerTestCase):
         self.assertEqual(['writeback', 'writethrough'], self.modes())
 
     def shelve(self) -> None:
-        """Shelve the server, which leaves its host, and have it back."""
+        """Shelve the server, which offloads it, and unshelve it."""
         self.acted(('shelve', None), until='SHELVED_OFFLOADED')
         self.acted(('unshelve', None), until='ACTIVE')
 
     def rescue(self) -> None:
-        """Rescue the server, without the volumes, and unrescue it."""
+        """Rescue the server without the volumes and unrescue it."""
         self.acted(('rescue', None), until='RESCUE')
         self.acted(('unrescue', None), until='ACTIVE')
 
     def read(self) -> None:
-        """Check that the guest reads what it wrote before all that."""
+        """Check that the guest reads the data that it wrote at first."""
         said = self.ask_guest(self.machine, self.volume, 'read 4')
         expected = guest.checksum(self.word, 4)
         self.assertEqual(f'read 4 MiB md5={expected}', said)
 
     def retype(self, volume: str, name: str) -> None:
-        """Have Cinder move a volume, for which Nova swaps it."""
+        """Retype a volume with migration, for which Nova swaps it."""
         body = {'new_type': name, 'migration_policy': 'on-demand'}
         self.action(volume, self.operator, **{'os-retype': body})
 

@@ -10,39 +10,41 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The dashboard's volume forms, and what tests do with them."""
+"""Base class for tests of the dashboard's volume forms."""
 
+from collections.abc import Callable
 import pathlib
+from typing import Any
 
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import select
 
 from tests.cloud import browser
 
-#: The group of options in the form.
+#: The fieldset of the options in the form.
 GROUP = 'fieldset.rbd-volume-options'
 
 
 class FormTestCase(browser.BrowserTestCase):
-    """Has the Create Volume form at hand."""
+    """Base class for tests of the Create Volume form."""
 
     def setUp(self) -> None:
         super().setUp()
         self.login('demo')
 
     def open_form(self, query: str = '') -> None:
-        """Open the form as a page of its own."""
+        """Open the form as a separate page."""
         self.open(f'/project/volumes/create/{query}')
         self.find('#id_name')
 
     def open_modal(self) -> None:
-        """Open the form as the table's button does, above the table."""
+        """Open the form as a dialog above the table."""
         self.open('/project/volumes/')
         self.click('#volumes__action_create')
         self.find('.modal #id_name')
 
     def pick(self, name: str, value: str) -> None:
-        """Choose a value of one of Horizon's own lists."""
+        """Choose a value in a themed Horizon list."""
         themed = f'.themable-select:has(> select[name="{name}"])'
         self.click(f'{themed} button')
 
@@ -61,15 +63,42 @@ class FormTestCase(browser.BrowserTestCase):
         element.click()
 
     def choose_value(self, selector: str, value: str) -> None:
-        """Choose the entry of a plain list that has a value."""
+        """Choose a value in a plain list."""
         select.Select(self.find(selector)).select_by_value(value)
 
     def submit(self) -> None:
-        """Send the form."""
+        """Submit the form."""
         self.click('.modal-footer input[type="submit"]')
 
+    def check_everywhere(
+        self, path: str, selector: str, prepare: Callable[[], Any]
+    ) -> None:
+        """Check a form with axe-core in both stock themes, also at 400 px.
+
+        :param path: the page
+        :param selector: what is checked; it must fit into the width
+        :param prepare: makes the options visible
+        """
+        self.narrow()
+        for theme in ('default', 'material'):
+            self.cookie('theme', theme)
+            self.open(path)
+            prepare()
+            self.check_accessible(selector)
+            self.assertLessEqual(
+                self.driver.execute_script(
+                    'return document.querySelector(arguments[0])'
+                    '.getBoundingClientRect().right',
+                    selector,
+                ),
+                400,
+                (path, theme),
+            )
+            name = path.strip('/').split('/')[-1]
+            self.screenshot(f'narrow-{name}-{theme}')
+
     def named(self, name: str) -> str:
-        """Wait for a volume of the tenant with a name; return its id."""
+        """Wait for the tenant's volume with a name; return its ID."""
 
         def found() -> str | None:
             answer = self.request('GET', f'/volumes?name={name}')
@@ -82,7 +111,7 @@ class FormTestCase(browser.BrowserTestCase):
         return ident
 
     def whole_screenshot(self, name: str, selector: str) -> pathlib.Path:
-        """Keep what an element looks like, however tall it is."""
+        """Save a screenshot of a whole element."""
         before = self.driver.get_window_size()
         element = self.find(selector)
         height = max(before['height'], element.size['height'] + 250)
@@ -95,15 +124,15 @@ class FormTestCase(browser.BrowserTestCase):
         return path
 
     def preview(self) -> str:
-        """Return what the form says is going to be made."""
+        """Return the form's preview of the volume."""
         return self.text('[data-rbd-preview]')
 
     def shown_group(self) -> WebElement:
-        """Wait for the group of options; return it."""
+        """Wait for the fieldset of the options and return it."""
         return self.find(GROUP)
 
     def make_type_named(self, name: str, **specs: str) -> None:
-        """Make a volume type with a name, on the RBD back end."""
+        """Create a volume type on the RBD back end."""
         given = {'volume_backend_name': 'rbd', **specs}
         body = {'volume_type': {'name': name, 'extra_specs': given}}
         made = self.request('POST', '/types', body, self.operator)
@@ -111,7 +140,7 @@ class FormTestCase(browser.BrowserTestCase):
         self.addCleanup(self.operator.block_storage.delete, path)
 
     def force(self, selector: str, value: str) -> None:
-        """Give a control a value that a person could not choose."""
+        """Set a value that a user cannot choose in a control."""
         self.driver.execute_script(
             """
             const field = document.querySelector(arguments[0]);
@@ -128,7 +157,7 @@ class FormTestCase(browser.BrowserTestCase):
         )
 
     def error_of(self, field: str) -> str:
-        """Return the text that stands at a field and is tied to it."""
+        """Return the error at a field; check that ARIA links them."""
         text = self.text(f'#id_{field}_error')
         control = self.find(f'#id_{field}')
         self.assertIn(
@@ -137,3 +166,21 @@ class FormTestCase(browser.BrowserTestCase):
         )
         self.assertEqual('true', control.get_attribute('aria-invalid'))
         return text
+
+    def check_focused(self, ident: str) -> None:
+        """Check that a control has the focus and is inside the window."""
+
+        def there() -> bool:
+            return bool(
+                self.driver.execute_script(
+                    """
+                    const field = document.getElementById(arguments[0]);
+                    const place = field.getBoundingClientRect();
+                    return field === document.activeElement &&
+                        place.top >= 0 && place.bottom <= innerHeight;
+                    """,
+                    ident,
+                )
+            )
+
+        self.until_true(there)

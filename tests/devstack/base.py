@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A DevStack tree for each test, and what the plug-in writes there."""
+"""A DevStack tree for each test, and the changes of the plug-in."""
 
 import pathlib
 
@@ -25,7 +25,7 @@ ENABLED = 'horizon/openstack_dashboard/local/enabled'
 
 
 class DevStackTestCase(base.TestCase):
-    """A tree of its own for each test."""
+    """Create a DevStack tree for each test."""
 
     def setUp(self) -> None:
         super().setUp()

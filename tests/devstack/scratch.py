@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A scratch tree with what DevStack has made when the plug-in is called."""
+"""A scratch tree with DevStack's files before the plug-in runs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests import tree
 
 _RUNNER = tree.ROOT / 'tests' / 'devstack' / 'run_phase.sh'
 
-#: As lib/cinder and lib/cinder_backends/ceph leave it, with a second back end
-#: that isn't Ceph's.
+#: As written by lib/cinder and lib/cinder_backends/ceph, with a second back
+#: end that does not use Ceph.
 CINDER_CONF = """\
 [DEFAULT]
 default_volume_type = ceph
@@ -53,7 +53,7 @@ volume_backend_name = lvmdriver-1
 region_name = RegionOne
 """
 
-#: Beginnings of glance-api.conf, as devstack-plugin-ceph leaves it with and
+#: Excerpts of glance-api.conf, as written by devstack-plugin-ceph with and
 #: without GLANCE_ENABLE_MULTIPLE_STORES.
 SEVERAL_STORES = """\
 [DEFAULT]
@@ -113,8 +113,8 @@ _FILES = {
     'horizon/openstack_dashboard/local/enabled/__init__.py': '',
 }
 
-# Programs that would change a cloud. The client knows the types that it made;
-# the first report of the back ends takes a moment, as in a cloud.
+# Stubs of programs that would change a cloud. The client knows the types that
+# it created. As in a cloud, the first report of the back ends is delayed.
 _PROGRAMS = {
     'openstack': """\
 for name; do :; done
@@ -132,7 +132,7 @@ esac
 
 
 class DevStackTree:
-    """The tree, and the phases that are run on it."""
+    """A scratch tree and the phases that run on it."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -159,7 +159,7 @@ class DevStackTree:
     def run(
         self, mode: str, phase: str = '', **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a phase; local.conf's settings are given as variables."""
+        """Run a phase; variables stand for the settings of local.conf."""
         return subprocess.run(
             [_RUNNER, self.root, mode, phase],
             env={**os.environ, **environ},
@@ -178,18 +178,18 @@ class DevStackTree:
             self.check('stack', phase, **environ)
 
     def check(self, mode: str, phase: str = '', **environ: str) -> str:
-        """Run a phase that must succeed; return what it said."""
+        """Run a phase that must succeed; return its output."""
         done = self.run(mode, phase, **environ)
         if done.returncode:
             raise AssertionError(f'{mode} {phase}: {done.stdout}')
         return done.stdout
 
     def calls(self) -> list[str]:
-        """Return what was called that reaches beyond the tree's files."""
+        """Return the recorded calls that have effects outside the tree."""
         return self.calls_file.read_text().splitlines()
 
     def snapshot(self) -> dict[str, str]:
-        """Return the files that phases may change, by their names."""
+        """Return the files that phases may change, by name."""
         return {
             str(path.relative_to(self.root)): path.read_text()
             for folder in ('etc', 'horizon', 'tempest')

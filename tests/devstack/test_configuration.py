@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the plug-in writes is what the services' own options take.
+"""The services' options accept the files that the plug-in writes.
 
-No value is compared with a text here: the options of the real services parse
-the files. ``tests/cloud/test_devstack.py`` starts the services on them.
+The options of the real services parse the files; no text is compared.
+``tests/cloud/test_devstack.py`` starts the services with these files.
 """
 
 import json
@@ -40,7 +40,7 @@ _SETTINGS = {
     'RBD_VOLUME_OPTIONS_CACHE_MODES': 'none,writeback',
 }
 
-# Entry points are found in the wheel, as where the package is installed.
+# Entry points are loaded from the installed wheel.
 _GLANCE = """
 import json, sys
 from glance_store import multi_backend
@@ -81,7 +81,10 @@ class ConfigurationTest(base.TestCase):
         return conf
 
     def _load(self, program: str, conf: str, **environ: str) -> Any:
-        """Run a program on a file with the wheel installed; its answer."""
+        """Run a program on a file with the wheel installed.
+
+        Return the JSON that it prints.
+        """
         done = subprocess.run(
             [sys.executable, '-c', program, str(self.tree.root / conf)],
             cwd=self.tree.root,
@@ -119,7 +122,7 @@ class ConfigurationTest(base.TestCase):
         conf.register_opts(driver.get_driver_options(), group='ceph')
         self.assertEqual(8, conf.ceph.rbd_max_stripe_count)
         self.assertEqual(6, len(conf.ceph.rbd_tenant_options.split(',')))
-        # What Ceph's plug-in wrote is as it was.
+        # The settings of devstack-plugin-ceph are kept.
         self.assertEqual('volumes', conf.ceph.rbd_pool)
 
     def test_glance(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""devstack/lib/glance: the store and the metadata definitions."""
+"""Test devstack/lib/glance: the store and the metadata definitions."""
 
 from tests import tree
 from tests.devstack import base

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""devstack/lib/nova: the plug-in's section of nova.conf."""
+"""Tests for devstack/lib/nova: the plug-in's section of nova.conf."""
 
 from tests.devstack import base
 

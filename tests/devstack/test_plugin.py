@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""devstack/plugin.sh: which phase does what, on which services."""
+"""Phases of devstack/plugin.sh and the services that they change."""
 
 import ddt
 
 from tests import tree
 from tests.devstack import base
 
-# The plug-in's settings and programs are to be seen in none of these.
+# Services that the plug-in configures.
 _SERVICES = ('c-vol', 'c-api', 'g-api', 'n-cpu', 'horizon', 'tempest')
 
 
@@ -47,7 +47,7 @@ class InstallTest(base.DevStackTestCase):
         )
 
     def test_tells_its_name_and_what_it_needs(self) -> None:
-        # DevStack does nothing with it; tools that write local.conf do.
+        # DevStack ignores it; tools that write local.conf use it.
         settings = (tree.ROOT / 'devstack' / 'settings').read_text()
         self.assertIn('\ndefine_plugin rbd-volume-options\n', settings)
         self.assertIn(
@@ -58,7 +58,7 @@ class InstallTest(base.DevStackTestCase):
 
 @ddt.ddt
 class ServicesTest(base.DevStackTestCase):
-    """Only services of this node are touched, and only if asked to."""
+    """Change only services that run on this node and are not excluded."""
 
     owned = {
         'c-vol': 'etc/cinder/cinder.conf',
@@ -105,7 +105,7 @@ class ServicesTest(base.DevStackTestCase):
 
 
 class AgainAndBackTest(base.DevStackTestCase):
-    """A second run changes nothing; clean undoes everything."""
+    """A second run changes nothing; clean reverts all changes."""
 
     settings = {
         'RBD_VOLUME_OPTIONS_MAX_STRIPE_COUNT': '8',
@@ -129,7 +129,7 @@ class AgainAndBackTest(base.DevStackTestCase):
         before = self.tree.snapshot()
         self.tree.stack(**self.settings)
         nova = self.tree.read('etc/nova/nova.conf')
-        # As DevStack does when it starts nova-compute.
+        # DevStack writes this file when it starts nova-compute.
         self.tree.write('etc/nova/nova-cpu.conf', nova)
         self.assertNotEqual(set(), self.changed(before))
         self.tree.check('unstack')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""devstack/lib/tempest: the plug-in and Tempest's options."""
+"""Test devstack/lib/tempest: the plug-in and Tempest's options."""
 
 from tests import tree
 from tests.devstack import base

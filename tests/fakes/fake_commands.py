@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The commands that the driver runs, on the cluster in memory."""
+"""A fake for the commands that the driver runs."""
 
 import json
 import os
@@ -32,9 +32,9 @@ _BITS = {
 
 
 class Commands:
-    """What a driver executes commands by.
+    """A fake executor, which runs commands on the fake cluster.
 
-    :ivar ran: the commands, as they were given
+    :ivar ran: the commands that were run
     """
 
     def __init__(self, cluster: fake_rados.Cluster) -> None:
@@ -55,11 +55,11 @@ class Commands:
         return '', ''
 
     def imports(self) -> list[tuple[str, ...]]:
-        """Return the commands that brought images in."""
+        """Return the ``rbd import`` commands that were run."""
         return [words for words in self.ran if words[:2] == ('rbd', 'import')]
 
     def _rbd_import(self, words: tuple[str, ...]) -> None:
-        """Bring an image in, or leave the part that a kill would leave."""
+        """Import an image; a fault can leave a partial image."""
         options, (path, name) = self._parsed(words)
         pool = options.get('--dest-pool') or options['--pool']
         try:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``rbd.Image`` on the cluster in memory."""
+"""``rbd.Image`` of the fake cluster."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from tests.fakes import fake_rados
 
 
 class Image:
-    """``rbd.Image``: a handle of an image, or of one of its snapshots."""
+    """``rbd.Image``: a handle of an image or of one of its snapshots."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Image:
         self.close()
 
     def close(self) -> None:
-        """Close the image; again is no mistake."""
+        """Close the image; do nothing if it is closed."""
         if not self._closed:
             self._require_connection('Image.close')
             self._cluster.reach('Image.close')
@@ -56,7 +56,7 @@ class Image:
             self._cluster.open_images.remove(self)
 
     def _require_connection(self, operation: str) -> None:
-        # A closed context is no matter, librbd holds one of its own.
+        # A closed ioctx is valid here, because librbd keeps its own.
         if self._ioctx.client.state != 'connected':
             self._cluster.end_process(f'{operation} without a connection')
 
@@ -73,7 +73,7 @@ class Image:
             raise fake_images.ReadOnlyImage(operation)
         return stored
 
-    # What there is
+    # Information
 
     def stat(self) -> dict[str, Any]:
         """Return size, order and object size."""
@@ -85,16 +85,16 @@ class Image:
         }
 
     def size(self) -> int:
-        """Return the size in bytes, at the snapshot if at one."""
+        """Return the size in bytes of the image or the open snapshot."""
         stored = self._read('Image.size')
         return self._at.size if self._at else stored.size
 
     def features(self) -> int:
-        """Return the features' mask."""
+        """Return the feature mask."""
         return self._read('Image.features').features
 
     def flags(self) -> int:
-        """Return whether the object map is invalid (3) or not (0)."""
+        """Return 3 if the object map is invalid, otherwise 0."""
         stored = self._read('Image.flags')
         return self._at.flags if self._at else stored.flags
 
@@ -106,8 +106,23 @@ class Image:
         """Return the stripe count."""
         return self._read('Image.stripe_count').count
 
+    def id(self) -> str:
+        """Return the id, which a migration changes."""
+        return self._read('id').ident
+
+    def group(self) -> dict[str, Any]:
+        """Return the group; pool -1 for none."""
+        group = self._read('group').group
+        return {'pool': 1 if group else -1, 'name': group or ''}
+
+    def mirror_image_get_info(self) -> dict[str, Any]:
+        """Return whether the image is mirrored."""
+        mirrored = self._read('mirror_image_get_info').mask
+        on = mirrored & fake_images.JOURNALING
+        return {'global_id': '', 'state': 1 if on else 2, 'primary': True}
+
     def data_pool_id(self) -> int:
-        """Return the number of the pool that holds the data."""
+        """Return the ID of the data pool."""
         number = self._read('Image.data_pool_id').data_pool
         return self._ioctx.pool.number if number is None else number
 
@@ -116,7 +131,7 @@ class Image:
         return self._read('Image.get_name').name
 
     def parent_info(self) -> tuple[str, str, str]:
-        """Return pool, image and snapshot that the image is a clone of."""
+        """Return pool, image and snapshot of the parent."""
         parent = self._read('Image.parent_info').parent
         if parent is None:
             raise fake_images.ImageNotFound('error getting parent info')
@@ -134,7 +149,7 @@ class Image:
         ]
 
     def list_children2(self) -> Iterator[dict[str, Any]]:
-        """Return the clones of the snapshot that is looked at, or of all."""
+        """Return the clones of the open snapshot, or of all snapshots."""
         stored = self._read('Image.list_children2')
         for pool in self._cluster.pools.values():
             for image in pool.images.values():
@@ -147,7 +162,7 @@ class Image:
     # Metadata
 
     def config_list(self) -> Iterator[dict[str, Any]]:
-        """Return what the image is opened with, and who says so."""
+        """Return the image's configuration and the source of each value."""
         stored = self._read('Image.config_list')
         value, source = 'true', 0
         if 'rbd_cache' in self._ioctx.pool.config:
@@ -158,11 +173,11 @@ class Image:
         yield {'name': 'rbd_cache', 'value': value, 'source': source}
 
     def metadata_list(self) -> Iterator[tuple[str, str]]:
-        """Return keys and values."""
+        """Return all keys and values."""
         return iter(list(self._read('Image.metadata_list').metadata.items()))
 
     def metadata_set(self, key: str, value: str) -> None:
-        """Set a value."""
+        """Set the value of a key."""
         self._write('Image.metadata_set').metadata[key] = value
 
     def metadata_remove(self, key: str) -> None:
@@ -172,7 +187,7 @@ class Image:
     # Snapshots
 
     def list_snaps(self) -> Iterator[dict[str, Any]]:
-        """Return the snapshots, those in the trash among them."""
+        """Return all snapshots, including those in the trash."""
         for snapshot in list(self._read('Image.list_snaps').snapshots):
             found = {
                 'id': snapshot.number,
@@ -186,7 +201,7 @@ class Image:
             yield found
 
     def create_snap(self, name: str) -> None:
-        """Take a snapshot."""
+        """Create a snapshot."""
         stored = self._write('Image.create_snap')
         if any(s.name == name for s in stored.snapshots):
             raise fake_images.ImageExists('error creating snapshot')
@@ -211,14 +226,14 @@ class Image:
         return self._read('Image.is_protected_snap').snapshot(name).protected
 
     def unprotect_snap(self, name: str) -> None:
-        """Take a snapshot's protection away; clones are no obstacle."""
+        """Unprotect a snapshot, even if it has clones."""
         snapshot = self._write('Image.unprotect_snap').snapshot(name)
         if not snapshot.protected:
             raise fake_images.InvalidArgument('error unprotecting snapshot')
         snapshot.protected = False
 
     def remove_snap(self, name: str) -> None:
-        """Remove a snapshot; into the trash where it has clones."""
+        """Remove a snapshot; move it to the trash if it has clones."""
         stored = self._write('Image.remove_snap')
         snapshot = stored.snapshot(name)
         if snapshot.protected:
@@ -230,37 +245,37 @@ class Image:
             stored.snapshots.remove(snapshot)
 
     def set_snap(self, name: str | None) -> None:
-        """Look at a snapshot, or at the image again."""
+        """Open a snapshot, or the image itself."""
         stored = self._read('Image.set_snap')
         self._at = stored.snapshot(name) if name else None
 
     # Changes
 
     def resize(self, size: int) -> None:
-        """Make the image larger or smaller."""
+        """Resize the image."""
         stored = self._write('Image.resize')
         fake_images.check_map_size(stored, size)
         stored.size = size
 
     def update_features(self, mask: int, enabled: bool) -> None:
-        """Turn features on or off."""
+        """Enable or disable features."""
         fake_images.update_features(
             self._write('Image.update_features'), mask, enabled
         )
 
     def rebuild_object_map(self) -> None:
-        """Make the object map valid, of the snapshot if at one."""
+        """Rebuild the object map of the image or the open snapshot."""
         stored = self._write('Image.rebuild_object_map')
         if not stored.mask & fake_images.OBJECT_MAP:
             raise fake_images.InvalidArgument('error rebuilding object map')
         (self._at or stored).flags = 0
 
     def mirror_image_enable(self) -> None:
-        """Have the image mirrored."""
+        """Enable mirroring of the image."""
         self._write('Image.mirror_image_enable').metadata['mirrored'] = 'true'
 
     def flatten(self) -> None:
-        """Copy what is the parent's."""
+        """Copy the parent's data and detach the clone."""
         stored = self._write('Image.flatten')
         if stored.parent is None:
             raise fake_images.InvalidArgument('error flattening')
@@ -276,7 +291,7 @@ class Image:
         stripe_count: int = 0,
         data_pool: str | None = None,
     ) -> None:
-        """Copy the image; what there is of it stays if that fails."""
+        """Copy the image; keep a partial copy if this fails."""
         stored = self._read('Image.copy')
         images = dest_ioctx.images('Image.copy to')
         if dest_name in images:

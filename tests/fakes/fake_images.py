@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the fake cluster stores of an RBD image, and librbd's rules for it."""
+"""RBD images of the fake cluster, with the rules of librbd."""
 
 import dataclasses
 import errno
+import itertools
 from typing import Any
 
 from tests.fakes import fake_rados
@@ -22,6 +23,7 @@ LAYERING, STRIPING, LOCK, OBJECT_MAP, FAST_DIFF, DEEP_FLATTEN = (
     1 << bit for bit in range(6)
 )
 JOURNALING, DATA_POOL, OPERATIONS = 1 << 6, 1 << 7, 1 << 8
+MIGRATING = 1 << 9
 _KNOWN = (1 << 12) - 1
 _CHOSEN = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF | DEEP_FLATTEN | JOURNALING
 _MUTABLE = LOCK | OBJECT_MAP | FAST_DIFF | JOURNALING
@@ -32,11 +34,11 @@ DEFAULT_ORDER = 22
 
 
 class Error(Exception):
-    """Whatever goes wrong in librbd."""
+    """Base class of the errors of librbd."""
 
 
 class OSError(Error):
-    """A failure with an error number."""
+    """An error with an error number."""
 
     errno: int | None = None
     text = 'RBD error'
@@ -46,64 +48,71 @@ class OSError(Error):
 
 
 class ImageNotFound(OSError):
-    """No such image or snapshot."""
+    """The image or snapshot does not exist."""
 
     errno = errno.ENOENT
     text = 'RBD image not found'
 
 
 class ImageExists(OSError):
-    """The image or the snapshot exists."""
+    """The image or snapshot already exists."""
 
     errno = errno.EEXIST
     text = 'RBD image already exists'
 
 
 class ImageBusy(OSError):
-    """The image is open elsewhere, or the snapshot protected."""
+    """The image is open elsewhere, or the snapshot is protected."""
 
     errno = errno.EBUSY
     text = 'RBD image is busy'
 
 
 class ImageHasSnapshots(OSError):
-    """The image has snapshots, be they in the trash."""
+    """The image has snapshots, which may be in the trash."""
 
     errno = errno.ENOTEMPTY
     text = 'RBD image has snapshots'
 
 
 class InvalidArgument(OSError):
-    """What is asked for can't be."""
+    """An argument is invalid."""
 
     errno = errno.EINVAL
     text = 'RBD invalid argument'
 
 
 class ArgumentOutOfRange(OSError):
-    """An order that is none."""
+    """The order is out of range."""
 
     errno = errno.EDOM
     text = 'RBD arguments out of range'
 
 
 class FunctionNotSupported(OSError):
-    """A feature that librbd doesn't know, or an image that lacks one."""
+    """librbd does not know the feature, or the image lacks it."""
 
     errno = errno.ENOSYS
     text = 'RBD function not supported'
 
 
 class ReadOnlyImage(OSError):
-    """The image was opened to be read."""
+    """The image is open read-only."""
 
     errno = errno.EROFS
     text = 'RBD read-only image'
 
 
+_idents = itertools.count(1)
+
+
+def _new_ident() -> str:
+    return f'{next(_idents):012x}'
+
+
 @dataclasses.dataclass(eq=False)
 class StoredSnapshot:
-    """A snapshot; in the trash while clones outlive its removal."""
+    """A snapshot; moved to the trash if it is removed while it has clones."""
 
     number: int
     name: str
@@ -118,9 +127,9 @@ class StoredSnapshot:
 class StoredImage:
     """An RBD image as it is stored.
 
-    :ivar mask: the features but for ``operations``, which follows from clones
-    :ivar data_pool: the number of the pool for data, where it is another
-    :ivar flags: 3 while the object map is not to be trusted
+    :ivar mask: the features except ``operations``, which depends on clones
+    :ivar data_pool: the number of the data pool; None without a separate one
+    :ivar flags: 3 while the object map is invalid
     """
 
     name: str
@@ -134,22 +143,28 @@ class StoredImage:
     flags: int = 0
     snapshots: list[StoredSnapshot] = dataclasses.field(default_factory=list)
     parent: tuple[str, 'StoredImage', StoredSnapshot] | None = None
+    ident: str = dataclasses.field(default_factory=_new_ident)
+    group: str | None = None
+    #: The source of a migration, and librbd's state of the migration.
+    source: 'StoredImage | None' = None
+    state: int = 0
 
     @property
     def features(self) -> int:
-        """The mask as librbd tells it."""
+        """The features as reported by librbd."""
         linked = self.parent or any(s.children for s in self.snapshots)
-        return self.mask | (OPERATIONS if linked else 0)
+        found = self.mask | (OPERATIONS if linked else 0)
+        return found | (MIGRATING if self.source else 0)
 
     def snapshot(self, name: str) -> StoredSnapshot:
-        """Return a snapshot that people can name."""
+        """Return a snapshot that is not in the trash."""
         for found in self.snapshots:
             if found.name == name and found.original_name is None:
                 return found
         raise ImageNotFound(f'{self.name}@{name}')
 
     def detach(self) -> None:
-        """Let go of the parent; a snapshot in the trash goes with the last."""
+        """Detach from the parent; delete a trashed snapshot without clones."""
         if self.parent is None:
             return
         _, image, snapshot = self.parent
@@ -166,11 +181,12 @@ def make(
     inherited: tuple[int, int, int],
     data_pool: int | None,
 ) -> StoredImage:
-    """Return a new image, or raise as librbd does.
+    """Return a new image, or raise the error that librbd raises.
 
-    :param asked: order, stripe_unit, stripe_count, features; None or 0 where
-        nothing is asked for
-    :param inherited: order, unit and count that count then; 0 for librbd's
+    :param asked: order, stripe_unit, stripe_count and features; None or 0 if
+        not requested
+    :param inherited: the default order, stripe unit and stripe count; 0 for
+        the default of librbd
     """
     order = asked.get('order') or inherited[0] or DEFAULT_ORDER
     if not 12 <= order <= 25:
@@ -196,7 +212,7 @@ def make(
 
 
 def data_pool_number(ioctx: fake_rados.Ioctx, name: str | None) -> int | None:
-    """Return the number of a data pool; None for the image's own."""
+    """Return the number of a data pool; None for the image's own pool."""
     if name is None or name == ioctx.pool.name:
         return None
     pools = ioctx.client.cluster.pools
@@ -206,7 +222,7 @@ def data_pool_number(ioctx: fake_rados.Ioctx, name: str | None) -> int | None:
 
 
 def new_mask(features: int) -> int:
-    """Return the features that an image gets for those that are asked for."""
+    """Return the features of a new image for the requested features."""
     if features & ~_KNOWN:
         raise FunctionNotSupported('unknown features')
     mask = features & _CHOSEN
@@ -218,20 +234,20 @@ def new_mask(features: int) -> int:
 
 
 def check_map_size(image: StoredImage, size: int) -> None:
-    """Check that an object map isn't too large."""
+    """Check that the object map is not too large."""
     objects = -(-size >> image.order)
     if image.mask & OBJECT_MAP and objects > MAX_MAP_OBJECTS:
         raise InvalidArgument('image size not compatible with object map')
 
 
 def update_features(image: StoredImage, mask: int, enable: bool) -> None:
-    """Turn features on or off, or raise as librbd does."""
+    """Enable or disable features, or raise the error that librbd raises."""
     allowed = _MUTABLE if enable else _MUTABLE | DEEP_FLATTEN
     there = image.mask & mask
     if not mask or mask & ~allowed or there != (0 if enable else mask):
         raise InvalidArgument('error updating features')
     if mask & _MAP:
-        # The two go together, whichever is named.
+        # object-map and fast-diff always change together.
         mask |= _MAP
     after = image.mask | mask if enable else image.mask & ~mask
     if after & (OBJECT_MAP | JOURNALING) and not after & LOCK:

@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The module ``rbd`` on the cluster in memory.
+"""The module ``rbd`` on the in-memory cluster.
 
-Keeps state and fails as librbd does: the same behaviours are asked of the
-real one (:mod:`tests.functional.librbd_behaviour`). On a closed connection
-the real one ends the process; :attr:`Cluster.ended` remembers that.
+Keeps state and fails as librbd does: the same tests run on both
+(:mod:`tests.functional.librbd_behaviour`). On a closed connection librbd ends
+the process; the fake records this in :attr:`Cluster.ended`.
 """
 
 from collections.abc import Iterator
@@ -23,6 +23,7 @@ from typing import Any
 
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
+from tests.fakes import fake_migration
 from tests.fakes import fake_rados
 
 
@@ -34,6 +35,11 @@ class Librbd:
     RBD_FEATURE_OBJECT_MAP = fake_images.OBJECT_MAP
     RBD_FEATURE_FAST_DIFF = fake_images.FAST_DIFF
     RBD_FEATURE_JOURNALING = fake_images.JOURNALING
+    RBD_FEATURE_MIGRATING = fake_images.MIGRATING
+    RBD_MIRROR_IMAGE_DISABLED = 2
+    RBD_IMAGE_MIGRATION_STATE_PREPARED = fake_migration.PREPARED
+    RBD_IMAGE_MIGRATION_STATE_EXECUTING = fake_migration.EXECUTING
+    RBD_IMAGE_MIGRATION_STATE_EXECUTED = fake_migration.EXECUTED
 
     Error = fake_images.Error
     OSError = fake_images.OSError
@@ -51,11 +57,11 @@ class Librbd:
         self.Image = functools.partial(fake_handle.Image, cluster)
 
     def RBD(self) -> 'RBD':
-        """Return the object that makes, clones and removes images."""
+        """Return the object that creates, clones and removes images."""
         return RBD(self.cluster)
 
 
-class RBD:
+class RBD(fake_migration.Migrations):
     """``rbd.RBD``."""
 
     def __init__(self, cluster: fake_rados.Cluster) -> None:
@@ -69,8 +75,17 @@ class RBD:
         """Return the images of a pool."""
         return sorted(ioctx.images('RBD.list'))
 
+    def pool_stats_get(self, ioctx: fake_rados.Ioctx) -> dict[str, int]:
+        """Return the number and total size of the images of a pool."""
+        images = ioctx.images('RBD.pool_stats_get').values()
+        sizes = [image.size for image in images]
+        return {
+            'image_count': len(sizes),
+            'image_provisioned_bytes': sum(sizes),
+        }
+
     def config_list(self, ioctx: fake_rados.Ioctx) -> Iterator[dict[str, Any]]:
-        """Return what the pool's images are made and opened with."""
+        """Return the options for the pool's images."""
         ioctx.images('RBD.config_list')
         options = {
             'rbd_default_stripe_count': '0',
@@ -81,6 +96,14 @@ class RBD:
         }
         for name, value in options.items():
             yield {'name': name, 'value': value, 'source': 0}
+
+    def pool_metadata_list(
+        self, ioctx: fake_rados.Ioctx
+    ) -> Iterator[tuple[str, str]]:
+        """Return the metadata of a pool, which has its options."""
+        ioctx.images('RBD.pool_metadata_list')
+        for name, value in ioctx.pool.config.items():
+            yield f'conf_{name}', value
 
     def create(
         self,
@@ -170,7 +193,7 @@ class RBD:
             raise fake_images.ImageBusy('error removing image')
         stored.detach()
         del images[name]
-        # An image goes there first; the object stays.
+        # librbd moves an image to the trash first; the object remains.
         ioctx.pool.objects['rbd_trash'] = b''
 
     def rename(

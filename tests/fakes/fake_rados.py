@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A Ceph cluster in memory, and the module ``rados`` that reaches it.
+"""A fake Ceph cluster and a fake ``rados`` module.
 
-Keeps state and fails as librados does. What it does with images is held to
-the real one by :mod:`tests.functional.librbd_behaviour`.
+They keep state and fail as librados does. The tests in
+:mod:`tests.functional.librbd_behaviour` compare them with real Ceph.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from tests import feature_bits
 
 FSID = 'f0000000-0000-4000-8000-000000000001'
 
-#: As ``ceph mon dump`` lists them.
+#: The monitors in the output of ``ceph mon dump``.
 MONITORS = [
     {'name': 'a', 'addr': '192.0.2.1:6789/0'},
     {'name': 'b', 'addr': '[2001:db8::2]:6789/0'},
@@ -36,17 +36,17 @@ MONITORS = [
 
 
 class Error(Exception):
-    """Whatever goes wrong in librados."""
+    """Base class of the errors of librados."""
 
 
 class ObjectNotFound(Error):
-    """There is no such pool."""
+    """The pool or object does not exist."""
 
     errno = 2
 
 
 class OSError(Error):
-    """An operation was answered with an error number."""
+    """An operation failed with an error number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f'[errno {number}] made to fail')
@@ -54,21 +54,20 @@ class OSError(Error):
 
 
 class StateError(Error):
-    """Something is used before it is open, or after it was closed."""
+    """A handle is used before it is open or after it was closed."""
 
 
 class ProcessEnded(Exception):
-    """What would have been the end of the process.
+    """The real library would have crashed or hung the process.
 
-    The real library dereferences what was freed (a segmentation fault) or
-    waits for threads that have ended (for ever). No except clause helps
-    there, so that the cluster remembers each.
+    It accesses freed memory or waits forever for threads that have ended.
+    No except clause can handle this, so the cluster records each case.
     """
 
 
 @dataclasses.dataclass
 class Pool:
-    """A pool and the RBD images in it, by name."""
+    """A pool and its RBD images, by name."""
 
     name: str
     number: int
@@ -77,15 +76,15 @@ class Pool:
     quota: int = 0
     stored: int = 0
     max_avail: int = 0
-    #: Contents of RADOS objects of the pool's own, such as its trash.
+    #: Contents of RADOS objects of the pool, such as its trash.
     objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
 
 
 class Cluster:
-    """The cluster: what is stored, what is to fail, and what has happened.
+    """A fake cluster, with injected faults.
 
-    :ivar ended: each thing that would have ended the process
-    :ivar open_images: handles of images that are open now
+    :ivar ended: the calls that would have ended the process
+    :ivar open_images: the open image handles
     """
 
     def __init__(self, *pools: str) -> None:
@@ -108,14 +107,14 @@ class Cluster:
         return self.pools[name]
 
     def fail(self, operation: str, error: Exception, times: int = 1) -> None:
-        """Have an operation fail: ``'Image.resize'``, ``'Rados.connect'``.
+        """Make an operation fail: ``'Image.resize'``, ``'Rados.connect'``.
 
-        ``'Image.copy half-way'`` fails when a part is there already.
+        ``'Image.copy half-way'`` fails after a part has been copied.
         """
         self._faults[operation] = (error, times)
 
     def reach(self, operation: str) -> None:
-        """Raise what the operation is to fail with, if it is to."""
+        """Raise the fault that is set for an operation, if any."""
         error, times = self._faults.pop(operation, (None, 0))
         if error is not None:
             if times > 1:
@@ -123,30 +122,30 @@ class Cluster:
             raise error
 
     def forgive(self) -> None:
-        """Have nothing fail any more."""
+        """Remove all faults."""
         self._faults.clear()
 
     @property
     def faults_left(self) -> set[str]:
-        """The operations that were to fail and were not reached."""
+        """The operations with faults that were not reached."""
         return set(self._faults)
 
     def end_process(self, why: str) -> None:
-        """Do what the real library does where it does not raise."""
+        """Record a call that would crash or hang the real library."""
         self.ended.append(why)
         raise ProcessEnded(why)
 
     def names(self, pool: str = 'volumes') -> list[str]:
-        """Return the images of a pool."""
+        """Return the names of the images in a pool."""
         return sorted(self.pools[pool].images)
 
     def stored(self, name: str, pool: str = 'volumes') -> Any:
-        """Return what is stored of an image."""
+        """Return the stored state of an image."""
         return self.pools[pool].images[name]
 
     @contextlib.contextmanager
     def connected(self, pool: str = 'volumes') -> Iterator['Ioctx']:
-        """Give a connection's context for a pool."""
+        """Connect and yield the I/O context of a pool."""
         client = Rados(self)
         client.connect()
         yield client.open_ioctx(pool)
@@ -154,7 +153,7 @@ class Cluster:
 
 
 class RadosModule:
-    """The module ``rados``, connected to one cluster."""
+    """A fake ``rados`` module for one cluster."""
 
     Error = Error
     ObjectNotFound = ObjectNotFound
@@ -164,15 +163,15 @@ class RadosModule:
         self._cluster = cluster
 
     def Rados(self, **kwargs: Any) -> 'Rados':
-        """Return a handle that is not connected yet."""
+        """Return a client that is not connected."""
         return Rados(self._cluster)
 
     def WriteOpCtx(self) -> 'WriteOp':
-        """Return an operation to fill and execute."""
+        """Return an empty write operation."""
         return WriteOp()
 
     def ReadOpCtx(self) -> 'ReadOp':
-        """Return an operation to fill and execute."""
+        """Return an empty read operation."""
         return ReadOp()
 
 
@@ -242,11 +241,11 @@ class Rados:
         self.settings: dict[str, str] = {}
 
     def conf_set(self, option: str, value: str) -> None:
-        """Take an option, for this client."""
+        """Set an option of this client."""
         self.settings[option] = value
 
     def conf_get(self, option: str) -> str | None:
-        """Return an option's value."""
+        """Return the value of an option."""
         return self.cluster.config.get(option)
 
     def connect(self) -> None:
@@ -255,7 +254,7 @@ class Rados:
         self.state = 'connected'
 
     def shutdown(self) -> None:
-        """Disconnect; an image that is open can't be closed any more."""
+        """Disconnect; open images can no longer be closed."""
         self.state = 'shutdown'
 
     def _require_connected(self) -> None:
@@ -263,30 +262,30 @@ class Rados:
             raise StateError(f'You cannot do that in state {self.state}')
 
     def get_fsid(self) -> str:
-        """Return the cluster's id."""
+        """Return the ID of the cluster."""
         self._require_connected()
         return self.cluster.fsid
 
     def open_ioctx(self, pool: str) -> 'Ioctx':
-        """Return the context for a pool."""
+        """Return the I/O context of a pool."""
         self._require_connected()
         if pool not in self.cluster.pools:
             raise ObjectNotFound(f'error opening pool {pool!r}')
         return Ioctx(self, self.cluster.pools[pool])
 
     def pool_exists(self, name: str) -> bool:
-        """Return whether there is a pool."""
+        """Return whether a pool exists."""
         self._require_connected()
         return name in self.cluster.pools
 
     def pool_lookup(self, name: str) -> int | None:
-        """Return a pool's number."""
+        """Return the ID of a pool."""
         self._require_connected()
         pool = self.cluster.pools.get(name)
         return pool.number if pool else None
 
     def pool_reverse_lookup(self, number: int) -> str | None:
-        """Return a pool's name."""
+        """Return the name of a pool."""
         self._require_connected()
         for pool in self.cluster.pools.values():
             if pool.number == number:
@@ -294,7 +293,7 @@ class Rados:
         return None
 
     def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
-        """Run a command for the capacity, or for the monitors' addresses."""
+        """Run ``df``, ``mon dump`` or ``osd pool get-quota``."""
         self._require_connected()
         self.cluster.reach('Rados.mon_command')
         if self.cluster.mon_status:
@@ -326,7 +325,7 @@ class Rados:
 
 
 class Ioctx:
-    """``rados.Ioctx``: a pool, seen through a connection."""
+    """``rados.Ioctx``: the I/O context of a pool."""
 
     def __init__(self, client: Rados, pool: Pool) -> None:
         self.client = client
@@ -335,12 +334,14 @@ class Ioctx:
         self.full_try = False
 
     def set_osdmap_full_try(self) -> None:
-        """Get an answer from a full pool, instead of waiting."""
+        """Make requests to a full pool fail instead of wait."""
         self.full_try = True
 
     def stat(self, name: str) -> tuple[int, float]:
-        """Return size and time of an object."""
-        if name not in self.pool.objects:
+        """Return the size and time of an object."""
+        of_image = name.removeprefix('rbd_id.')
+        there = of_image in self.pool.images if of_image != name else False
+        if not there and name not in self.pool.objects:
             raise ObjectNotFound(f'Failed to stat {name!r}')
         return 0, 0.0
 
@@ -355,17 +356,17 @@ class Ioctx:
         self.state = 'closed'
 
     def get_pool_name(self) -> str:
-        """Return the pool's name."""
+        """Return the name of the pool."""
         return self.pool.name
 
     def get_pool_id(self) -> int:
-        """Return the pool's number."""
+        """Return the ID of the pool."""
         return self.pool.number
 
     def operate_write_op(
         self, operation: WriteOp, name: str, mtime: int = 0, flags: int = 0
     ) -> None:
-        """Write an object."""
+        """Write or remove an object."""
         self.client.cluster.reach(f'Ioctx.{operation.what}')
         if operation.what != 'remove':
             self.pool.objects[name] = operation.data
@@ -385,7 +386,7 @@ class Ioctx:
         return Completion(-errno.ENOENT)
 
     def images(self, operation: str) -> dict[str, Any]:
-        """Return the pool's images, for librbd's use."""
+        """Return the images of the pool, for the fake librbd."""
         if self.state != 'open' or self.client.state != 'connected':
             self.client.cluster.end_process(f'{operation} on a closed ioctx')
         self.client.cluster.reach(operation)

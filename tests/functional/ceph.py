@@ -29,12 +29,13 @@ from sandbox_cloud import ceph
 
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images')
 
-#: An existing cluster to test on; its pools must be those of POOLS.
+#: Environment variable with the ceph.conf of an existing cluster to use. The
+#: cluster must have the pools in POOLS.
 CONF_VARIABLE = 'RBD_TEST_CEPH_CONF'
 
 
 class SharedCluster:
-    """A cluster, one connection to it, and what tests ask of its images."""
+    """A cluster with one connection, and operations on its images."""
 
     def __init__(
         self, conf: str, started: ceph.CephCluster | None = None
@@ -48,9 +49,9 @@ class SharedCluster:
 
     @property
     def daemons(self) -> ceph.CephCluster:
-        """The daemons, if this process has started them.
+        """The daemons, if this process started them.
 
-        :raises SkipTest: if it uses an existing cluster
+        :raises SkipTest: if an existing cluster is used
         """
         if self._started is None:
             raise unittest.SkipTest('the cluster is not of this process')
@@ -63,7 +64,7 @@ class SharedCluster:
         return self._ioctx[pool]
 
     def forget(self, pool: str) -> None:
-        """Close the context of a pool that goes away."""
+        """Close the context of a pool that will be deleted."""
         self._ioctx.pop(pool).close()
 
     def image(self, name: str, pool: str = 'volumes', **kwargs: Any) -> Any:
@@ -71,11 +72,11 @@ class SharedCluster:
         return rbd.Image(self.ioctx(pool), name, **kwargs)
 
     def names(self, pool: str = 'volumes') -> list[str]:
-        """Return the images of a pool."""
+        """Return the names of the images in a pool."""
         return sorted(rbd.RBD().list(self.ioctx(pool)))
 
     def empty(self) -> None:
-        """Remove all images, clones before what they were made from."""
+        """Remove all images, clones before their parents."""
         for _ in range(10):
             left = [
                 (pool, name) for pool in POOLS for name in self.names(pool)
@@ -87,8 +88,8 @@ class SharedCluster:
         raise AssertionError(f'images that cannot be removed: {left}')
 
     def _remove(self, pool: str, name: str) -> None:
-        # An image whose removal was cut short can't be opened any more, but
-        # can be removed. One with clones comes again in the next round.
+        # An image whose removal was interrupted cannot be opened, but can be
+        # removed. An image with clones is removed in a later round.
         with (
             contextlib.suppress(rbd.ImageBusy, rbd.ImageNotFound),
             self.image(name, pool) as image,
@@ -105,12 +106,12 @@ class SharedCluster:
 
 @functools.cache
 def shared_cluster() -> SharedCluster:
-    """Return the cluster of this process, started when first asked for."""
+    """Return the cluster of this process; start it on the first call."""
     conf = os.environ.get(CONF_VARIABLE)
     if conf:
         return SharedCluster(conf)
-    # Not below TMPDIR, which a test fixture may have moved: it must be a
-    # short path (sockets) and outlive the test.
+    # Not below TMPDIR, which a test fixture may have changed: the path must be
+    # short, because of sockets, and outlive the test.
     root = pathlib.Path(tempfile.mkdtemp(prefix='ceph-', dir='/var/tmp'))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     cluster = ceph.CephCluster(root, pools=POOLS)

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver counts on in librbd, held to the real one and to the fake.
+"""Behaviours of librbd that the driver relies on, for librbd and the fake.
 
-A difference between the two means that tests on the fake prove nothing.
+If the two differ, tests that use the fake prove nothing.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from rbd_volume_options import layout
 from tests import feature_bits
 
 TIB = 1 << 40
-#: Of images, unless a test says otherwise: small, for removal takes time.
+#: The default size of images: small, because removal takes time.
 SIZE = 16 << 20
 KIB = 1 << 10
 LAYERING = feature_bits.LAYERING
@@ -39,7 +39,7 @@ OPERATIONS = feature_bits.OPERATIONS
 DEFAULT = feature_bits.DEFAULT
 WITH_MAP = LAYERING | LOCK | OBJECT_MAP | FAST_DIFF
 WITHOUT_MAP = LAYERING | LOCK | DEEP_FLATTEN
-#: A bit of no feature.
+#: A bit that belongs to no feature.
 UNKNOWN = 1 << 40
 MAP_INVALID = 3
 
@@ -49,7 +49,7 @@ STRIPED: dict[str, Any] = {
     'stripe_count': 8,
 }
 
-#: What is asked for, and order, unit, count and features that come out.
+#: The request, and the resulting order, unit, count and features.
 MADE: dict[str, tuple[dict[str, Any], tuple[int, int, int, int]]] = {
     'nothing': ({}, (22, layout.DEFAULT_OBJECT_SIZE, 1, DEFAULT)),
     'order_zero': ({'order': 0}, (22, 1 << 22, 1, DEFAULT)),
@@ -83,7 +83,7 @@ MADE: dict[str, tuple[dict[str, Any], tuple[int, int, int, int]]] = {
     'none_at_all': ({'features': 0}, (22, 1 << 22, 1, 0)),
 }
 
-#: What is asked for, and how librbd refuses it.
+#: The request, and the error of librbd.
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     'order_too_small': ({'order': 11}, 'ArgumentOutOfRange'),
     'order_too_large': ({'order': 26}, 'ArgumentOutOfRange'),
@@ -184,13 +184,13 @@ class Images:
         )
 
     def open(self, name: str = 'i', **kwargs: Any) -> Any:
-        """Open an image until the test ends."""
+        """Open an image for the duration of the test."""
         image = self.module.Image(self.ioctx, name, **kwargs)
         self.addCleanup(image.close)  # type: ignore[attr-defined]
         return image
 
     def numbers(self, name: str = 'i') -> tuple[int, int, int, int]:
-        """Return order, unit, count and features of an image."""
+        """Return the order, unit, count and features of an image."""
         with self.module.Image(self.ioctx, name, read_only=True) as image:
             order = image.stat()['order']
             self.check(1 << order, image.stat()['obj_size'])
@@ -221,7 +221,7 @@ class Images:
         self.check(True, isinstance(error, self.module.Error))
         return error
 
-    # Making
+    # Creation
 
     @ddt.data(*MADE)
     def test_create(self, case: str) -> None:
@@ -245,6 +245,22 @@ class Images:
         error = self.refuses('ImageExists', self.create)
         self.check(17, error.errno)
         self.check(20, self.numbers()[0])
+
+    def _has_object(self, name: str) -> bool:
+        try:
+            self.ioctx.stat(name)
+        except Exception as error:
+            self.check(2, getattr(error, 'errno', None))
+            return False
+        return True
+
+    def test_object_that_tells_whether_an_image_exists(self) -> None:
+        """The driver checks for this object instead of opening the image."""
+        self.check(False, self._has_object('rbd_id.i'))
+        self.create()
+        self.check(True, self._has_object('rbd_id.i'))
+        self.module.RBD().remove(self.ioctx, 'i')
+        self.check(False, self._has_object('rbd_id.i'))
 
     def test_default_features(self) -> None:
         self.create()
@@ -290,7 +306,7 @@ class Images:
         self.check('0', found['rbd_default_stripe_count'])
 
     def cache_option(self) -> tuple[str, int]:
-        """Return ``rbd_cache`` of an image, and who says so."""
+        """Return ``rbd_cache`` of an image, and its source."""
         (found,) = (
             (option['value'], option['source'])
             for option in self.open(read_only=True).config_list()
@@ -310,7 +326,7 @@ class Images:
         """Set an option of the pool."""
         raise NotImplementedError
 
-    # Features of an image that exists
+    # Features of an existing image
 
     @ddt.data(*CHANGED)
     def test_update_features(self, case: str) -> None:

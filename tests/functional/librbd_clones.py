@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver counts on in librbd: snapshots, clones, copies, handles.
+"""Behaviour of librbd: snapshots, clones, copies and handles.
 
-The other half of :mod:`tests.functional.librbd_behaviour`.
+It continues :mod:`tests.functional.librbd_behaviour`.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ from tests.functional.librbd_behaviour import SIZE
 from tests.functional.librbd_behaviour import STRIPED
 from tests.functional.librbd_behaviour import STRIPING
 
-#: Layout of the parent, what is asked for, the layout that comes out.
+#: Layout of the parent, requested layout, resulting layout.
 CLONED: dict[
     str, tuple[dict[str, Any], dict[str, Any], tuple[int, int, int]]
 ] = {
@@ -57,10 +57,10 @@ CLONED: dict[
 
 @ddt.ddt
 class Clones(librbd_behaviour.Images):
-    """Behaviours of snapshots, clones and copies."""
+    """Behaviour of snapshots, clones and copies."""
 
     def parent(self, **asked: Any) -> None:
-        """Make a parent with a protected snapshot."""
+        """Create a parent with a protected snapshot."""
         self.create('parent', **{'features': LAYERING, **asked})
         with self.open('parent') as image:
             image.create_snap('s')
@@ -326,7 +326,7 @@ class Clones(librbd_behaviour.Images):
         image.close()
 
     def second_ioctx(self) -> Any:
-        """Return another context for the pool."""
+        """Return another I/O context for the pool."""
         raise NotImplementedError
 
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The real librbd behaves as the tests on the fake one take for granted."""
+"""The real librbd behaves as the fake one."""
 
 import contextlib
 import functools
@@ -26,13 +26,13 @@ from tests.unit import base
 
 @functools.cache
 def _pools() -> tuple[str, str]:
-    """Return the names of two pools of this process."""
+    """Return the names of two pools for this process."""
     tag = uuid.uuid4().hex[:8]
     return f'behaviour-{tag}', f'behaviour-data-{tag}'
 
 
 class LibrbdBehaviourTest(librbd_clones.Clones, base.TestCase):
-    """On pools of its own, which go when the tests have run."""
+    """Tests on separate pools, which are deleted afterwards."""
 
     module = rbd
     cluster: ceph.SharedCluster
@@ -58,11 +58,11 @@ class LibrbdBehaviourTest(librbd_clones.Clones, base.TestCase):
         self.ioctx = self.second_ioctx()
         self.addCleanup(self.ioctx.close)
         self.pool_lookup = self.cluster.rados.pool_lookup
-        # Before the handles that tests open: clean-ups run in reverse.
+        # Clean-ups run in reverse: handles that tests open are closed before.
         self.addCleanup(self._empty)
 
     def _empty(self) -> None:
-        for _ in range(3):  # A clone, what it was made from, a retry.
+        for _ in range(3):  # A clone, its parent, a retry.
             for name in self.names():
                 with contextlib.suppress(rbd.ImageHasSnapshots):
                     self._remove(name)

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A service alone in its environment: without the suite, with it, without."""
+"""Install a service alone, then with the suite, then without it again."""
 
 from collections.abc import Sequence
 import json
@@ -29,7 +29,7 @@ from tests.install import pages
 from tests.structure import built
 from tests.unit import base
 
-#: Distributions of services, by the packages that they bring.
+#: Distributions of services, by the top-level packages that they install.
 SERVICES = {
     'cinder': 'cinder',
     'glance': 'glance',
@@ -40,10 +40,10 @@ SERVICES = {
     'placement': 'openstack-placement',
 }
 
-# Before the code of a probe. `get` asks a WSGI application, as a web server
-# does, and `show` ends the process: without the threads that a service would
-# wait for.
-#: Before code that shows a value.
+# Runs before the code of a probe. `get` calls a WSGI application as a web
+# server does, and `show` ends the process without waiting for the threads of a
+# service.
+#: Runs before code that shows a value.
 PRELUDE = """
 import json, os, sys
 from wsgiref import util
@@ -66,15 +66,15 @@ def show(value):
 
 
 class InstallTestCase(base.TestCase):
-    """Steps that the test of each service takes."""
+    """Steps of the installation tests of all services."""
 
     timeout = 900
 
     #: The distribution of the service.
     service: ClassVar[str]
-    #: Those of our packages that the service loads.
+    #: The packages of the suite that the service loads.
     ours: ClassVar[tuple[str, ...]]
-    #: The page that tells how to install.
+    #: The page with the installation steps.
     page: ClassVar[str]
 
     def setUp(self) -> None:
@@ -83,27 +83,27 @@ class InstallTestCase(base.TestCase):
         self.fresh = self.environment()
         self.stock = self.fresh.distributions()
 
-    # Steps
+    # Installation steps
 
     def environment(self) -> fresh.Environment:
-        """Return where the service is, without the suite."""
+        """Create an environment with the service and without the suite."""
         self.wheel = self.useFixture(built.BuiltDistribution()).built.wheel
         return self.useFixture(fresh.FreshVenv(self.service, self.wheel))
 
     def check_nothing_else(self) -> None:
-        """Nothing of another service is in the environment."""
+        """Check that no other service is in the environment."""
         others = set(SERVICES.values()) - {self.service}
         self.assertEqual(set(), self.stock & others)
         self.assertIn(self.service, self.stock)
 
     def check_extra(self) -> None:
-        """The extra brings the service, and nothing that it hasn't."""
+        """Check that the extra installs only the service and the suite."""
         self.assertEqual(
             self.stock | {fresh.SUITE}, self.fresh.brought_by_extra
         )
 
     def install_as_documented(self, **environ: str) -> None:
-        """Do what the page says; nothing but the suite is new then."""
+        """Follow the page; check that only the suite is added."""
         script = pages.script(
             self.page, self.service, self.fresh.path, self.wheel
         )
@@ -114,7 +114,7 @@ class InstallTestCase(base.TestCase):
         )
 
     def uninstall(self) -> None:
-        """Remove the suite; nothing of it stays."""
+        """Uninstall the suite and check that nothing remains."""
         self.fresh.execute('pip', 'uninstall', '--yes', fresh.SUITE)
         self.assertEqual(self.stock, self.fresh.distributions())
         left = [
@@ -124,10 +124,10 @@ class InstallTestCase(base.TestCase):
         ]
         self.assertEqual([], left)
 
-    # What runs in the environment
+    # Programs in the environment
 
     def write(self, name: str, *texts: str) -> str:
-        """Write a file into the folder of the test; return its path."""
+        """Write a file in the folder of the test and return its path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('\n'.join(texts))
@@ -140,10 +140,10 @@ class InstallTestCase(base.TestCase):
         ours: Sequence[str] = (),
         **environ: str,
     ) -> Any:
-        """Run code in the environment; return what it shows.
+        """Run code in the environment and return the value that it shows.
 
-        :param ours: which of our packages it has to load; it may load no
-            other, and nothing of another service
+        :param ours: the packages of the suite that the code must load; it may
+            load no others, and no package of another service
         """
         command = [self.fresh.program('python'), '-c', PRELUDE + code]
         shown = self.fresh.execute(*command, *arguments, **environ)
@@ -159,9 +159,9 @@ class InstallTestCase(base.TestCase):
         return found['value']
 
     def log_of_start(self, *command: str, until: str) -> str:
-        """Start a service; return its log when it says something; end it.
+        """Start a service, wait for a message, end it and return its log.
 
-        :param until: what it says then
+        :param until: the message to wait for
         """
         path = self.folder / 'log'
         with path.open('w') as out:
@@ -172,7 +172,7 @@ class InstallTestCase(base.TestCase):
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                # Its own processes end with it.
+                # The service's child processes end with it.
                 start_new_session=True,
             )
         try:

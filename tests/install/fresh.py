@@ -9,43 +9,50 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""A virtual environment of one service, as those have it who add the suite.
+"""A virtual environment of one service, before the suite is added.
 
-The service comes from PyPI, at the versions of constraints/, and Ceph's
-bindings from Debian's packages; the suite isn't in it yet.
+The service is installed from PyPI, at the versions in constraints/. Ceph's
+bindings come from Debian's packages.
 """
 
+import fcntl
 import os
 import pathlib
+import shutil
 import subprocess
 
 import fixtures
 
 from sandbox_cloud import state
 from sandbox_cloud import venvs
+from tests import tree
 
-#: The release of OpenStack to install, where it isn't the newest.
+#: Environment variable with the OpenStack release to install; the default is
+#: the newest.
 RELEASE = 'RBD_TEST_RELEASE'
-#: What our distribution is called.
+#: The name of our distribution.
 SUITE = 'rbd-volume-options'
 
-# pip for an environment without one: it takes a second instead of five.
+# Runs pip for an environment without one. Such an environment takes one second
+# to create instead of five.
 _PIP = """\
 #!/bin/sh
 exec {pip} --python {python} --no-input --disable-pip-version-check "$@"
 """
-# How `uv pip install --dry-run` begins the lines on what it would install.
+# The prefix of the lines in which `uv pip install --dry-run` lists what it
+# would install.
 _WOULD = ' + '
 
 
 class Environment(fixtures.Fixture):
-    """Where a service is installed."""
+    """An environment in which a service is installed."""
 
-    #: The folder that its programs and its configuration are below.
+    #: The root of its programs and its configuration.
     path: pathlib.Path
-    #: The folder that packages are installed into.
+    #: The folder into which packages are installed.
     site: pathlib.Path
-    #: Names of what our extra brings where nothing is.
+    #: Names of the distributions that our extra installs in an empty
+    #: environment.
     brought_by_extra: set[str]
 
     def program(self, name: str) -> str:
@@ -53,14 +60,15 @@ class Environment(fixtures.Fixture):
         return str(self.path / 'bin' / name)
 
     def distributions(self) -> set[str]:
-        """Return the names of what is installed; check that it fits.
+        """Return the installed distributions; check their requirements.
 
-        :raises AssertionError: something is missing, or of a wrong version
+        :raises AssertionError: if a requirement is missing or has a wrong
+            version
         """
         raise NotImplementedError
 
     def environ(self, **values: str) -> dict[str, str]:
-        """Return an environment in which nothing but this one is found."""
+        """Return environment variables that exclude other environments."""
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -70,9 +78,9 @@ class Environment(fixtures.Fixture):
         return {**kept, 'PATH': path, **values}
 
     def execute(self, *command: str, **environ: str) -> str:
-        """Run a command; return what it says.
+        """Run a command; return its output.
 
-        :raises AssertionError: it failed
+        :raises AssertionError: if it fails
         """
         done = subprocess.run(
             command,
@@ -92,11 +100,28 @@ class Environment(fixtures.Fixture):
         return done.stdout
 
 
-class FreshVenv(Environment):
-    """The environment of a service, gone after the test.
+class _Lock(fixtures.Fixture):
+    """A lock on a file."""
 
-    :param service: the name of its distribution, and of our extra for it
-    :param wheel: our distribution
+    def __init__(self, path: pathlib.Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def _setUp(self) -> None:
+        file = self._path.open('w')
+        self.addCleanup(file.close)
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+class FreshVenv(Environment):
+    """The environment of a service, removed after the test.
+
+    It always has the same path, and its compiled modules are stored outside of
+    it: otherwise, Python would spend a third of the time of a test on
+    compiling the service. A lock prevents that two runs use it.
+
+    :param service: the name of the service's distribution and of our extra
+    :param wheel: the wheel of our distribution
     """
 
     def __init__(self, service: str, wheel: pathlib.Path) -> None:
@@ -105,12 +130,19 @@ class FreshVenv(Environment):
         self._wheel = wheel
 
     def _setUp(self) -> None:
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         release = os.environ.get(RELEASE, state.releases()[-1])
-        self._venv = venvs.of_tests(release, path=folder / 'venv')
+        name = f'install-{release}-{self.service}'
+        self.useFixture(_Lock(venvs.cache() / f'{name}.lock'))
+        self._venv = venvs.of_tests(release, path=venvs.cache() / name)
+        self.addCleanup(shutil.rmtree, self._venv.path)
+        self._compiled = venvs.cache() / f'{name}-compiled'
         self.path = self._venv.path
         self._venv.make()
         self.site = self._venv.site
+        for package in tree.PACKAGES:
+            # The suite has the same version in each run, but other files.
+            found = self._compiled / self.site.relative_to('/') / package
+            shutil.rmtree(found, ignore_errors=True)
         shown = self._install('--dry-run', f'{self._wheel}[{self.service}]')
         self.brought_by_extra = {
             line.removeprefix(_WOULD).partition('==')[0].partition(' @ ')[0]
@@ -126,9 +158,14 @@ class FreshVenv(Environment):
         )
         pip.chmod(0o755)
 
+    def environ(self, **values: str) -> dict[str, str]:
+        """Return environment variables that exclude other environments."""
+        compiled = {'PYTHONPYCACHEPREFIX': str(self._compiled)}
+        return {**super().environ(), **compiled, **values}
+
     def _install(self, *what: str) -> str:
-        # Not `Venv.install`, which compiles everything: of each service only
-        # a part is started.
+        # Not `Venv.install`, which compiles everything: only a part of each
+        # service is started.
         pins = self._venv.constraints
         constraints = (
             *('--constraints', str(pins)),
@@ -143,7 +180,7 @@ class FreshVenv(Environment):
         )
 
     def distributions(self) -> set[str]:
-        """Return the names of what is installed; check that it fits."""
+        """Return the installed distributions; check their requirements."""
         self._uv('check')
         listed = self._uv('list', '--quiet', '--format', 'freeze')
         return {line.partition('==')[0] for line in listed.splitlines()}

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Kolla and Kolla-Ansible of a release, and what they make of our page.
+"""Kolla and Kolla-Ansible of a release, with the documented configuration.
 
-They come from PyPI. Nothing is built and nothing deployed: Kolla renders its
-Dockerfiles, and of Kolla-Ansible's roles the tasks run that merge
+They are installed from PyPI. Nothing is built or deployed: Kolla renders its
+Dockerfiles, and of Kolla-Ansible's roles only those tasks run that merge
 configuration files, into a folder.
 """
 
@@ -33,19 +33,19 @@ from tests.install import pages
 _PAGE = 'kolla.rst'
 _CONSTRAINTS = tree.ROOT / 'constraints' / 'kolla'
 _IMAGES = ('cinder', 'glance', 'nova', 'horizon')
-#: The images that these are made from.
+#: The images that these are based on.
 _BELOW = ('base', 'openstack-base')
-#: Where Kolla-Ansible looks for an operator's files.
+#: The folder in which Kolla-Ansible looks for an operator's files.
 _ETC = '/etc/kolla/config/'
 _MERGE = 'merge_configs'
-#: Where it writes, in /etc unless told otherwise.
+#: The variable with the folder to write to, in /etc by default.
 _TARGET = 'node_config_directory'
 
-# A deployment on one machine with an external Ceph; addresses of nobody.
+# A deployment on one machine with an external Ceph and unused addresses.
 _GLOBALS = {
     'network_interface': 'lo',
     'kolla_internal_vip_address': '127.0.0.1',
-    # Else a filter of a collection is asked, which isn't on PyPI by itself.
+    # Otherwise a filter of a collection is needed that PyPI does not have.
     'kolla_same_external_internal_vip': True,
     'enable_cinder': True,
     'cinder_backend_ceph': True,
@@ -55,9 +55,9 @@ _GLOBALS = {
 
 
 class Kolla(fresh.Environment):
-    """A virtual environment with Kolla, gone after the test.
+    """A virtual environment with Kolla, removed after the test.
 
-    :param release: that of OpenStack
+    :param release: the release of OpenStack
     """
 
     def __init__(self, release: str) -> None:
@@ -66,7 +66,7 @@ class Kolla(fresh.Environment):
 
     @property
     def has_ansible(self) -> bool:
-        """Whether there is a Kolla-Ansible of the release."""
+        """Whether Kolla-Ansible is available for the release."""
         return '\nkolla-ansible==' in self._constraints.read_text()
 
     def _setUp(self) -> None:
@@ -75,12 +75,12 @@ class Kolla(fresh.Environment):
         venv = venvs.of_tests(state.releases()[-1], path=self.path)
         venv.make()
         self.site = venv.site
-        # What the file lists is all that is needed, at that version.
+        # The file lists all required packages with their versions.
         install = [str(venv.uv), 'pip', 'install', '--quiet', '--python']
         install += [self.program('python'), '--requirements']
         self.execute(*install, str(self._constraints))
-        # Kolla renders all that it finds, which takes a third of a minute.
-        # Older releases have it outside of the package.
+        # Kolla renders all images that it finds, which takes 20 seconds. Older
+        # releases have them outside the package.
         places = (self.path / 'share/kolla/docker', self.site / 'kolla/docker')
         (docker,) = (place for place in places if place.exists())
         for folder in docker.iterdir():
@@ -88,7 +88,7 @@ class Kolla(fresh.Environment):
                 shutil.rmtree(folder)
 
     def dockerfiles(self) -> dict[str, str]:
-        """Return what Kolla renders with the page's override, by image."""
+        """Return the Dockerfiles with the documented override, by image."""
         (override,) = pages.blocks(_PAGE, 'jinja')
         path = self._folder / 'override.j2'
         path.write_text(override.text)
@@ -106,9 +106,9 @@ class Kolla(fresh.Environment):
         }
 
     def merged(self) -> dict[str, pathlib.Path]:
-        """Return what Kolla-Ansible merges of its files and the page's.
+        """Return Kolla-Ansible's files merged with the documented ones.
 
-        By container and name, such as ``cinder-api/cinder.conf``.
+        The keys are container and name, such as ``cinder-api/cinder.conf``.
         """
         ansible = self.path / 'share' / 'kolla-ansible' / 'ansible'
         place = self._folder / 'deployment'
@@ -143,7 +143,7 @@ class Kolla(fresh.Environment):
         }
 
     def _role(self, role: pathlib.Path, copy: pathlib.Path) -> None:
-        """Copy a role with nothing to do but to merge."""
+        """Copy a role, reduced to the tasks that merge files."""
         shutil.copytree(role / 'templates', copy / 'templates')
         for folder in ('defaults', 'vars'):
             if (role / folder).exists():

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""What the pages on installation have an operator do."""
+"""Commands and configuration in the installation guide."""
 
 from collections.abc import Iterator
 import dataclasses
@@ -21,7 +21,7 @@ import textwrap
 from tests.cloud import documented
 
 _PAGES = documented.ROOT / 'doc' / 'source' / 'install'
-#: What stands for the operator's own.
+#: Placeholders for the operator's values.
 _VENV = '/path/to/{service}-venv'
 _CHECKOUT = '/path/to/the/checkout'
 _WHEEL = 'rbd_volume_options-*.whl'
@@ -31,10 +31,10 @@ _FILE = re.compile(r'``(/etc/[^`]+)``')
 def script(
     page: str, service: str, venv: pathlib.Path, wheel: pathlib.Path
 ) -> str:
-    """Return a page's commands as a shell script, with paths of a test.
+    """Return a page's commands as a shell script with a test's paths.
 
-    Without those that restart a service, which systemd would have to run,
-    and those of Ceph's administrator: no cluster is there.
+    ``systemctl`` and ``ceph`` commands are left out: there is neither
+    systemd nor a cluster.
     """
     lines = [
         command.text
@@ -50,20 +50,20 @@ def script(
 
 
 def configuration(page: str) -> str:
-    """Return all of a page's lines for configuration files."""
+    """Return a page's lines for configuration files."""
     return '\n'.join(block.text for block in blocks(page, 'ini'))
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A block of a page, and the file that was named last before it."""
+    """A code block on a page and the last file named before it."""
 
     file: str
     text: str
 
 
 def blocks(page: str, language: str) -> Iterator[Block]:
-    """Yield the blocks of a page in a language."""
+    """Yield the code blocks of a page in a given language."""
     lines = (_PAGES / page).read_text().splitlines()
     file = ''
     for number, line in enumerate(lines):
@@ -78,7 +78,7 @@ def _indent(line: str) -> int:
 
 
 def _indented(lines: list[str], more_than: int) -> Iterator[str]:
-    """Return the lines of a block, which may be in an item of a list."""
+    """Return the lines of a block, which may be inside a list item."""
     return itertools.takewhile(
         lambda each: not each or _indent(each) > more_than, lines
     )

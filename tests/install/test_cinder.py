@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Cinder only: its API, and a volume service on a real Ceph cluster."""
+"""Cinder alone: its API, and a volume service on a real Ceph cluster."""
 
 import json
 from typing import Any
@@ -37,13 +37,13 @@ connection = sqlite:///{folder}/cinder.sqlite
 [oslo_concurrency]
 lock_path = {folder}
 """
-# What the page says on going back.
+# The configuration on the page for reverting to the stock driver.
 _STOCK = """\
 [ceph]
 volume_driver = cinder.volume.drivers.rbd.RBDDriver
 """
 
-# The API as a web server loads it; the project is one of `noauth`.
+# Load the API as a web server does, with the project of `noauth`.
 _EXTENSIONS = """
 from cinder.wsgi import api
 show(get(api.application, '/v3/0/extensions', HTTP_X_AUTH_TOKEN='admin:0'))
@@ -72,7 +72,7 @@ class CinderTest(base.InstallTestCase):
         self.fresh.execute(manage, '--config-file', self.without, *words)
 
     def _driver(self, conf: str) -> str:
-        """Start cinder-volume; return the class of its back end's driver."""
+        """Start cinder-volume; return the class of the volume driver."""
         log = self.log_of_start(
             *(self.fresh.program('cinder-volume'), '--config-file', conf),
             until='Driver initialization completed successfully',

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Glance only: the store of an API on a real Ceph cluster."""
+"""Test an installation for Glance only, with a store on real Ceph."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ lock_path = {folder}
 [paste_deploy]
 config_file = {venv}/etc/glance/glance-api-paste.ini
 """
-# What the page says on going back.
+# The configuration that the page gives for reverting.
 _STOCK = """\
 [DEFAULT]
 enabled_backends = ceph:rbd
@@ -48,8 +48,8 @@ enabled_backends = ceph:rbd
 
 _NAMESPACE = 'OS::Cinder::RBDVolumeOptions'
 
-# The API as a web server loads it, in all releases, and the class that it
-# took for the store.
+# Loads the API as a web server does in all releases, and shows the class of
+# its store.
 _STORE = """
 from glance.common import wsgi_app
 status, body = get(wsgi_app.init_app(), '/v2/info/stores')
@@ -65,7 +65,7 @@ class GlanceTest(base.InstallTestCase):
         *('glance_store_objmap', 'rbd_volume_options'),
     )
     page: ClassVar[str] = 'image.rst'
-    # Whether the installation loads the metadata definitions, too.
+    # Whether the installation also loads the metadata definitions.
     loads_metadefs: ClassVar[bool] = True
 
     def setUp(self) -> None:
@@ -81,7 +81,7 @@ class GlanceTest(base.InstallTestCase):
             'suite/glance-api.conf', conf, pages.configuration(self.page)
         )
         self.write('stock/glance-api.conf', conf, _STOCK)
-        # Where the command of the page finds it.
+        # Where the page's command finds its configuration.
         self.write('.glance/glance-manage.conf', conf, _STOCK)
 
     def _store(self, which: str, *ours: str) -> str:
@@ -106,7 +106,7 @@ class GlanceTest(base.InstallTestCase):
     def test_alone(self) -> None:
         self.check_nothing_else()
         self.check_extra()
-        # An operator's Glance has a database.
+        # The Glance of an operator already has a database.
         home = {'HOME': str(self.folder)}
         self.fresh.execute('glance-manage', 'db_sync', **home)
         self.install_as_documented(**home)

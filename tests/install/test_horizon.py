@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Horizon only: its pages are served, with the panel and without."""
+"""Horizon alone serves its pages with and without the panel."""
 
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from tests.install import base
 _PANEL = 'rbd_images'
 _ENABLED = '_3110_rbd_volume_options.py'
 
-# No memcached, and no Keystone behind the address.
+# No memcached, and no Keystone at the address.
 _SETTINGS = """\
 ALLOWED_HOSTS = ['localhost']
 SECRET_KEY = 'only of a test'
@@ -31,7 +31,8 @@ STATIC_ROOT = '{folder}/static'
 TIME_ZONE = 'UTC'
 """
 
-# The site as a web server loads it; a page has Horizon find its panels.
+# Load the site like a web server. Horizon discovers its panels at the first
+# request.
 _SITE = """
 import importlib
 wsgi = importlib.import_module(sys.argv[1])
@@ -48,7 +49,7 @@ class HorizonTest(base.InstallTestCase):
         *('horizon_volume_opts', 'rbd_volume_options'),
     )
     page: ClassVar[str] = 'dashboard.rst'
-    #: What a web server loads.
+    #: The module that a web server loads.
     site: ClassVar[str] = 'openstack_dashboard.wsgi'
 
     def setUp(self) -> None:
@@ -62,7 +63,7 @@ class HorizonTest(base.InstallTestCase):
         }
 
     def _panels(self, *ours: str) -> list[str]:
-        """Have the first page served; return the panels of operators."""
+        """Request the login page; return the panels for administrators."""
         status, body, panels = self.probe(
             _SITE, self.site, ours=ours, **self.environ
         )
@@ -73,7 +74,7 @@ class HorizonTest(base.InstallTestCase):
     def test_alone(self) -> None:
         self.check_nothing_else()
         self.check_extra()
-        # The page sets the rest; this is where the test's settings are.
+        # The path of the test's settings. The documentation sets the rest.
         self.install_as_documented(PYTHONPATH=str(self.folder))
         self.fresh.execute('django-admin', 'check', **self.environ)
         panels = self._panels(*self.ours)
@@ -83,7 +84,7 @@ class HorizonTest(base.InstallTestCase):
         self.assertEqual(panels, self._panels())
 
     def uninstall(self) -> None:
-        """Remove the link, then the suite; make the static files anew."""
+        """Remove the link and the suite, and rebuild the static files."""
         enabled = self.fresh.site / 'openstack_dashboard/local/enabled'
         (enabled / _ENABLED).unlink()
         super().uninstall()

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page on Kolla: images of each release, and merged configuration."""
+"""The page on Kolla: images of each release and merged configuration."""
 
 import json
 import os
@@ -29,20 +29,20 @@ from tests.install import kolla
 from tests.structure import built
 from tests.unit import base
 
-#: The images that the suite goes into; those of a service are made from it.
+#: The images that get the suite; the images of a service are based on them.
 _IMAGES = ('cinder-base', 'glance-base', 'nova-base', 'horizon')
 _PIP = re.compile(r'python3 -m pip .*\binstall\b.*')
-#: What the page names as the operator's own.
+#: The page's placeholders for the operator's values.
 _WHEEL = 'https://WEB-SERVER/rbd_volume_options-VERSION-py3-none-any.whl'
 _FOOTER = 'RUN cd '
 _ENABLED = '_3110_rbd_volume_options.py'
-# What an image has that a virtual environment hasn't.
+# Paths that exist in an image but not in a virtual environment.
 _VENV = '/var/lib/kolla/venv'
 _UPPER = '/requirements/upper-constraints.txt'
 _STOCK = 'cinder.api.contrib.standard_extensions'
 _OURS = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
 
-# As the services read their files.
+# The services read their files in the same way.
 _CINDER = """
 import json, sys
 from oslo_config import cfg
@@ -54,7 +54,7 @@ for name in config.CONF.enabled_backends or ():
     drivers[name] = config.CONF[name].volume_driver
 print(json.dumps([config.CONF.osapi_volume_extension, drivers]))
 """
-# Glance isn't in the environment of the tests.
+# Glance is not installed in the test environment.
 _GLANCE = """
 import json, sys
 from oslo_config import cfg
@@ -97,15 +97,15 @@ class KollaTest(base.TestCase):
             (pip,) = (
                 line for line in _PIP.findall(files[image]) if _WHEEL in line
             )
-            # Beside the service, in one step, held to the same versions.
+            # Installed in one step with the service, with its constraints.
             self.assertIn(f' /{image.removesuffix("-base")} ', pip)
             self.assertIn(f' -c {_UPPER} ', pip)
-        # The commands find the client there.
+        # The suite's commands need this client.
         self.assertIn(' python-openstackclient ', files['openstack-base'])
         before, _, footer = files['horizon'].partition(_FOOTER)
         self.assertIn(_WHEEL, before)
         self.assertIn(_ENABLED, footer)
-        # The step is root's, as those before it.
+        # The step runs as root, as the steps before it.
         self.assertNotIn('\nUSER', before)
 
     def _check_configuration(self, files: dict[str, pathlib.Path]) -> None:
@@ -133,7 +133,7 @@ class KollaTest(base.TestCase):
         )
 
     def _read(self, code: str, path: pathlib.Path) -> Any:
-        """Have a service's own options read a file."""
+        """Read a file with the options of a service."""
         done = subprocess.run(
             [sys.executable, '-c', code, str(path)],
             cwd=tree.ROOT,
@@ -145,11 +145,11 @@ class KollaTest(base.TestCase):
         return json.loads(done.stdout.splitlines()[-1])
 
     def test_steps_of_the_image(self) -> None:
-        """What the Dockerfile has run for us runs, in Horizon's venv."""
+        """Run the suite's Dockerfile steps in a virtual environment."""
         wheel = self.useFixture(built.BuiltDistribution()).built.wheel
         venv = self.useFixture(fresh.FreshVenv('horizon', wheel))
         before = venv.distributions()
-        # As the base image has it, for all versions of Python.
+        # The base image has this link for any version of Python.
         (venv.path / 'lib/python3').symlink_to(venv.site.parent.name)
         release = os.environ.get(fresh.RELEASE, state.releases()[-1])
         text = self.useFixture(kolla.Kolla(release)).dockerfiles()['horizon']

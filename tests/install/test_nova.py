@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Nova only: nova-compute takes the plug-in, and its table of drivers."""
+"""Nova alone: nova-compute with the plug-in, and its table of drivers."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ state_path = {folder}
 lock_path = {folder}
 """
 
-# As nova-compute's program begins.
+# The first steps of the nova-compute program.
 _DRIVERS = """
 from nova.cmd import compute
 from nova import config
@@ -43,14 +43,14 @@ class NovaTest(base.InstallTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        # Where nova-compute, and the command of the page, find it.
+        # nova-compute and the command on the page find the file here.
         text = _CONF.format(folder=self.folder)
         self.conf = self.write('.nova/nova.conf', text)
 
     def _log(self) -> str:
-        """Start nova-compute; return its log of when it knows plug-ins.
+        """Start nova-compute and return its log up to the loading of plug-ins.
 
-        It would wait for a conductor after that.
+        After that it would wait for a conductor.
         """
         return self.log_of_start(
             *(self.fresh.program('nova-compute'), '--config-file', self.conf),

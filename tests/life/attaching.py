@@ -49,7 +49,7 @@ def _draw_attach(there: model.Model, rng: random.Random) -> rule.Args | None:
     volume = rng.choice(volumes)
     return {
         'volume': volume.name,
-        # Nova comes with a service's token; here, as an administrator.
+        # Nova uses a service token; these tests use an administrator.
         'by': rng.choice(('admin', 'admin', volume.owner)),
         'offer': rng.choice(_OFFERS),
         'server': str(uuid.UUID(int=rng.getrandbits(128), version=4)),
@@ -115,7 +115,7 @@ def _connector(offer: list[str] | None) -> dict[str, Any]:
 
 
 def _mode(there: model.Volume) -> str | None:
-    """Return the mode that is asked for; None where nobody asks."""
+    """Return the requested mode, or None."""
     asked = {**there.kind.own, **there.keys}.get(_MODE)
     return None if there.shared else asked
 
@@ -133,7 +133,7 @@ def _judge(
 def _recorded(
     there: model.Volume, by: str, offer: list[str] | None
 ) -> str | None:
-    """Return what Cinder records: the mode, where a host is believed."""
+    """Return the mode that Cinder records, if it trusts the connector."""
     mode = _mode(there)
     believed = by == 'admin' and offer is not None and mode in offer
     return mode if believed else None

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What Ceph has, read and written by librbd as an operator would."""
+"""Access to the Ceph cluster by librbd, as an operator."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from rbd_volume_options import features
 from tests.life import content as contents
 from tests.life import state as state_module
 
-#: Where volumes, their data, images and backups are.
+#: Pools of volumes, their data, Glance images and backups.
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
-# Objects that a pool has from its first image on, and their entries.
+# Objects that stay in a pool after its first image. Their omap entries are
+# compared instead.
 _DIRECTORIES = (
     *('rbd_directory', 'rbd_children', 'rbd_trash', 'rbd_info', 'rbd_task'),
     *('rbd_mirroring', 'rbd_header', 'rbd_namespace'),
@@ -36,7 +37,7 @@ _BITS = {each.bit: name for name, each in features.FEATURES.items()}
 
 
 class Connection:
-    """A connection to the cluster of the sandbox, for one thread."""
+    """A connection to the sandbox's cluster, for one thread."""
 
     def __init__(self, conf: str) -> None:
         self._rados = rados.Rados(conffile=conf, rados_id='admin')
@@ -61,7 +62,7 @@ class Connection:
             yield image
 
     def state(self, pool: str, name: str) -> state_module.State | None:
-        """Return what an image is; None where there is none."""
+        """Return the state of an RBD image; None if it does not exist."""
         try:
             with self._image(pool, name) as image:
                 return self._state(image)
@@ -85,7 +86,7 @@ class Connection:
         )
 
     def content(self, pool: str, name: str) -> contents.Digests:
-        """Return the blocks of an image that aren't zeros."""
+        """Return the non-zero blocks of an RBD image."""
         extents: list[tuple[int, int]] = []
 
         def found(offset: int, length: int, exists: bool) -> None:
@@ -104,24 +105,24 @@ class Connection:
         return digests
 
     def write(self, pool: str, name: str, blocks: contents.Content) -> None:
-        """Write blocks into an image."""
+        """Write blocks to an RBD image."""
         with self._image(pool, name, read_only=False) as image:
             for offset, number in blocks.items():
                 image.write(contents.block(number), offset)
             image.flush()
 
     def make(self, pool: str, name: str, size: int, **layout: int) -> None:
-        """Make an image that isn't Cinder's; a size in GiB."""
+        """Create an RBD image outside Cinder; the size is in GiB."""
         with self._pool(pool) as ioctx:
             rbd.RBD().create(
                 ioctx, name, size * contents.GIB, old_format=False, **layout
             )
 
     def remove(self, pool: str, name: str) -> None:
-        """Remove an image with its snapshots, if it is there."""
+        """Remove an RBD image and its snapshots, if it exists."""
         with (
             self._pool(pool) as ioctx,
-            # Not there, or with clones that another round removes first.
+            # It is missing, or has clones; the caller tries again.
             contextlib.suppress(rbd.ImageNotFound, rbd.ImageBusy),
         ):
             with rbd.Image(ioctx, name) as image:
@@ -131,15 +132,25 @@ class Connection:
                     image.remove_snap(snapshot['name'])
             rbd.RBD().remove(ioctx, name)
 
+    def purge_trash(self, pool: str) -> None:
+        """Remove the images without clones from the trash."""
+        with self._pool(pool) as ioctx:
+            there = rbd.RBD()
+            for each in list(there.trash_list(ioctx)):
+                with contextlib.suppress(
+                    rbd.ImageNotFound, rbd.ImageBusy, rbd.ImageHasSnapshots
+                ):
+                    there.trash_remove(ioctx, each['id'], True)
+
     def names(self, pool: str) -> list[str]:
-        """Return the names of a pool's images, those in the trash too."""
+        """Return the names of a pool's images, including its trash."""
         with self._pool(pool) as ioctx:
             there = rbd.RBD()
             trash = [each['name'] for each in there.trash_list(ioctx)]
             return sorted([*there.list(ioctx), *trash])
 
     def everything(self) -> set[str]:
-        """Return all there is in the pools: objects, and omap entries."""
+        """Return all objects and omap entries in the pools."""
         found = set()
         for pool in POOLS:
             with self._pool(pool) as ioctx:
@@ -154,7 +165,7 @@ class Connection:
 
 
 def _omap(ioctx: Any, name: str) -> list[str]:
-    """Return the entries of an object; none where it isn't there."""
+    """Return the omap keys of an object; none if it does not exist."""
     entries: list[str] = []
     with rados.ReadOpCtx() as op:
         after = ''

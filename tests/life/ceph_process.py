@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cluster of the sandbox, used by a process of its own.
+"""The sandbox's Ceph cluster, accessed in a separate process.
 
-librbd 16.2.15 aborts now and then in a thread of its own. That ends this
-process only, and what was asked is asked again.
+librbd 16.2.15 occasionally crashes or hangs in one of its threads. This
+affects only the separate process, and the call is repeated in a new one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ from tests.life import ceph
 from tests.life import content as contents
 from tests.life import state as state_module
 
-#: The connection of the process that uses Ceph.
+#: Seconds after which a request of the process counts as hung. Reading the
+#: content of an image takes minutes on a slow machine.
+_LONGEST = 600.0
+
+#: The connection to Ceph in the separate process.
 _connection: ceph.Connection
 
 
 def _connect(conf: str) -> None:
     global _connection
-    # Ctrl-C is for the run, which goes on to clean up.
+    # Ctrl-C ends the run, which still cleans up with this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _connection = ceph.Connection(conf)
 
@@ -46,7 +50,7 @@ def _call(method: str, *arguments: Any, **named: Any) -> Any:
 
 
 class Cluster:
-    """What :class:`tests.life.ceph.Connection` does, in another process."""
+    """:class:`tests.life.ceph.Connection` in a separate process."""
 
     def __init__(self, conf: str, show: Callable[[str], None]) -> None:
         self._conf = conf
@@ -62,9 +66,15 @@ class Cluster:
     def _ask(self, method: str, *arguments: Any, **named: Any) -> Any:
         used = self._process
         try:
-            return used.submit(_call, method, *arguments, **named).result()
+            return used.submit(_call, method, *arguments, **named).result(
+                _LONGEST
+            )
         except process.BrokenProcessPool:
             self._show(f'  the process that uses Ceph ended in {method}')
+        except TimeoutError:
+            self._show(f'  the process that uses Ceph hangs in {method}')
+            for child in multiprocessing.active_children():
+                child.kill()
         with self._lock:
             if self._process is used:
                 self._process = self._started()
@@ -73,12 +83,12 @@ class Cluster:
         ).result()
 
     def state(self, pool: str, name: str) -> state_module.State | None:
-        """Return what an image is; None where there is none."""
+        """Return the state of an image, or None if it does not exist."""
         found: state_module.State | None = self._ask('state', pool, name)
         return found
 
     def content(self, pool: str, name: str) -> contents.Digests:
-        """Return the blocks of an image that aren't zeros."""
+        """Return the blocks of an image that are not zeros."""
         found: contents.Digests = self._ask('content', pool, name)
         return found
 
@@ -87,19 +97,23 @@ class Cluster:
         self._ask('write', pool, name, blocks)
 
     def make(self, pool: str, name: str, size: int, **layout: int) -> None:
-        """Make an image that isn't Cinder's; a size in GiB."""
+        """Create an image outside of Cinder; the size is in GiB."""
         self._ask('make', pool, name, size, **layout)
 
     def remove(self, pool: str, name: str) -> None:
-        """Remove an image with its snapshots, if it is there."""
+        """Remove an image with its snapshots if it exists."""
         self._ask('remove', pool, name)
 
+    def purge_trash(self, pool: str) -> None:
+        """Remove all images without clones from the trash."""
+        self._ask('purge_trash', pool)
+
     def names(self, pool: str) -> list[str]:
-        """Return the names of a pool's images, those in the trash too."""
+        """Return the names of the images in a pool, including the trash."""
         found: list[str] = self._ask('names', pool)
         return found
 
     def everything(self) -> set[str]:
-        """Return all there is in the pools: objects, and omap entries."""
+        """Return all objects and omap entries of the pools."""
         found: set[str] = self._ask('everything')
         return found

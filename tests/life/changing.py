@@ -140,7 +140,8 @@ def _judge_size(world: World, there: model.Volume, size: int) -> Verdict:
     if size <= there.size or size < 1:
         return Verdict.REFUSED
     if there.status != 'available':
-        # Not of several servers; and stock asks its back end.
+        # Cinder may refuse a volume of several servers, and the stock driver
+        # checks with its back end.
         return Verdict.EITHER
     state = world.state(there)
     if state is None:
@@ -149,7 +150,7 @@ def _judge_size(world: World, there: model.Volume, size: int) -> Verdict:
     if metadata.whole_stripes(striped, size):
         return Verdict.ACCEPTED
     if there.managed:
-        # Nobody asked for that striping by a key.
+        # The striping was not requested with a key.
         return Verdict.ACCEPTED
     return Verdict.REFUSED
 
@@ -163,7 +164,7 @@ def _draw_retype(there: model.Model, rng: random.Random) -> rule.Args | None:
     target = rng.choice(targets)
     policy = rng.choice(('never', 'on-demand', 'on-demand'))
     if not (target.on_ceph and volume.kind.on_ceph):
-        # The back end that isn't RBD has nothing to copy to or from.
+        # The back end that is not RBD cannot copy data.
         policy = 'never'
     return {
         'volume': volume.name,
@@ -189,7 +190,7 @@ def _retype(
     what = f'{volume} from {there.kind.name} to {kind}, {policy}'
     if not world.judge(answer, expected, what):
         return
-    keys = there.keys
+    keys, former = there.keys, there.backend
     record = world.settle(there)
     now = world.kind(record['volume_type'])
     moves = policy != 'never' and not world.model.snapshots_of(volume)
@@ -197,6 +198,10 @@ def _retype(
         world.violate('not-retyped', what)
     if now != target and by == 'admin':
         quota.expect_lost(world, there.owner, target)
+    # If the types differ only in their back ends, the stock driver moves or
+    # copies the image to a back end without a data pool.
+    if now != there.kind and _moved_by_stock(former, target):
+        there.unrecorded = True
     there.kind = now
     there.flagged = bool(record['multiattach'])
     there.keys = metadata.ours(record['metadata'])
@@ -213,14 +218,24 @@ def _retype(
     if not now.on_ceph:
         there.filled, there.bases = None, []
     elif there.filled is None and not before:
-        # From a back end that holds nothing: whatever came with it.
+        # The content is unknown after a retype from a back end that stores no
+        # data.
         there.filled = None
 
 
-def _forgotten(world: World, there: model.Volume) -> dict[str, str]:
-    """Return the keys of a volume that has left, when they are gone.
+def _moved_by_stock(former: kinds.Backend | None, target: kinds.Kind) -> bool:
+    return (
+        former is not None
+        and not former.ours
+        and not target.specs
+        and not target.multiattach
+    )
 
-    Cinder deletes the former image after it says that the volume is there.
+
+def _forgotten(world: World, there: model.Volume) -> dict[str, str]:
+    """Wait until the keys of a volume that left our driver are removed.
+
+    Cinder deletes the former image after it reports the volume as available.
     """
 
     def gone() -> bool:
@@ -240,18 +255,38 @@ def _judge_retype(
 ) -> Verdict:
     if hidden or target == there.kind:
         return Verdict.REFUSED
+    if _converts(there, target):
+        return Verdict.ACCEPTED
     if policy == 'never' or not target.on_ceph or not there.kind.on_ceph:
         return Verdict.EITHER
     if world.model.snapshots_of(there.name):
-        # Cinder doesn't migrate what has snapshots.
+        # Cinder does not migrate a volume with snapshots.
         return Verdict.EITHER
     striping = metadata.pair(target.own)
     if striping and not metadata.whole_stripes(striping, there.size):
         return Verdict.EITHER
     if not target.public:
-        # The project of the volume may not use it.
+        # The volume's project may not use the type.
         return Verdict.EITHER
     return Verdict.ACCEPTED
+
+
+def _converts(there: model.Volume, target: kinds.Kind) -> bool:
+    """Return whether the API expects Ceph to convert a volume's image.
+
+    Snapshots do not prevent a conversion. Clones do, but only the driver
+    detects them.
+    """
+    here = there.backend
+    if here is None or not here.ours or here.name not in target.backends:
+        return False
+    if there.shared or target.multiattach or not target.public:
+        return False
+    striping = metadata.pair(target.own)
+    if striping is None:
+        return True
+    fits = metadata.whole_stripes(striping, there.size)
+    return fits and striping[1] <= here.max_count
 
 
 def _draw_migrate(there: model.Model, rng: random.Random) -> rule.Args | None:
@@ -278,8 +313,7 @@ def _migrate(world: World, volume: str, copied: bool) -> None:
         f'/volumes/{there.ident}/action',
         {'os-migrate_volume': asked},
     )
-    striping = metadata.pair(there.keys) or (before.stripe_unit, 1)
-    fits = striping[1] <= target.max_count
+    fits = before.stripe_count <= target.max_count
     mode = there.keys.get(_MODE, 'none')
     fits = fits and mode in target.cache_modes
     expected = Verdict.ACCEPTED if fits else Verdict.EITHER
@@ -292,7 +326,8 @@ def _migrate(world: World, volume: str, copied: bool) -> None:
     if record['migration_status'] != 'success' and fits:
         world.violate('not-migrated', f'{what}: {record["migration_status"]}')
     there.bases, there.inherits = [before], True
-    # It moves as it is, whatever the limits of the other back end are.
+    # The volume moves unchanged, whatever the limits of the other back end
+    # are.
     there.foreign = there.foreign or not fits
 
 

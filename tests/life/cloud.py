@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cloud's APIs, as those who call them: tenants and an administrator."""
+"""Clients of the cloud's APIs: tenants and an administrator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.life import failures
 
 #: The newest microversion of Cinder 2025.1, the oldest release we support.
 MICROVERSION = '3.71'
-#: The name of the compute host that volumes are attached on.
+#: The name of the compute host to which volumes are attached.
 COMPUTE_HOST = 'life-compute'
-#: What no tenant is told: hosts of attachments and of back ends, pools.
+#: Words hidden from tenants: hosts of attachments and of back ends, pools.
 HIDDEN = (COMPUTE_HOST, 'sandbox@', 'volumes-data')
 _MARIADB = ('mariadb', '--no-defaults', '-u', 'root', '-N', '-B')
 _TOLD = 200
@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What an API answered."""
+    """The response of an API."""
 
     status: int
     body: Record
@@ -46,12 +46,12 @@ class Answer:
 
     @property
     def accepted(self) -> bool:
-        """Whether what was asked for is done, or going to be."""
+        """Whether the request was accepted."""
         return self.status < 400
 
     @property
     def reason(self) -> str:
-        """Why it was refused."""
+        """The reason for a refusal."""
         for fault in self.body.values():
             if isinstance(fault, dict) and fault.get('message'):
                 return str(fault['message'])
@@ -78,7 +78,7 @@ class Caller:
         return self.name == 'admin'
 
     def get(self, path: str, service: str = 'block_storage') -> Answer:
-        """Ask for something; not told of, for it changes nothing."""
+        """Send a GET request, which is not logged."""
         return self._send('GET', path, None, service)
 
     def send(
@@ -88,9 +88,9 @@ class Caller:
         body: Any = None,
         service: str = 'block_storage',
     ) -> Answer:
-        """Ask for a change.
+        """Send and log a request that changes something.
 
-        :raises Violation: for what no answer may ever be
+        :raises Violation: if the response is never allowed
         """
         answer = self._send(method, path, body, service)
         shown = f'{self.name}: {method} {path}'
@@ -108,11 +108,11 @@ class Caller:
         return answer
 
     def check_hidden(self, answer: Answer, shown: str) -> None:
-        """Check that a tenant isn't told what tenants must not know."""
+        """Check that the response shows no hidden words to a tenant."""
         if self.is_admin:
             return
         for word in HIDDEN:
-            # What the tenant has said itself is no secret.
+            # Words from the tenant's own request are not secret.
             if word in answer.text and word not in shown.partition(' ->')[0]:
                 raise failures.Violation(
                     'tenant-told', f'{shown}: tells of {word}: {answer.text}'
@@ -134,19 +134,19 @@ class Caller:
 
 
 def administrator() -> Any:
-    """Return a connection of the administrator's."""
+    """Return the administrator's connection."""
     return openstack.connect(cloud='admin')
 
 
 class Tenants:
-    """Projects of a run's own, one user each, removed at its end."""
+    """Projects with one user each, removed at the end of a run."""
 
     def __init__(self, admin: Any) -> None:
         self._admin = admin
         self._made: list[tuple[str, str]] = []
 
     def make(self, name: str) -> Any:
-        """Make a project and its user; return a connection."""
+        """Create a project and its user; return a connection."""
         api = self._admin.identity
         project = api.create_project(name=name)
         user = api.create_user(name=name, password=name)
@@ -176,9 +176,9 @@ class Tenants:
 
 
 def rows(table: str, project: str, condition: str = 'true') -> list[str]:
-    """Return the ids of a project's rows in a table of Cinder's.
+    """Return the IDs of a project's rows in a Cinder table.
 
-    :param condition: for those rows; deleted ones are there too
+    :param condition: an SQL condition; the table includes deleted rows
     """
     state = os.environ['RBD_SANDBOX_STATE']
     where = f"project_id = '{project}' and {condition}"

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is in a volume: a few blocks of random bytes, zeros elsewhere.
+"""Content of volumes: a few random blocks, zeros elsewhere.
 
-A thin volume of some GiB is written and read within milliseconds this way.
+Thin volumes of several GiB are thus written and read within milliseconds.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ import random
 BLOCK = 4096
 GIB = 2**30
 
-#: The blocks that aren't zeros: the offset in bytes of each, and the number
-#: that its bytes are made from.
+#: The non-zero blocks: the offset in bytes and the seed of each.
 Content = dict[int, int]
-#: What was read: the offset of each block, and the digest of its bytes.
+#: Content that was read: the offset and the digest of each block.
 Digests = dict[int, str]
 
-#: Bytes that are read at a time.
+#: Size of one read, in bytes.
 CHUNK = 4 * 2**20
 _ZEROS = bytes(CHUNK)
 
@@ -40,9 +39,9 @@ def block(number: int) -> bytes:
 
 
 def drawn(rng: random.Random, size: int) -> dict[str, int]:
-    """Draw blocks to write to a volume; JSON wants text for names.
+    """Draw blocks to write to a volume, with offsets as JSON keys.
 
-    :param size: GiB
+    :param size: size of the volume in GiB
     """
     last = size * GIB // BLOCK - 1
     places = {0, last, *(rng.randint(0, last) for _ in range(3))}
@@ -51,7 +50,7 @@ def drawn(rng: random.Random, size: int) -> dict[str, int]:
 
 
 def digests(content: Content) -> Digests:
-    """Return what is to be read of a content."""
+    """Return the digests to expect when a content is read."""
     return {at: digest(block(number)) for at, number in content.items()}
 
 
@@ -61,9 +60,9 @@ def digest(data: bytes) -> str:
 
 
 def digests_in(start: int, data: bytes) -> Digests:
-    """Return the blocks of data that aren't zeros.
+    """Return the digests of the non-zero blocks in data.
 
-    :param start: where the data begin, a multiple of the block's size
+    :param start: offset of the data, a multiple of the block size
     """
     if data == _ZEROS[: len(data)]:
         return {}
@@ -76,9 +75,9 @@ def digests_in(start: int, data: bytes) -> Digests:
 
 
 def restored(before: Content, backup: Content, size: int) -> Content:
-    """Return what is in a volume after a backup is restored into it.
+    """Return the content of a volume after a backup is restored to it.
 
-    :param size: GiB that the backup has; what lies beyond stays
+    :param size: size of the backup in GiB; content beyond it is kept
     """
     kept = {at: no for at, no in before.items() if at >= size * GIB}
     return {**backup, **kept}

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules about what is in a volume: written, copied, brought back."""
+"""Rules about the content of volumes: written, copied or restored."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _revert(world: World, volume: str, snapshot: str) -> None:
 
 
 def _draw_backup(there: model.Model, rng: random.Random) -> rule.Args | None:
-    # Of 1 GiB; larger ones take long.
+    # Use 1 GiB only, because larger volumes take long.
     volumes = [v for v in _filled(there) if v.size == 1 and v.owner in 'ab']
     if not volumes:
         return None

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules that make a volume, from nothing and from everything."""
+"""Rules that create volumes, empty or from any source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.life import world as worlds
 Verdict = metadata.Verdict
 World = worlds.World
 
-#: The private type is named now and then, by those who don't see it.
+#: Probability that a request names the private type, which tenants cannot see.
 _PRIVATE = 0.05
 _FAKE = 0.08
 
@@ -58,7 +58,7 @@ def _draw_plain(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 def _draw_image(there: model.Model, rng: random.Random) -> rule.Args | None:
     found = {**_new(rng), 'image': ''}
-    # Backends that aren't RBD have nothing to write an image to.
+    # Back ends other than RBD cannot write an image.
     if found['kind'] == 'fake':
         found['kind'] = 'plain'
     mine = [i for i in there.images.values() if i.owner == found['owner']]
@@ -95,15 +95,15 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _is_copied(kind: kinds.Kind) -> bool:
-    """Whether volumes of a type are copied.
+    """Return whether volumes of a type are copied.
 
-    The stock RBD driver leaves ``*.deleted`` of them behind.
+    The stock RBD driver leaves ``*.deleted`` images of copied volumes behind.
     """
     return kind.ours or not kind.on_ceph
 
 
 def _like(found: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
-    """Have copies be of the source's type, or another of its back end."""
+    """Give a copy the type of its source or another type of its back end."""
     if rng.random() < 0.3 or not kind.on_ceph:
         return {**found, 'kind': kind.name}
     if found['kind'] in ('fake', 'private'):
@@ -167,7 +167,7 @@ def _from_backup(world: World, new: str, backup: str, **asked: Any) -> None:
     body = {'backup_id': source.ident}
     made = _create(world, new, asked, body, source.filled)
     if made:
-        # What came with the backup may stay where nothing else was asked.
+        # Keys of the backup may remain if no others were requested.
         _check_restored(world, made, source)
 
 
@@ -237,7 +237,7 @@ def _expected(
         asked['keys'], kind, asked['size'], from_source=state is not None
     )
     if verdict is Verdict.ACCEPTED and source and source != kind:
-        # Cinder has rules of its own about the types of copies.
+        # Cinder has its own rules for the types of copies.
         same = source.backends == kind.backends
         if not same or source.multiattach or kind.multiattach:
             return Verdict.EITHER
@@ -247,9 +247,9 @@ def _expected(
 def check_undisclosed(
     world: World, text: str, what: str, given: Iterable[str] = ()
 ) -> None:
-    """Check that an answer says nothing of the private type's specs.
+    """Check that an answer does not disclose the private type's specs.
 
-    :param given: values of the request, which a refusal repeats
+    :param given: values in the request, which a refusal repeats
     """
     for word in ('volumes-data', '16K', '16 KiB', 'x 7'):
         if word in text and not any(word in value for value in given):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Which images a volume may have, by its keys, its type and its past."""
+"""The images that a volume may have, by its keys, type and history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.life import state as states
 
 Layout = tuple[int, int, int]
 
-#: What librbd makes where nobody says anything.
+#: librbd's default object size.
 _SIZE = 4 * 2**20
 _KEY = 'rbd:object_size'
 _PAIR = ('rbd:stripe_unit', 'rbd:stripe_count')
@@ -48,7 +48,7 @@ def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
 def _layouts(
     volume: model.Volume, backend: kinds.Backend, base: states.State | None
 ) -> set[Layout]:
-    """Return them for one image that values may come from."""
+    """Return the layouts, given an image to inherit from."""
     asked = {**volume.kind.own, **volume.keys}
     inherited = _inherited(volume, backend, base) if base else None
     size, unit, count = inherited or (_SIZE, _SIZE, 1)
@@ -65,7 +65,7 @@ def _layouts(
     if inherited and (
         volume.foreign or not _fits(next(iter(found)), volume.size)
     ):
-        # Inherited or not, refused or dropped: as the code sees fit.
+        # The code may inherit the layout or not.
         found |= _layouts(volume, backend, None)
     return found
 
@@ -73,10 +73,10 @@ def _layouts(
 def _inherited(
     volume: model.Volume, backend: kinds.Backend, base: states.State
 ) -> Layout | None:
-    """Return the layout that comes from another image; None for none.
+    """Return the layout that is inherited from another image, or None.
 
-    It comes as a whole, where the type allows the keys of what isn't as
-    librbd makes it.
+    It is inherited as a whole, if the type allows the keys of all values that
+    are not librbd's defaults.
     """
     size, unit, count = base.layout
     needed = set()
@@ -91,19 +91,19 @@ def _inherited(
 
 
 def _fits(layout: Layout, size: int) -> bool:
-    """Whether a volume of so many GiB can have a layout."""
+    """Whether a volume of this size in GiB can have the layout."""
     return layout[1] <= layout[0] and metadata.whole_stripes(layout[1:], size)
 
 
 def data_pool(volume: model.Volume, backend: kinds.Backend) -> str | None:
-    """Return the pool that a volume's data have to be in."""
+    """Return the expected data pool of a volume."""
     return volume.kind.data_pool(backend)
 
 
 def single_client(
     volume: model.Volume, backend: kinds.Backend
 ) -> set[frozenset[str]]:
-    """Return the sets that the features for one client may be."""
+    """Return the allowed sets of single-client features."""
     if volume.kind.multiattach:
         return {frozenset()}
     bases = [frozenset(_DEFAULT)]
@@ -114,7 +114,7 @@ def single_client(
 
 
 def _features(volume: model.Volume, base: frozenset[str]) -> frozenset[str]:
-    """Return the features asked for, over a base."""
+    """Return the requested features on top of a base."""
     wanted = base
     for items in (volume.kind.own, volume.keys):
         if 'rbd:features' in items:

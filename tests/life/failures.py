@@ -10,15 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the test finds."""
+"""Failures that the test finds."""
 
 from __future__ import annotations
 
 
 class Violation(Exception):
-    """Something that must not be, whatever was asked for.
+    """A state or response that is wrong for any request.
 
-    :ivar kind: in one word, for a list of those that are known
+    :ivar kind: identifier, for the list of known violations
     """
 
     def __init__(self, kind: str, text: str) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What holds after every step, in Cinder, its database and Ceph."""
+"""Conditions that hold after each step in Cinder, its database and Ceph."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _TENANTS = ('a', 'b')
 
 
 def check(world: World, read: Container[str]) -> None:
-    """Check all volumes, and what the tenants use up.
+    """Check all volumes and the usage of the tenants.
 
-    :param read: names of the volumes of which the content is checked, too
-    :raises Violation: where something is not as it must be
+    :param read: names of the volumes whose content is also checked
+    :raises Violation: if a condition does not hold
     """
     records = {}
     for tenant in _TENANTS:
@@ -51,7 +51,7 @@ def check(world: World, read: Container[str]) -> None:
     for ident in known.keys() - records.keys():
         world.violate('vanished', f'{known[ident].name} is gone')
     for ident in records.keys() - known.keys():
-        # What a migration came from goes after the volume is there.
+        # The source of a migration is deleted after the volume is available.
         going = records[ident]['status'] == 'deleting'
         if not going or not world.gone(f'/volumes/{ident}'):
             world.violate('left-behind', f'volume {ident}: {records[ident]}')
@@ -65,7 +65,7 @@ def check(world: World, read: Container[str]) -> None:
 
 
 def _records(world: World, tenant: str) -> dict[str, Record]:
-    """Return a tenant's volumes, by id, as an administrator sees them."""
+    """Return a tenant's volumes by ID, as an administrator sees them."""
     caller = world.callers[tenant]
     caller.check_hidden(caller.get('/volumes/detail'), 'GET /volumes/detail')
     path = f'/volumes/detail?all_tenants=1&project_id={caller.project}'
@@ -91,7 +91,8 @@ def _check_volume(world: World, there: model.Volume, record: Record) -> None:
         world.violate('no-image', f'{name} has no image {there.image}')
         return
     if backend.ours:
-        _check_attributes(world, there, record, state)
+        if not there.unrecorded or record.get(f'{_ALIAS}:object_size'):
+            _check_attributes(world, there, record, state)
         _check_limits(world, there, backend, state)
         _check_modes(world, there, record)
     else:
@@ -121,7 +122,7 @@ def _check_keys(
 def _check_attributes(
     world: World, there: model.Volume, record: Record, state: states.State
 ) -> None:
-    """Check that the attributes are what the image is."""
+    """Check that the attributes match the image."""
     shown = {
         name: record.get(f'{_ALIAS}:{name}')
         for name in ('object_size', 'stripe_unit', 'stripe_count', 'data_pool')
@@ -146,14 +147,14 @@ def _check_attributes(
 
 
 def _check_left(world: World, there: model.Volume, record: Record) -> None:
-    """Check that nothing of ours is shown where the driver isn't ours."""
+    """Check that volumes of other drivers show none of our attributes."""
     for name in ('object_size', 'stripe_count', 'data_pool', 'features'):
         if record.get(f'{_ALIAS}:{name}') is not None:
             world.violate('stale', f'{there.name} shows {name}')
 
 
 def _check_modes(world: World, there: model.Volume, record: Record) -> None:
-    """Check that attachments keep the mode that they were made with."""
+    """Check that attachments keep their initial cache mode."""
     shown = record.get(f'{_ALIAS}:cache_modes') or {}
     for name, each in there.attachments.items():
         if each.judged and shown.get(each.ident) != each.mode:
@@ -168,7 +169,7 @@ def _check_limits(
     backend: kinds.Backend,
     state: states.State,
 ) -> None:
-    """Check that the image is what keys, type and back end say."""
+    """Check that the image matches its keys, type and back end."""
     name = f'{there.name} ({there.kind.name}, {there.keys})'
     pool = expectation.data_pool(there, backend)
     if state.data_pool != pool and not there.managed:

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Volume types and back ends: what is allowed on each.
+"""Volume types and back ends, and what each of them allows.
 
-Written down here again, not asked of the code under test.
+Defined independently of the code under test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAFE = ('none', 'writethrough', 'writeback', 'directsync')
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """A back end of the sandbox, as its ``cinder.conf`` has it."""
+    """A back end in the ``cinder.conf`` of the sandbox."""
 
     name: str
     pool: str
@@ -41,12 +41,12 @@ class Backend:
     tenant_options: tuple[str, ...]
     cache_modes: tuple[str, ...]
     strict: bool
-    #: Whether its driver is ours; the stock one knows no keys.
+    #: Whether it uses our driver; the stock driver ignores keys.
     ours: bool = True
 
     @property
     def host(self) -> str:
-        """What Cinder calls its pool."""
+        """The name of its pool in Cinder."""
         return f'sandbox@{self.name}#{self.name}'
 
 
@@ -72,7 +72,7 @@ BACKENDS = {
 class Kind:
     """A volume type of the run.
 
-    :ivar backends: those that it may come to; none: it isn't RBD
+    :ivar backends: the possible back ends; empty if the type is not on RBD
     :ivar specs: its ``rbd:`` extra specs
     :ivar public: whether tenants see it
     """
@@ -83,7 +83,7 @@ class Kind:
     multiattach: bool = False
     public: bool = True
 
-    # The fields of a mapping can't be hashed; a name is one type's.
+    # A mapping cannot be hashed; names are unique.
     def __hash__(self) -> int:
         return hash(self.name)
 
@@ -99,7 +99,7 @@ class Kind:
 
     @property
     def own(self) -> dict[str, str]:
-        """What it says about its volumes."""
+        """The keys that it sets for its volumes."""
         return {k: v for k, v in self.specs.items() if k in ALL}
 
     def extra_specs(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class Kind:
         return backend.tenant_options
 
     def data_pool(self, backend: Backend) -> str | None:
-        """Return the pool for the data on a back end."""
+        """Return the data pool on a back end."""
         return self.specs.get(_POOL, backend.data_pool)
 
 
@@ -162,10 +162,10 @@ _KINDS = (
 
 @functools.cache
 def by_name() -> dict[str, Kind]:
-    """Return the volume types of a run."""
+    """Return the volume types of a run by name."""
     return {each.name: each for each in _KINDS}
 
 
 def public() -> list[Kind]:
-    """Return those that tenants see."""
+    """Return the public volume types."""
     return [each for each in _KINDS if each.public]

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The ``rbd:`` keys of a request: drawn, and judged by rules of our own.
+"""The ``rbd:`` keys of a request: random values and expected verdicts.
 
-What a key means is written down here again, not asked of the code under test.
+The rules are implemented here again, independently of the code under test.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LAYOUTS: tuple[Keys, ...] = (
     {_UNIT: '64K', _COUNT: '4'},
     {_UNIT: '1M', _COUNT: '2'},
     {_SIZE: '64K', _UNIT: '64K', _COUNT: '1', _MAP: 'true'},
-    # As many stripes as fit into 3 GiB and into no power of two.
+    # The stripe width divides 3 GiB, but no power of two.
     {_UNIT: '1M', _COUNT: '48'},
     {_SIZE: '1M', _UNIT: '512K', _COUNT: '3'},
 )
@@ -83,7 +83,7 @@ _INVALID: tuple[Keys, ...] = (
 
 
 class Verdict(enum.Enum):
-    """What has to become of a request."""
+    """The expected result of a request."""
 
     ACCEPTED = 'accepted'
     REFUSED = 'refused'
@@ -112,7 +112,7 @@ def drawn(rng: random.Random) -> Keys:
 
 
 def one(rng: random.Random) -> tuple[str, str]:
-    """Draw one key and a value, valid or not, for a volume that exists."""
+    """Draw a key and a value, valid or not, for an existing volume."""
     if rng.random() < 0.25:
         return misspelled(rng), '4'
     key = rng.choice((*kinds.ALL, _MODE, _MODE, 'rbd:unknown'))
@@ -121,7 +121,7 @@ def one(rng: random.Random) -> tuple[str, str]:
 
 
 def misspelled(rng: random.Random) -> str:
-    """Return one of our keys as MariaDB takes it for the same."""
+    """Return a spelling of a key that MariaDB considers equal."""
     key = rng.choice(kinds.ALL)
     return rng.choice(
         (
@@ -135,28 +135,28 @@ def misspelled(rng: random.Random) -> str:
 
 
 def is_misspelled(key: str) -> bool:
-    """Whether a key is one of ours but for its spelling."""
+    """Return whether a key is a misspelled ``rbd:`` key."""
     folded = unicodedata.normalize('NFKC', key).casefold().strip()
     return folded != key and folded.startswith('rbd:')
 
 
 def ours(items: dict[str, str]) -> Keys:
-    """Return the items that are ours."""
+    """Return the items whose keys begin with ``rbd:``."""
     return {k: v for k, v in items.items() if k.startswith('rbd:')}
 
 
 def as_size(text: str) -> int:
-    """Return the bytes that a size means."""
+    """Return a size in bytes."""
     return _SIZES[text]
 
 
 def is_true(text: str) -> bool:
-    """Whether a boolean's text says yes."""
+    """Return whether the text of a boolean is true."""
     return text in _TRUE
 
 
 def pair(items: Keys) -> tuple[int, int] | None:
-    """Return stripe unit and count; None where they aren't given."""
+    """Return the stripe unit and stripe count; None if unset."""
     if _UNIT in items and _COUNT in items:
         return _SIZES[items[_UNIT]], _COUNTS[items[_COUNT]]
     return None
@@ -165,11 +165,11 @@ def pair(items: Keys) -> tuple[int, int] | None:
 def judge(
     given: Keys, kind: kinds.Kind, size: int, from_source: bool = False
 ) -> Verdict:
-    """Say what has to become of a request for a volume.
+    """Return the expected result of a request for a volume.
 
-    :param given: its metadata
-    :param size: GiB
-    :param from_source: whether it inherits a layout, which decides as well
+    :param given: metadata of the volume
+    :param size: size in GiB
+    :param from_source: whether the volume can inherit a layout
     """
     if not kind.public or any(is_misspelled(key) for key in given):
         return Verdict.REFUSED
@@ -186,7 +186,7 @@ def judge(
 
 
 def _is_valid(given: Keys) -> bool:
-    """Whether keys are right by themselves."""
+    """Return whether keys are valid, whatever the type and back end."""
     if given.keys() - set(kinds.ALL) or (_UNIT in given) != (_COUNT in given):
         return False
     for key, values in (
@@ -212,18 +212,18 @@ def _fits(
     size: int,
     from_source: bool,
 ) -> Verdict:
-    """Say whether valid keys go with a type on a back end."""
+    """Return the verdict on valid keys with a type on a back end."""
     if given.keys() - set(kind.tenant_options(backend)):
         return Verdict.REFUSED
     asked = {**kind.own, **given}
     if asked.get(_MODE, 'none') not in backend.cache_modes:
         return Verdict.REFUSED
     if kind.multiattach and given.keys() & {_MAP, _FEATURES, _MODE}:
-        # `none`, and `layering`, are what such a volume has anyway.
+        # Accepted if the values are those of a multi-attach volume.
         return Verdict.EITHER
     striping = pair(given) or pair(kind.own)
     if striping is None:
-        # An inherited striping may be wider than the object size.
+        # An inherited stripe unit may exceed the object size.
         smaller = from_source and _SIZE in asked
         return Verdict.EITHER if smaller else Verdict.ACCEPTED
     unit, count = striping
@@ -240,11 +240,11 @@ def _fits(
 
 
 def _unstriped(asked: Keys, striping: tuple[int, int]) -> bool:
-    """Whether a pair is what an image without striping has."""
+    """Return whether a pair is that of an image without striping."""
     return striping == (as_size(asked.get(_SIZE, '4M')), 1)
 
 
 def whole_stripes(striping: tuple[int, int], size: int) -> bool:
-    """Whether a size in GiB is a multiple of the stripe's width."""
+    """Return whether a size in GiB is a multiple of the stripe width."""
     unit, count = striping
     return size * 2**30 % (unit * count) == 0

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Finds the steps of a failed sequence that its failure needs."""
+"""Reduce a failed sequence to the steps that cause the failure."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ T = TypeVar('T')
 def reduced(
     steps: Sequence[T], fails: Callable[[Sequence[T]], bool]
 ) -> list[T]:
-    """Return the steps without those that a failure doesn't need.
+    """Return the steps without those that the failure does not need.
 
-    Large pieces are tried first, since a try takes as long as its steps do.
+    Large pieces are tried first, since the duration of a try depends on the
+    number of its steps.
 
-    :param fails: runs some of the steps, says whether they fail alike
+    :param fails: runs some of the steps and returns whether they fail in the
+        same way
     """
     found = list(steps)
     size = max(1, len(found) // 2)
     while True:
-        # From the end: what came after the failure's cause goes at once.
+        # Start at the end, to remove the steps after the cause first.
         at = len(found)
         while at > 0:
             begin = max(0, at - size)

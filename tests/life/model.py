@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What we believe about the resources of a sequence."""
+"""The expected state of the resources of a sequence."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Content = content.Content
 class Attachment:
     """An attachment of a volume.
 
-    :ivar mode: the cache mode that Cinder has to show; None for none
-    :ivar judged: whether we know of that at all
+    :ivar mode: the cache mode that Cinder must show; None if unset
+    :ivar judged: whether the mode is known
     """
 
     ident: str
@@ -38,19 +38,18 @@ class Attachment:
 
 @dataclasses.dataclass
 class Volume:
-    """A volume of Cinder's.
+    """A Cinder volume.
 
-    :ivar name: what the sequence calls it
+    :ivar name: its name in the sequence
     :ivar owner: ``a``, ``b`` or ``admin``
     :ivar kind: the volume type
-    :ivar size: GiB
+    :ivar size: in GiB
     :ivar keys: the ``rbd:`` items of its metadata
-    :ivar filled: None where its content can't be known
-    :ivar bases: images whose layout it may have where nothing asks for one:
-        what it was made from, what it was before
-    :ivar inherits: whether it has to have the newest of them, as far as its
-        type allows
-    :ivar encrypted: whether the content is
+    :ivar filled: the content; None if it is unknown
+    :ivar bases: the source and former images, whose layout it may have if no
+        layout is requested
+    :ivar inherits: whether it must have the layout of the newest base, as far
+        as its type allows
     :ivar attachments: by name
     """
 
@@ -67,35 +66,39 @@ class Volume:
     attachments: dict[str, Attachment] = dataclasses.field(
         default_factory=dict
     )
-    #: The id that the image is named by; another one after a migration.
+    #: The ID in the name of the image; another one after a migration.
     name_id: str = ''
     host: str = ''
-    #: Whether Cinder's record of it says so. After a retype that migrates,
-    #: it says what was so before.
+    #: The multi-attach flag that Cinder shows. After a retype with migration,
+    #: it has the former value.
     flagged: bool = False
-    #: Of an image that wasn't made by Cinder: it is as it was.
+    #: Whether its image was created outside Cinder; such an image is
+    #: unchanged.
     managed: bool = False
-    #: Whether its layout may come from such an image.
+    #: Whether the stock driver moved it from the stock driver, without a
+    #: record.
+    unrecorded: bool = False
+    #: Whether its layout may be one that its back end would not create.
     foreign: bool = False
 
     @property
     def idle(self) -> bool:
-        """Whether it can be worked with and holds content we know of."""
+        """Whether it is available."""
         return self.status == 'available'
 
     @property
     def shared(self) -> bool:
-        """Whether several servers can have it."""
+        """Whether several servers can attach it."""
         return self.kind.multiattach or self.flagged
 
     @property
     def image(self) -> str:
-        """The name of its image."""
+        """The name of its RBD image."""
         return f'volume-{self.name_id or self.ident}'
 
     @property
     def backend(self) -> kinds.Backend | None:
-        """The back end that it is on; None for one that isn't RBD."""
+        """The back end of the volume; None if it is not on RBD."""
         name = self.host.partition('@')[2].partition('#')[0]
         return kinds.BACKENDS.get(name)
 
@@ -117,7 +120,7 @@ class Snapshot:
 
 @dataclasses.dataclass
 class Backup:
-    """A backup; keys are those that the volume had."""
+    """A backup, with the keys of its volume."""
 
     name: str
     ident: str
@@ -141,7 +144,7 @@ class Image:
 
 @dataclasses.dataclass
 class Transfer:
-    """A volume that is offered to the other tenant."""
+    """The offer of a volume to the other tenant."""
 
     name: str
     ident: str
@@ -151,7 +154,7 @@ class Transfer:
 
 @dataclasses.dataclass
 class Stray:
-    """An RBD image that Cinder doesn't know."""
+    """An RBD image that is unknown to Cinder."""
 
     name: str
     backend: kinds.Backend
@@ -162,7 +165,7 @@ class Stray:
 
 @dataclasses.dataclass
 class Model:
-    """All of a sequence's resources, by name, in the order of creation."""
+    """All resources of a sequence, by name, in order of creation."""
 
     volumes: dict[str, Volume] = dataclasses.field(default_factory=dict)
     snapshots: dict[str, Snapshot] = dataclasses.field(default_factory=dict)
@@ -172,11 +175,11 @@ class Model:
     strays: dict[str, Stray] = dataclasses.field(default_factory=dict)
 
     def idle(self) -> list[Volume]:
-        """Return the volumes that can be worked with."""
+        """Return the available volumes."""
         return [each for each in self.volumes.values() if each.idle]
 
     def on_ceph(self) -> list[Volume]:
-        """Return the volumes that can be worked with and are RBD images."""
+        """Return the available volumes that are RBD images."""
         return [each for each in self.idle() if each.backend]
 
     def snapshots_of(self, volume: str) -> list[Snapshot]:
@@ -184,5 +187,5 @@ class Model:
         return [s for s in self.snapshots.values() if s.volume == volume]
 
     def offered(self, volume: str) -> bool:
-        """Whether a volume is offered to the other tenant."""
+        """Return whether a volume is offered to the other tenant."""
         return any(t.volume == volume for t in self.transfers.values())

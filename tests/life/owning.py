@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules about whose a volume is: transfer, manage, unmanage."""
+"""Rules for transferring, managing and unmanaging volumes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.life import world as worlds
 Verdict = metadata.Verdict
 World = worlds.World
 
-#: Images that somebody made by hand; an odd striping among them.
+#: Manually created images, one with an unusual striping.
 _BY_HAND: tuple[dict[str, int], ...] = (
     {},
     {'order': 21, 'stripe_unit': 2**16, 'stripe_count': 4},
@@ -67,7 +67,7 @@ def _draw_accept(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def accept(world: World, transfer: str, how: str, right: bool) -> None:
-    """Have the other tenant accept a transfer, or its owner cancel it."""
+    """Accept a transfer as the other tenant, or cancel it as its owner."""
     found = world.model.transfers.get(transfer)
     if found is None:
         raise rule.Missing(transfer)
@@ -96,8 +96,8 @@ def _draw_unmanage(there: model.Model, rng: random.Random) -> rule.Args | None:
         for v in there.on_ceph()
         if not there.offered(v.name)
         and not v.kind.multiattach
-        # Cinder can't know when an unmanaged clone is removed, and keeps
-        # what it was cloned from as `*.deleted`.
+        # Cinder does not know when an unmanaged clone is removed, and
+        # keeps its source as `*.deleted`.
         and not v.bases
     ]
     return {'volume': rng.choice(volumes).name} if volumes else None
@@ -187,11 +187,11 @@ def _manage(
 
 
 def _is_left(world: World, ident: str, found: model.Stray) -> bool:
-    """Return whether an image that contradicts its type was left alone.
+    """Return whether an image that contradicts its type is unchanged.
 
-    Cinder's API can't look into the image, so that the driver refuses it, as
-    the stock one does: the new row is in ``error`` and says why, and the
-    image is what it was. The administrator deletes the row.
+    Cinder's API cannot inspect the image, so the driver refuses it, as the
+    stock driver does: the new volume is in ``error`` with a reason, and the
+    image is unchanged. The administrator deletes the volume.
     """
     record = world.until(lambda: world.outcome(ident), f'{ident} to settle')
     if not record['status'].startswith('error'):
@@ -215,7 +215,7 @@ def _judge_managed(
         return Verdict.REFUSED
     asked = {**kind.own, **metadata.ours(keys)}
     if asked or kind.data_pool(found.backend) != found.backend.data_pool:
-        # Accepted only where the image is so; the next checks see to that.
+        # Accepted only if the image matches; later checks verify this.
         return Verdict.EITHER
     return Verdict.ACCEPTED
 

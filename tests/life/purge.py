@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Removes by force what a sequence that failed, or a killed run, has left."""
+"""Removal of everything that failed sequences and killed runs left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.life import world as worlds
 if TYPE_CHECKING:
     from tests.life import ceph_process
 
-#: What projects, types and images of a run are called.
+#: Prefix of the names of projects, types and images of a run.
 PREFIX = 'life-'
 _KINDS = ('volume-transfers', 'backups', 'snapshots', 'volumes')
 _RESET = {
@@ -36,7 +36,7 @@ _POOLS = ('volumes', 'volumes2')
 
 
 def sequence(world: worlds.World) -> None:
-    """Remove what a sequence has left."""
+    """Remove everything that a sequence left."""
     for tenant in ('a', 'b'):
         ident = world.callers[tenant].project
         project(world.admin, ident)
@@ -49,7 +49,7 @@ def sequence(world: worlds.World) -> None:
 
 
 def killed_runs(admin: cloud.Caller, cluster: ceph_process.Cluster) -> None:
-    """Remove what runs have left that were killed."""
+    """Remove everything that killed runs left."""
     identity = admin.connection.identity
     for each in identity.projects():
         if each.name.startswith(PREFIX):
@@ -74,7 +74,7 @@ def killed_runs(admin: cloud.Caller, cluster: ceph_process.Cluster) -> None:
 
 
 def project(admin: cloud.Caller, ident: str) -> None:
-    """Remove what a project has."""
+    """Remove all resources of a project."""
     query = f'?all_tenants=1&project_id={ident}'
     images = admin.get(f'/images?owner={ident}', 'image').body['images']
     for each in images:
@@ -87,7 +87,7 @@ def project(admin: cloud.Caller, ident: str) -> None:
 
 
 def _images(cluster: ceph_process.Cluster, volumes: list[str]) -> None:
-    """Remove RBD images of volumes, clones before what they are made from."""
+    """Remove the RBD images of volumes, clones before their parents."""
     for pool in (*_POOLS, *_POOLS):
         for name in cluster.names(pool):
             if any(ident in name for ident in volumes):

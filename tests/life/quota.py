@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the tenants use up, and what Cinder keeps reserved for them."""
+"""The quota usage and reservations of the tenants in Cinder."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.life import world as worlds
 
 World = worlds.World
 
-#: Seconds in which Cinder must have settled the quota of a finished request.
+#: Seconds within which Cinder must commit or roll back reservations.
 _PATIENCE = 15
 
 
 def check(world: World, tenant: str) -> None:
-    """Check that what a tenant uses up is what it has.
+    """Check that a tenant's quota usage matches its resources.
 
     Cinder sets a volume's status before it commits or rolls back the
-    reservations, so a difference counts only if it stays.
+    reservations, so only a permanent difference counts.
     """
     deadline = time.monotonic() + _PATIENCE
     while wrong := _difference(world, tenant):
@@ -47,10 +47,10 @@ def _difference(world: World, tenant: str) -> str:
     usage = answer.body['quota_set']
     for name, number in expected.items():
         found = usage.get(name, {'in_use': 0, 'reserved': 0})
-        # The sum that Cinder keeps of reservations proves nothing: where a
-        # request adds the row of another resource, `quota_reserve` commits
-        # and goes on with the sum it read before, and loses what another
-        # request did to it meanwhile.
+        # Cinder's sum of reservations is not reliable: if a request adds the
+        # row of another resource, `quota_reserve` commits, continues with the
+        # sum that it read before, and overwrites changes that other requests
+        # made in between.
         condition = f"resource = '{name}'"
         open_now = found['reserved'] and reserved(world, tenant, condition)
         if open_now or found['in_use'] != number:
@@ -59,7 +59,7 @@ def _difference(world: World, tenant: str) -> str:
 
 
 def _used(world: World, tenant: str) -> dict[str, int]:
-    """Return what a tenant has, by the name that quotas give it."""
+    """Return a tenant's resource usage by quota name."""
     there = world.model
     mine = [v for v in there.volumes.values() if v.owner == tenant]
     snapshots = [s for s in there.snapshots.values() if s.owner == tenant]
@@ -79,10 +79,10 @@ def _used(world: World, tenant: str) -> dict[str, int]:
 
 
 def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
-    """Return the ids of a tenant's open reservations.
+    """Return the IDs of a tenant's open reservations.
 
-    Without those that give something back: Cinder's scheduler leaves them if
-    it finds no host for a retype. Without those of :func:`expect_lost`, too.
+    Negative reservations are left out, because Cinder's scheduler keeps them
+    if it finds no host for a retype. So are those of :func:`expect_lost`.
     """
     found = cloud.rows(
         'reservations',
@@ -93,10 +93,10 @@ def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
 
 
 def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:
-    """Expect that Cinder keeps what a failed retype of an operator reserved.
+    """Expect an open reservation after an operator's failed retype.
 
-    Cinder reserves quota of the volume's project, but rolls back in the
-    project of the request, fails, and leaves it to the next day's expiration.
+    Cinder reserves quota in the volume's project but rolls back in the project
+    of the request. This fails, and the reservation expires the next day.
     """
     of = ('volumes', 'gigabytes', 'snapshots')
     names = ', '.join(f"'{each}_{world.type_name(kind)}'" for each in of)

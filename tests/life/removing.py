@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules that delete, and the end of a sequence, which deletes all."""
+"""Rules that delete, and the clean-up at the end of a sequence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def other(world: World, kind: str, name: str) -> None:
 
 
 def all_of_it(world: World, rng: random.Random) -> None:
-    """Delete all that there is, in an order by chance where any will do."""
+    """Delete everything, in random order where the order is free."""
     there = world.model
     for transfer in list(there.transfers):
         owning.accept(world, transfer, 'cancel', True)
@@ -94,7 +94,7 @@ def all_of_it(world: World, rng: random.Random) -> None:
         *(('volumes', name) for name in there.volumes),
     ]
     rng.shuffle(names)
-    # A volume goes after its snapshots.
+    # A volume can be deleted only after its snapshots.
     later = []
     for kind, name in names:
         if kind != 'volumes':

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A rule: something that may be done to the resources of a sequence.
+"""Rules, which are the operations on the resources of a sequence.
 
-What is to be done is drawn first, as names and numbers that a file can hold,
-and done then: so that a sequence can be done again, in whole or in part.
+An operation is first drawn, as names and numbers that can be stored in a file,
+and then run, so that a sequence can be repeated in whole or in part.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ Act = Callable[..., None]
 
 
 class Missing(Exception):
-    """What a step is about isn't there: a step before it was left out."""
+    """The resource of a step is missing: an earlier step was skipped."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """One of them.
+    """A rule.
 
-    :ivar weight: how often it is taken, against the others
-    :ivar draw: returns what to do, None where there is nothing to do it to
-    :ivar act: does it
-    :ivar makes: the letter of what it makes, as ``v`` for a volume
+    :ivar weight: the relative frequency of the rule
+    :ivar draw: returns the arguments, or None if there is no resource for it
+    :ivar act: runs the operation
+    :ivar makes: the letter of the created resource, such as ``v`` for a volume
     """
 
     name: str
@@ -53,9 +53,9 @@ class Rule:
 
 
 def volume_of(world: worlds.World, name: str) -> model.Volume:
-    """Return a volume that can be worked with.
+    """Return a volume by name.
 
-    :raises Missing: where there is none
+    :raises Missing: if there is no such volume
     """
     volume = world.model.volumes.get(name)
     if volume is None:

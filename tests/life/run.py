@@ -10,12 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A run: sequences by several workers, until the time is up."""
+"""A run: several workers run sequences until the time is up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
@@ -39,7 +40,7 @@ from tests.life import sequence
 from tests.life import steps as steps_module
 from tests.life import world as worlds
 
-#: So many sequences that could not be run end all: the cloud is down.
+#: Number of sequences that could not run before the run ends.
 _BROKEN = 4
 _IMAGE = 4 * 2**20
 _BLOCKS = {0: 11, 2**20: 12, _IMAGE - content.BLOCK: 13}
@@ -47,25 +48,26 @@ _BLOCKS = {0: 11, 2**20: 12, _IMAGE - content.BLOCK: 13}
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is to be run.
+    """The parameters of a run.
 
-    :ivar seed: what all of it is drawn from
-    :ivar minutes: after which no sequence begins any more
-    :ivar steps: of each sequence
-    :ivar workers: sequences that run at a time
-    :ivar only: the number of the one sequence to run
-    :ivar script: steps to take instead of drawn ones
-    :ivar known: kinds of violations that don't end a sequence
-    :ivar verbose: whether to show every sequence, not the failed ones alone
-    :ivar minimise: whether to look for the steps that the failure of the one
-        sequence needs
+    :ivar seed: seed of all random values
+    :ivar minutes: time after which no sequence starts
+    :ivar steps: number of steps in a sequence
+    :ivar workers: number of sequences that run in parallel
+    :ivar only: numbers of the only sequences to run; a number may be
+        repeated
+    :ivar script: steps to run instead of random ones
+    :ivar known: kinds of violations that do not end a sequence
+    :ivar verbose: whether to show all sequences, not only failed ones
+    :ivar minimise: whether to reduce the failed sequence to the steps that
+        its failure needs
     """
 
     seed: int
     minutes: float
     steps: int
     workers: int
-    only: int | None = None
+    only: Sequence[int] = ()
     script: Sequence[steps_module.Step] | None = None
     known: frozenset[str] = frozenset()
     verbose: bool = False
@@ -74,7 +76,7 @@ class Plan:
 
 @dataclasses.dataclass
 class Totals:
-    """What came of a run."""
+    """The results of a run."""
 
     sequences: int = 0
     steps: int = 0
@@ -84,7 +86,7 @@ class Totals:
 
 
 class Run:
-    """Types and an image for all; a pair of tenants for each worker."""
+    """A run, with shared volume types and a pair of tenants per worker."""
 
     def __init__(
         self, plan: Plan, conf: str, show: Callable[[str], None]
@@ -99,11 +101,13 @@ class Run:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._lost: set[str] = set()
-        self._numbers = itertools.count(1)
+        self._numbers: Iterator[int] = itertools.count(1)
+        if plan.only:
+            self._numbers = iter(plan.only)
         self._deadline = time.monotonic() + plan.minutes * 60
 
     def run(self) -> Totals:
-        """Run all; the types and tenants are gone then."""
+        """Run all sequences, then delete the types and tenants."""
         admin = cloud.Caller('admin', self._admin, self._show)
         purge.killed_runs(admin, self._cluster)
         before = self._cluster.everything()
@@ -119,14 +123,14 @@ class Run:
             for ident in types:
                 self._admin.block_storage.delete(f'/types/{ident}')
             self._tenants.remove()
-        # After a failure things are left that have been told of.
+        # A failed sequence has been reported and may leave resources.
         left = leftovers.check_cluster(self._cluster, before)
         if left and not self.totals.failed:
             self._failed('the run', ['left-in-pools'], f'left: {left[:20]}')
         return self.totals
 
     def end(self) -> None:
-        """Begin nothing more: no step, no sequence."""
+        """Start no further step or sequence."""
         self._ended.set()
 
     def _work(self, image: model.Image) -> None:
@@ -141,7 +145,7 @@ class Run:
 
     @property
     def _is_single(self) -> bool:
-        return self.plan.only is not None or self.plan.script is not None
+        return len(self.plan.only) == 1 or self.plan.script is not None
 
     def _make_type(self, kind: kinds.Kind) -> str:
         body: dict[str, Any] = {
@@ -185,11 +189,13 @@ class Run:
             return
         while time.monotonic() < self._deadline and not self._ended.is_set():
             with self._lock:
-                mine = next(self._numbers)
+                mine = next(self._numbers, None)
+            if mine is None:
+                return
             self._sequence(connections, image, mine)
 
     def _single(self, connections: dict[str, Any], image: model.Image) -> None:
-        number, script = self.plan.only or 0, self.plan.script
+        number, script = (*self.plan.only, 0)[0], self.plan.script
         result = self._sequence(connections, image, number, script)
         if not self.plan.minimise or not result.violations:
             return

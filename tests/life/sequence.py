@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""One sequence: its steps, and the checks after each and at the end."""
+"""One sequence: its steps, with checks after each step and at the end."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from tests.life import rule as rules
 from tests.life import steps as steps_module
 from tests.life import world as worlds
 
-#: The kind of what isn't the cloud's doing.
+#: The kind of failures that are not caused by the cloud.
 BROKEN = 'broken-test'
-#: Steps after which the content of all volumes is read.
+#: The number of steps between checks of the content of all volumes.
 _ALL_READ = 6
 
 
 @dataclasses.dataclass
 class Result:
-    """What came of a sequence."""
+    """The result of a sequence."""
 
     steps: list[steps_module.Step] = dataclasses.field(default_factory=list)
     violations: list[failures.Violation] = dataclasses.field(
@@ -48,9 +48,9 @@ class Result:
 def run(
     world: worlds.World, groups: Iterable[steps_module.Group], seed: str
 ) -> Result:
-    """Run a sequence, with all checks; leave nothing.
+    """Run a sequence with all checks, and clean up.
 
-    :param seed: for the order in which all is deleted
+    :param seed: determines the order of the final deletions
     """
     result = Result()
     ended = None
@@ -88,7 +88,7 @@ def _run(
 
 
 def _take(world: worlds.World, group: steps_module.Group) -> None:
-    """Do steps at the same time; check what there is then."""
+    """Run the steps of a group concurrently and check the result."""
     if len(group) == 1:
         _do(world, group[0])
     else:

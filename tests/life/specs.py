@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules about keys elsewhere: extra specs, snapshots, image metadata."""
+"""Rules for keys in extra specs, snapshots and image metadata."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an RBD image is, as a value."""
+"""The state of an RBD image, as a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """What an RBD image is; sizes in bytes."""
+    """The state of an RBD image; sizes are in bytes."""
 
     size: int
     object_size: int

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Steps: drawn from a seed or read from a file, alone or side by side."""
+"""Steps: random or read from a file, sequential or parallel."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ RULES: dict[str, rules.Rule] = {
         *specs.RULES,
     )
 }
-#: A sequence begins with few rules that find something to do.
+#: At first, few rules apply, so many tries are needed.
 _TRIES = 200
-#: How often a step has another one beside it.
+#: Probability that a step runs in parallel with another one.
 _BESIDE = 0.25
 _MARK = 'beside'
-#: Rules that leave what they are about as it is: two of them may be about one
-#: thing at the same time.
+#: Rules that do not change their resources: two of them may use the same
+#: resource in parallel.
 _READERS = frozenset(
     {
         'create from snapshot',
@@ -61,9 +61,9 @@ _READERS = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What is done, to what; as a line of a file, in JSON.
+    """A rule and its arguments, written as a line of JSON.
 
-    :ivar beside: whether it is done while the one before it is
+    :ivar beside: whether the step runs in parallel with the previous one
     """
 
     number: int
@@ -72,25 +72,25 @@ class Step:
     beside: bool = False
 
     def line(self) -> str:
-        """Return it as a line."""
+        """Return the step as a line of JSON."""
         mark = [_MARK] if self.beside else []
         return json.dumps([self.number, self.rule, self.args, *mark])
 
     @classmethod
     def of(cls, line: str) -> Step:
-        """Return the step that a line holds."""
+        """Parse a step from a line of JSON."""
         number, name, args, *mark = json.loads(line)
         return cls(number, name, args, bool(mark))
 
     @property
     def new(self) -> str:
-        """The name of what it makes; empty where it makes nothing."""
+        """The name of the resource to create; empty if there is none."""
         makes = RULES[self.rule].makes
         return f'{makes}{self.number}' if makes else ''
 
     @property
     def names(self) -> set[str]:
-        """The names of all that it is about."""
+        """The names of the resources that the step creates or uses."""
         values = {v for v in self.args.values() if isinstance(v, str)}
         return {*values, self.new}
 
@@ -99,7 +99,7 @@ Group = list[Step]
 
 
 def grouped(steps: Iterable[Step]) -> list[Group]:
-    """Return steps with those that are done beside one in its group."""
+    """Group steps that run in parallel."""
     groups: list[Group] = []
     for step in steps:
         if step.beside and groups:
@@ -110,7 +110,7 @@ def grouped(steps: Iterable[Step]) -> list[Group]:
 
 
 def drawn(there: model.Model, seed: str, count: int) -> Iterator[Group]:
-    """Draw a sequence's steps, each once the ones before it are done."""
+    """Draw the steps of a sequence, each after the previous ones ran."""
     rng = random.Random(seed)
     number = 1
     while number <= count:
@@ -138,14 +138,14 @@ def _draw(there: model.Model, rng: random.Random, number: int) -> Step | None:
 
 
 def are_apart(there: model.Model, first: Step, second: Step) -> bool:
-    """Whether two steps can be done at a time and judged one by one."""
+    """Return whether two steps can run in parallel independently."""
     if {first.rule, second.rule} <= _READERS:
         return True
     return not _about(there, first) & _about(there, second)
 
 
 def _about(there: model.Model, step: Step) -> set[str]:
-    """Return the names of volumes and others that a step changes or uses."""
+    """Return the names of existing resources that a step uses."""
     found = {name for name in step.names if name in _named(there)}
     for name in list(found):
         if snapshot := there.snapshots.get(name):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a sequence works with: callers, the model, and waiting."""
+"""The environment of a sequence: callers, the model and waiting."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.life import model as models
 from tests.life import state as states
 
 if TYPE_CHECKING:
-    # Its bindings to librbd are not there where the rules are tested.
+    # It imports librbd's bindings, which tests of the rules do not have.
     from tests.life import ceph_process
 
 Verdict = metadata.Verdict
 Record = dict[str, Any]
 
-#: Seconds; a machine with two processors that does something else, too.
+#: Seconds; enough for a busy machine with two processors.
 _PATIENCE = 150
 _FINAL = ('available', 'in-use', 'reserved', 'attaching', 'awaiting-transfer')
 _MOVING = ('starting', 'migrating', 'completing')
@@ -43,12 +43,12 @@ _MOVING = ('starting', 'migrating', 'completing')
 
 @dataclasses.dataclass
 class World:
-    """One sequence's surroundings.
+    """The environment of one sequence.
 
-    :ivar known: kinds of violations that don't end it
-    :ivar found: those that were found and didn't
-    :ivar lost_reservations: ids of open reservations that Cinder is known to
-        lose; those of earlier sequences too, which had the same tenants
+    :ivar known: kinds of violations that do not end the sequence
+    :ivar found: violations of these kinds that were found
+    :ivar lost_reservations: IDs of open reservations that Cinder is known to
+        lose, including those of earlier sequences with the same tenants
     """
 
     callers: Mapping[str, cloud.Caller]
@@ -67,19 +67,19 @@ class World:
         return self.callers['admin']
 
     def type_name(self, kind: kinds.Kind) -> str:
-        """Return what Cinder calls a type."""
+        """Return the name of a type in Cinder."""
         return f'{self.prefix}-{kind.name}'
 
     def kind(self, type_name: str) -> kinds.Kind:
-        """Return a type by what Cinder calls it."""
+        """Return a type by its name in Cinder."""
         return kinds.by_name()[type_name.removeprefix(f'{self.prefix}-')]
 
-    # Judgement
+    # Verdicts
 
     def violate(self, kind: str, text: str) -> None:
-        """Note a violation; end the sequence unless its kind is known.
+        """Record a violation; end the sequence unless its kind is known.
 
-        :raises Violation: unless it is known
+        :raises Violation: if the kind is not known
         """
         violation = failures.Violation(kind, text)
         if any(each.text == text for each in self.found):
@@ -92,9 +92,9 @@ class World:
     def judge(
         self, answer: cloud.Answer, expected: Verdict, what: str
     ) -> bool:
-        """Check that an answer is the one expected.
+        """Check that the response to a request is the expected one.
 
-        :returns: whether it was accepted
+        :returns: whether the request was accepted
         """
         if expected is Verdict.ACCEPTED and not answer.accepted:
             self.violate(
@@ -104,10 +104,10 @@ class World:
             self.violate('invalid-accepted', what)
         return answer.accepted
 
-    # What is there
+    # State
 
     def show(self, volume: str) -> Record | None:
-        """Return a volume as an administrator sees it; None for none."""
+        """Return a volume as an administrator sees it, or None."""
         answer = self.admin.get(f'/volumes/{volume}')
         if answer.status == 404:
             return None
@@ -115,15 +115,16 @@ class World:
         return found
 
     def state(self, volume: models.Volume) -> states.State | None:
-        """Return what a volume's image is; None for none."""
+        """Return the state of a volume's image, or None if there is none."""
         if not volume.backend:
             return None
         return self.cluster.state(volume.backend.pool, volume.image)
 
     def settle(self, volume: models.Volume) -> Record:
-        """Wait until nothing goes on with a volume; update what we know."""
+        """Wait until a volume is idle and update the model."""
         record: Record = self.until(
-            lambda: self._settled(volume.ident), f'{volume.name} to settle'
+            lambda: self._settled(volume.ident, volume.host),
+            f'{volume.name} to settle',
         )
         status = record['status']
         volume.status = status
@@ -135,21 +136,25 @@ class World:
             self.violate('error-status', f'{volume.name} is {status}')
         return record
 
-    def _settled(self, ident: str) -> Record | None:
+    def _settled(self, ident: str, host: str = '') -> Record | None:
         record = self.show(ident)
         if record is None:
             raise failures.Violation('vanished', f'{ident} is gone')
-        if record.get('migration_status') in _MOVING:
+        migration = record.get('migration_status')
+        if migration in _MOVING:
+            return None
+        if host not in ('', record['os-vol-host-attr:host']) and not migration:
+            # Cinder sets host and status first and 'success' afterwards.
             return None
         done = record['status'] in _FINAL or 'error' in record['status']
         return record if done else None
 
     def outcome(self, ident: str) -> Record | None:
-        """Return a volume on which nothing goes on; None for another."""
+        """Return a volume if it is idle, otherwise None."""
         return self._settled(ident)
 
     def settle_other(self, path: str) -> Record:
-        """Wait until a snapshot or backup is made, or has failed."""
+        """Wait until a snapshot or backup is created or has failed."""
 
         def done() -> Record | None:
             answer = self.admin.get(path)
@@ -165,7 +170,7 @@ class World:
         return record
 
     def gone(self, path: str, service: str = 'block_storage') -> bool:
-        """Wait until something is deleted; say whether it is."""
+        """Wait for a deletion and return whether it succeeded."""
 
         def done() -> str | None:
             answer = self.admin.get(path, service)
@@ -174,7 +179,7 @@ class World:
             (record,) = answer.body.values() if len(answer.body) == 1 else [{}]
             if record.get('status', '').startswith('error'):
                 return str(record['status'])
-            # A volume that is busy is available again.
+            # The failed deletion of a busy volume makes it available again.
             if record.get('status') == 'available':
                 return 'available'
             return None
@@ -185,7 +190,7 @@ class World:
         return bool(found == 'gone')
 
     def until(self, done: Callable[[], Any], what: str) -> Any:
-        """Wait until a function returns something true; return that."""
+        """Wait until a function returns a true value; return the value."""
         deadline = time.monotonic() + _PATIENCE
         pause = 0.1
         while time.monotonic() < deadline:

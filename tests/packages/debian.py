@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Debian's packages of a service, and ours, built as the page says."""
+"""Base class of tests with Debian packages, built as documented."""
 
 import atexit
 import functools
@@ -30,14 +30,14 @@ from tests.install import fresh
 
 _PAGE = documented.ROOT / 'doc/source/install/packages.rst'
 _COMMON = 'python3-rbd-volume-options'
-# Not before the first test: its temporary folder goes with it.
+# Determined at import, because the temporary folder of a test is removed.
 _OUTSIDE = tempfile.gettempdir()
 _APT = """\
 APT::Get::Assume-Yes "true";
 APT::Install-Recommends "false";
 """
 
-# Those top-level packages of ours that entry points lead to.
+# Prints our top-level packages that entry points refer to.
 _OWNERS = """
 import json, sys
 from importlib import metadata
@@ -51,7 +51,7 @@ print(json.dumps(sorted(owners & set(sys.argv[1:]))))
 
 
 class Debian(fresh.Environment):
-    """All of the machine, which the test changes."""
+    """The whole machine, which the test changes."""
 
     path = pathlib.Path('/')
     site = pathlib.Path('/usr/lib/python3/dist-packages')
@@ -61,7 +61,7 @@ class Debian(fresh.Environment):
         return super().program('python3' if name == 'python' else name)
 
     def environ(self, **values: str) -> dict[str, str]:
-        """Return an environment in which apt-get asks nothing."""
+        """Return environment variables for unattended apt-get."""
         return super().environ(
             DEBIAN_FRONTEND='noninteractive',
             APT_CONFIG=str(_packages() / 'apt.conf'),
@@ -69,7 +69,7 @@ class Debian(fresh.Environment):
         )
 
     def distributions(self) -> set[str]:
-        """Return the names of what is installed; check that it fits."""
+        """Return the installed packages; check their dependencies."""
         self.execute('apt-get', 'check')
         shown = self.execute(
             'dpkg-query', '--show', '-f', '${Package} ${Status}\\n'
@@ -82,7 +82,7 @@ class Debian(fresh.Environment):
 
 
 def _commands() -> list[str]:
-    """Return the page's commands but those that systemd would have to run."""
+    """Return the commands of the page that do not require systemd."""
     return [
         command.text
         for command in documented.commands(_PAGE)
@@ -91,9 +91,9 @@ def _commands() -> list[str]:
 
 
 def _installation(package: str) -> list[str]:
-    """Return the command that installs a package, and what is said to follow.
+    """Return the commands that install and set up a package.
 
-    That is what stands before apt-get is called again.
+    The set-up ends before the next call of apt-get.
     """
     first, *more = itertools.dropwhile(
         lambda command: f'{package}_*.deb' not in command, _commands()
@@ -106,12 +106,12 @@ def _installation(package: str) -> list[str]:
 
 @functools.cache
 def _packages() -> pathlib.Path:
-    """Build them, once for all tests; return the folder that they are in."""
+    """Build the packages once for all tests; return their folder."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=_OUTSIDE))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / 'apt.conf').write_text(_APT)
     source = folder / 'source'
-    # As an archive has it: there is no git to ask.
+    # The copy is like a source archive, without git.
     leave = shutil.ignore_patterns('.git', '__pycache__')
     shutil.copytree(tree.ROOT, source, ignore=leave)
     build = list(
@@ -138,43 +138,46 @@ def _packages() -> pathlib.Path:
 
 
 class PackageTestCase(base.InstallTestCase):
-    """The steps of a service's test, with packages."""
+    """The steps of a service's installation test, with packages."""
 
     #: The package with the service's part of the suite.
     package: ClassVar[str]
-    #: Packages of Debian's that the service is.
+    #: The Debian packages of the service.
     services: ClassVar[tuple[str, ...]]
-    #: Our top-level packages that its entry points lead to.
+    #: Our top-level packages that its entry points refer to.
     leads_to: ClassVar[tuple[str, ...]]
 
     def environment(self) -> fresh.Environment:
-        """Return the machine, which has all services and nothing of ours."""
+        """Return the machine, with all services and without the suite."""
         self.built = _packages()
         self.fresh = self.useFixture(Debian())
-        # What a run that was cut short has left is still there.
+        # An interrupted run may have left packages installed.
         self._clean_up()
         self.addCleanup(self._clean_up)
         return self.fresh
 
     def check_nothing_else(self) -> None:
-        """The service is there, and nothing of ours."""
+        """Check that the service is installed and the suite is not."""
         self.assertEqual(set(), set(self.services) - self.stock)
         self.assertEqual([], self._owners())
 
     def check_extra(self) -> None:
-        """Packages have none; what they require is checked after."""
+        """Skip this check: packages have no extras.
+
+        Their dependencies are checked after the installation.
+        """
 
     def install_as_documented(self, **environ: str) -> None:
-        """Do what the page says; nothing but our two packages is new."""
+        """Install as documented; check that only our two packages are new."""
         self._in_folder(*_installation(self.package), **environ)
         self.assertEqual(
             self.stock | {_COMMON, self.package}, self.fresh.distributions()
         )
-        # Of our entry points those of the one part.
+        # Only the entry points of this part are installed.
         self.assertEqual(set(self.leads_to), set(self._owners()))
 
     def uninstall(self) -> None:
-        """Remove our packages; nothing of them stays."""
+        """Remove our packages; check that nothing is left."""
         self.fresh.execute('apt-get', 'purge', self.package)
         self.assertEqual(self.stock | {_COMMON}, self.fresh.distributions())
         self._purge()
@@ -187,7 +190,7 @@ class PackageTestCase(base.InstallTestCase):
         self.assertEqual([], left)
 
     def _purge(self) -> None:
-        """As the page says; all parts go with what they require."""
+        """Purge the common package as documented, which removes all parts."""
         purge = f'apt-get purge {_COMMON}'
         self.assertIn(purge, _commands())
         self._in_folder(purge)

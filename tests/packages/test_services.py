@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each service of Debian's packages: with ours, and without again."""
+"""Services from Debian's packages, with the suite and after its removal."""
 
 from typing import ClassVar
 
@@ -31,7 +31,7 @@ class GlancePackageTest(debian.PackageTestCase, test_glance.GlanceTest):
     package: ClassVar[str] = 'python3-glance-store-objmap'
     services: ClassVar[tuple[str, ...]] = ('glance-api',)
     leads_to: ClassVar[tuple[str, ...]] = ('glance_store_objmap',)
-    # The package has them for the command of the page.
+    # The package ships them for the documented command.
     loads_metadefs: ClassVar[bool] = False
 
 
@@ -39,7 +39,7 @@ class HorizonPackageTest(debian.PackageTestCase, test_horizon.HorizonTest):
     package: ClassVar[str] = 'python3-horizon-volume-opts'
     services: ClassVar[tuple[str, ...]] = ('openstack-dashboard',)
     leads_to: ClassVar[tuple[str, ...]] = ()
-    # Debian has the module beside the packages, and settings of its own.
+    # Debian ships the module outside the packages, with its own settings.
     site: ClassVar[str] = 'wsgi'
 
     def setUp(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The distribution as it gets installed, as a fixture."""
+"""A fixture with the built distribution."""
 
 import atexit
 import functools
@@ -22,8 +22,8 @@ import fixtures
 
 from tests import distribution
 
-# Taken before any test: the tests' own temporary folder goes with the test,
-# and the build serves all of them.
+# Read before any test: each test deletes its temporary folder, but all tests
+# share the build.
 _OUTSIDE = tempfile.gettempdir()
 
 
@@ -35,7 +35,7 @@ def _build() -> distribution.Built:
 
 
 class BuiltDistribution(fixtures.Fixture):
-    """The build that all tests of a process share."""
+    """A build that all tests of a process share."""
 
     built: distribution.Built
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Imports that lead back to where they began."""
+"""Find circular imports."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def module(path: str) -> str:
 
 
 def found(sources: Mapping[str, str]) -> list[str]:
-    """Return circles, at least one where there are any, as `a -> b -> a`.
+    """Return import cycles as `a -> b -> a`, at least one if any exists.
 
-    :param sources: the text of each module, by its full name
+    :param sources: the source of each module, by its full name
 
-    An import in a function and one for types alone count: they hide a circle
-    and don't dissolve it.
+    Imports in functions and imports for types alone count, too, because they
+    only hide a cycle.
     """
     needs = {
         name: sorted(_needed(name, text, sources))
@@ -49,7 +49,7 @@ def found(sources: Mapping[str, str]) -> list[str]:
 def _needed(name: str, text: str, known: Mapping[str, str]) -> set[str]:
     found = set()
     for each in imports.imports(text):
-        # `from a import b` is of a module b or of a name in a.
+        # In `from a import b`, b is a module or a name in a.
         whole = (
             each.name if each.name in known else each.name.rpartition('.')[0]
         )
@@ -64,7 +64,7 @@ def _circle(
     done: set[str],
     path: list[str],
 ) -> list[str]:
-    """Follow imports, each once; return the first circle on the way."""
+    """Follow each import once and return the first cycle found."""
     if name in path:
         return [*path[path.index(name) :], name]
     if name in done:

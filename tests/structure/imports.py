@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The arrows between packages: who may import what."""
+"""The import rules of the packages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import sys
 
 NEUTRAL = 'rbd_volume_options'
 
-#: Each package and the top-level packages of its own host service.
+#: Each package with the top-level packages of its own host service.
 HOSTS = {
     'cinder_rbd_ext': {'cinder'},
     'nova_rbd_cache': {'nova', 'os_vif'},
@@ -34,20 +34,21 @@ HOSTS = {
     'glance_store_objmap': {'glance', 'glance_store'},
 }
 
-# The neutral package is used by services that log and translate in their
-# own ways, and by programs that do neither.
+# The users of the neutral package are services, which log and translate in
+# different ways, and programs, which do neither.
 _NOT_NEUTRAL = {'logging', 'gettext'}
-#: Tempest mostly runs where no service is installed: what is for it needs no
-#: host service and nothing of its package, and nobody else needs Tempest.
+#: Tempest usually runs where no service is installed: the plug-in imports
+#: neither a host service nor other parts of its package, and no other code
+#: imports Tempest.
 TEMPEST = 'cinder_rbd_ext.tempest'
 
-# Parts of the repository that no package is installed with.
+# Parts of the repository that are not installed.
 _NOT_INSTALLED = {'tests', 'sandbox_cloud', 'runner'}
 
 
 @dataclasses.dataclass(frozen=True)
 class Import:
-    """One import, by its full name, and its line."""
+    """An import: its full name and its line."""
 
     name: str
     line: int
@@ -59,10 +60,10 @@ class Import:
 
 
 def imports(source: str) -> Iterator[Import]:
-    """Every absolute import of a module, by a statement or by name.
+    """Yield the absolute imports of a module, by statement or by name.
 
-    Imports in functions and for type checking count: what may not be known
-    at run time may not be known to a type either.
+    Imports in functions and for type checking count: a package that must not
+    be imported at run time must not be used for types either.
     """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -78,7 +79,7 @@ def imports(source: str) -> Iterator[Import]:
 
 
 def _called_for(node: ast.Call) -> str | None:
-    """The module that `import_module('a.b')` or `__import__('a')` names."""
+    """Return the module in `import_module('a.b')` or `__import__('a')`."""
     function = node.func
     called = (
         function.attr
@@ -94,7 +95,7 @@ def _called_for(node: ast.Call) -> str | None:
 
 
 def violations(package: str, source: str) -> list[str]:
-    """What a module of the package imports and may not, with the reason."""
+    """Return the forbidden imports of a module, with the reasons."""
     return [
         f'line {found.line}: {package} imports {found.name}: {reason}'
         for found in imports(source)

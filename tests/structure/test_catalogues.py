@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The catalogues have all strings of the packages, German all translations."""
+"""The catalogues have all strings, and the German ones all translations."""
 
 import gettext
 import pathlib
@@ -88,7 +88,7 @@ class CataloguesTestCase(base.TestCase):
 
     @ddt.data('django', 'djangojs')
     def test_strings_of_horizon_mean_the_same(self, name: str) -> None:
-        """Django looks up a string in the catalogues of all applications."""
+        """Django merges the catalogues of all applications."""
         (domain,) = (x for x in catalogues.DOMAINS if x.name == name)
         path = self._german(domain)
         ours = catalogues.strings(catalogues.read(path))
@@ -100,7 +100,7 @@ class CataloguesTestCase(base.TestCase):
                 self.assertIn(stock[key] or ours[key], (ours[key],))
 
     def test_wheel_has_them(self) -> None:
-        """Git knows the files, so that the wheel has them."""
+        """The wheel includes the files because git tracks them."""
         for domain in catalogues.DOMAINS:
             path = self._german(domain).with_suffix('.mo')
             name = str(path.relative_to(tree.ROOT))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each command has its page in the documentation and its man page."""
+"""Each command is documented on a page and in a man page."""
 
 import configparser
 import pathlib
@@ -30,7 +30,7 @@ _SHELLS = {
     'cinder-rbd-ext': cinder_shell.Shell,
     'nova-rbd-cache': nova_shell.Shell,
 }
-#: Commands of cliff's.
+#: Commands that cliff adds.
 _COMMON = {'complete', 'help'}
 
 
@@ -61,7 +61,7 @@ class CommandsTestCase(base.TestCase):
 
     @ddt.data(*_SHELLS)
     def test_each_command_of_a_program(self, program: str) -> None:
-        # The checkout is not installed, so has no version.
+        # The checkout is not installed, so it has no version.
         with mock.patch(
             'importlib.metadata.version', autospec=True, return_value='1'
         ):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Debian's packaging has all of the distribution, and its version."""
+"""Debian's packaging covers the whole distribution and has its version."""
 
 import configparser
 import re

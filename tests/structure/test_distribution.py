@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The wheel and the sdist hold what the tree holds, and it loads."""
+"""Test that the wheel and the sdist are complete and load."""
 
 import configparser
 import io
@@ -31,8 +31,8 @@ from tests import tree
 from tests.structure import built
 from tests.unit import base
 
-# Runs where neither the checkout nor an editable install is on the path, so
-# that a name that loads was found in the wheel.
+# Runs without the checkout or an editable install on the path, so that every
+# name that loads comes from the wheel.
 _LOAD = """
 import importlib.metadata, json, sys
 target, = sys.argv[1:]
@@ -51,10 +51,11 @@ print(json.dumps(result))
 """
 
 
-#: Folders of the tree that are installed below the prefix, and where.
+#: Folders of the tree that are installed below the prefix, and their targets.
 _DATA = {
     'doc/man': 'share/man/man1',
     'etc/metadefs': 'share/rbd-volume-options/metadefs',
+    'etc/monitoring': 'share/rbd-volume-options/monitoring',
 }
 
 
@@ -93,7 +94,7 @@ class BuiltTestCase(base.TestCase):
         self.assertNotIn('would be ignored', self.built.log)
 
     def test_wheel_holds_metadata_definitions(self) -> None:
-        """They get installed below the prefix of the environment."""
+        """The definitions are installed below the environment's prefix."""
         (data,) = self.built.installed.glob('*.data/data')
         name = 'rbd-volume-options.json'
         self.assertEqual(
@@ -102,7 +103,7 @@ class BuiltTestCase(base.TestCase):
         )
 
     def test_description_needs_no_repository(self) -> None:
-        """A package index has none of the files that a link could name."""
+        """The description on a package index cannot link to files."""
         (info,) = self.built.installed.glob('*.dist-info')
         text = (info / 'METADATA').read_text().partition('\n\n')[2]
         wanted = (tree.ROOT / 'DESCRIPTION.rst').read_text()
@@ -127,7 +128,7 @@ class BuiltTestCase(base.TestCase):
                 for member in sdist.getmembers()
                 if member.isfile()
             }
-        # What only git reads is no part of a release.
+        # Files that only git reads are not part of a release.
         left_out = {'.gitignore', '.mailmap', '.gitattributes'}
         self.assertEqual(set(), set(tree.files()) - held - left_out)
 
@@ -138,7 +139,7 @@ class BuiltTestCase(base.TestCase):
         wanted = configparser.ConfigParser()
         wanted.read(tree.ROOT / 'setup.cfg')
         (info,) = self.built.installed.glob('*.dist-info')
-        # Names of entry points keep their case; ConfigParser lowers keys.
+        # Names of entry points are case-sensitive; ConfigParser lowers keys.
         written = configparser.ConfigParser(delimiters='=')
         written.optionxform = str  # type: ignore[assignment,method-assign]
         written.read(info / 'entry_points.txt')

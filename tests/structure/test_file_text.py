@@ -10,15 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What each file must say, and what none may."""
+"""Required and forbidden text in files."""
 
 import re
 
 from tests import tree
 from tests.unit import base
 
-# Machines differ, so no file may name a folder of one. Put together here
-# for this file not to be its own finding.
+# No file may name a folder of one machine. The parts are joined here so that
+# this file does not match.
 _MACHINE_PATH = re.compile(
     r'(?<![\w.~/}$-])/(?:'
     + '|'.join(['wo' + 'rk', 'ro' + 'ot', 'ho' + 'me'])
@@ -27,7 +27,7 @@ _MACHINE_PATH = re.compile(
 
 
 class FileTextTestCase(base.TestCase):
-    """Every file has the licence and names no folder of a machine."""
+    """Every file has the license and names no folder of a machine."""
 
     def test_python_files_have_the_licence(self) -> None:
         without = [

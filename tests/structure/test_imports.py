@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The import arrows of the packages hold, and none leads in a circle."""
+"""Packages follow the import rules and have no circular imports."""
 
 import ddt
 
@@ -48,7 +48,7 @@ class ArrowsTestCase(base.TestCase):
 
 @ddt.ddt
 class CheckerTestCase(base.TestCase):
-    """The check above finds what it is there to find."""
+    """Tests for the check of the import rules."""
 
     @ddt.data(
         ('cinder_rbd_ext', 'import nova_rbd_cache'),
@@ -95,10 +95,10 @@ class CheckerTestCase(base.TestCase):
 
 
 class CirclesTestCase(base.TestCase):
-    """No module needs one that needs it."""
+    """Tests for circular imports."""
 
     def _sources(self, folder: str, *packages: str) -> dict[str, str]:
-        """Return the modules below a folder, by their full names."""
+        """Return the source of modules in a folder, keyed by full name."""
         starts = tuple(f'{folder}{package}/' for package in packages)
         return {
             circles.module(name.removeprefix(folder)): (

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page on Kolla names the versions that it is tested with."""
+"""The page on Kolla names the versions that are tested."""
 
 import re
 

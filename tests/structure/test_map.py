@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page with the map names what is in the code."""
+"""Test that the code map in the documentation matches the code."""
 
 import ast
 from collections.abc import Iterator
@@ -52,13 +52,13 @@ def _rows(title: str) -> list[list[str]]:
 
 
 def _steps(title: str) -> list[tuple[str, list[str]]]:
-    """Return the functions of a way, each with those that call it."""
+    """Return the functions of a code path, each with its callers."""
     named = [_NAME_ON_PAGE.findall(where) for _, where in _rows(title)]
     return [(step, callers) for step, *callers in named]
 
 
 def _items(node: ast.AST) -> Iterator[tuple[str, _ITEM]]:
-    """Return what a module or a class defines, by name."""
+    """Yield the names that a module or a class defines, with their nodes."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.ClassDef):
             yield child.name, child
@@ -72,7 +72,7 @@ def _items(node: ast.AST) -> Iterator[tuple[str, _ITEM]]:
 
 
 def _find(name: str) -> ast.AST | None:
-    """Return the code that a name stands for; None if there is none."""
+    """Return the node of a name; None if there is none."""
     module, _, path = name.partition(':')
     file = _ROOT / f'{module.replace(".", "/")}.py'
     if not file.is_file():
@@ -87,7 +87,7 @@ def _find(name: str) -> ast.AST | None:
 
 
 def _mentioned(node: ast.AST) -> set[str]:
-    """Return the names that code uses."""
+    """Return the names that a node uses."""
     return {
         child.id if isinstance(child, ast.Name) else child.attr
         for child in ast.walk(node)
@@ -96,7 +96,7 @@ def _mentioned(node: ast.AST) -> set[str]:
 
 
 def _called_as(name: str) -> str:
-    """Return the name by which a caller knows a function."""
+    """Return the name that callers of a function use."""
     parts = name.partition(':')[2].split('.')
     return parts[-2] if parts[-1] == '__call__' else parts[-1]
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The metadata definitions for Glance name the keys that there are."""
+"""The metadata definitions for Glance match the existing keys."""
 
 import json
 

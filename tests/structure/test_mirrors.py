@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each module of a package has its test module, and the reverse."""
+"""Each module of a package has a test module, and vice versa."""
 
 import pathlib
 
@@ -19,7 +19,7 @@ import ddt
 from tests import tree
 from tests.unit import base
 
-# Folders of tests/unit, and what they test.
+# Folders of tests/unit and the folders that they test.
 _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
     'runner': 'tools/runner',
@@ -30,12 +30,12 @@ _MIRRORED = {
     'life': 'tests/life',
 }
 
-# Tests that the wheel ships, for Tempest: they run on a cloud.
+# Tempest tests in the wheel, which run on a cloud.
 _SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
 
 
 def _modules(folder: str) -> list[str]:
-    """Modules below a folder, as paths without it; no `__init__`."""
+    """Return the modules in a folder, without ``__init__``."""
     return [
         name.removeprefix(f'{folder}/')
         for name in tree.files()
@@ -46,9 +46,9 @@ def _modules(folder: str) -> list[str]:
 
 
 def _mirrors(test: str, modules: list[str]) -> bool:
-    """Whether a test file is named after a module.
+    """Return whether a test file is named after a module.
 
-    test_driver.py or, where one file gets long, test_driver_clone.py.
+    Both test_driver.py and test_driver_clone.py are named after driver.py.
     """
     path = pathlib.PurePath(test)
     subject = path.stem.removeprefix('test_')

@@ -10,25 +10,30 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How long a module may be."""
+"""The maximum length of a module, and the maximum number of modules."""
 
 import pathlib
+import re
 
 from tests import tree
 from tests.unit import base
 
-#: Lines, the licence among them; a longer module has more than one subject.
+#: Lines, including the license; a longer module has more than one subject.
 LONGEST = 350
 
-#: The same of a module of tests.
+#: The maximum for a test module.
 LONGEST_TEST = 400
+
+#: The maximum number of modules at the top level of cinder_rbd_ext; others
+#: belong in the folder of their subject.
+MOST_AT_THE_TOP = 14
 
 
 class ModuleSizeTestCase(base.TestCase):
-    """Modules are short, and none is for everything else."""
+    """Modules are short, and none is for miscellaneous code."""
 
     def _longer(self, folders: tuple[str, ...], limit: int) -> dict[str, int]:
-        """Return the modules of folders with more lines than a limit."""
+        """Return the modules of folders that exceed a number of lines."""
         return {
             name: lines
             for name in tree.files()
@@ -38,11 +43,20 @@ class ModuleSizeTestCase(base.TestCase):
         }
 
     def test_modules_are_short(self) -> None:
-        folders = (*tree.PACKAGES, 'tools')
+        folders = (*tree.PACKAGES, 'tools', 'benchmarks')
         self.assertEqual({}, self._longer(folders, LONGEST))
 
     def test_modules_of_tests_are_short(self) -> None:
         self.assertEqual({}, self._longer(('tests',), LONGEST_TEST))
+
+    def test_few_modules_at_the_top(self) -> None:
+        found = [
+            name
+            for name in tree.files()
+            if re.fullmatch(r'cinder_rbd_ext/\w+\.py', name)
+        ]
+        self.assertIn('cinder_rbd_ext/driver.py', found)
+        self.assertGreaterEqual(MOST_AT_THE_TOP, len(found), found)
 
     def test_no_module_for_everything_else(self) -> None:
         vague = {'utils.py', 'util.py', 'helper.py', 'helpers.py'}

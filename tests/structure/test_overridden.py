@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The page on what is overridden says what the code overrides."""
+"""The page on overridden methods matches the code."""
 
 import pathlib
 import re
@@ -28,7 +28,7 @@ _PAGE = (
 
 
 class OverriddenTest(base.TestCase):
-    """Each overridden method is in the page's table, and nothing else."""
+    """The page's table lists exactly the overridden methods."""
 
     def test_page_and_code_agree(self) -> None:
         text = _PAGE.read_text()

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""This documentation, the release notes and the samples can be made."""
+"""The documentation, release notes and sample files can be built."""
 
 import os
 import pathlib
@@ -27,9 +27,9 @@ from tests.unit import base
 
 _PROGRAMS = pathlib.Path(sys.executable).parent
 _SAMPLES = 'etc/oslo-config-generator/'
-#: What need not be read for the man pages.
+#: Pages to exclude when the man pages are built.
 _OTHER_PAGES = 'admin,api,configuration,contributor,install,user'
-#: What a browser loads or sends a search to, unlike the target of a link.
+#: Addresses that a browser loads or sends a form to; links are excluded.
 _LOADED = re.compile(
     r'<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)="([^"]*)"'
     r'|<form\b[^>]*?\baction="([^"]*)"'
@@ -45,9 +45,9 @@ def _man_text(path: pathlib.Path) -> list[str]:
 
 @ddt.ddt
 class PagesTestCase(base.TestCase):
-    """Of what gets installed: the wheel, its entry points among it."""
+    """Tests that build the pages from the installed wheel."""
 
-    # Sphinx reads all of it.
+    # Sphinx reads the whole documentation.
     timeout = 600
 
     def setUp(self) -> None:
@@ -77,7 +77,7 @@ class PagesTestCase(base.TestCase):
             self._check(page.read_text())
 
     def _check(self, page: str) -> None:
-        """Check that a page loads nothing from elsewhere: the theme does."""
+        """Check that a page loads nothing remote, unlike the stock theme."""
         loaded = [''.join(each) for each in _LOADED.findall(page)]
         self.assertNotEqual([], loaded)
         self.assertEqual([], [x for x in loaded if '//' in x])
@@ -87,7 +87,7 @@ class PagesTestCase(base.TestCase):
         self.assertNotIn('Creative Commons', page)
 
     def test_man_pages(self) -> None:
-        """Those of the tree, which are installed, are up to date."""
+        """The man pages in the tree are up to date."""
         kept = tree.ROOT / 'doc' / 'man'
         doctrees = f'{self.folder}/doctrees'
         made = pathlib.Path(self.folder, 'man')

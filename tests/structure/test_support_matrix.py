@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The support matrix names what there is, in the form of Cinder's."""
+"""The support matrix is complete and has the form of Cinder's."""
 
 import configparser
 

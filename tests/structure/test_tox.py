@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""tox.ini names what there is: releases, programs, files."""
+"""Test that the releases, programs and files in tox.ini exist."""
 
 import configparser
 import itertools
@@ -39,7 +39,7 @@ _RELEASES = state.releases()
 
 
 def _expanded(pattern: str) -> list[str]:
-    """Return what braces stand for, as tox does it."""
+    """Expand braces as tox does."""
     pieces = _CHOICE.split(pattern)
     # Every other piece was in braces.
     choices = [
@@ -59,7 +59,7 @@ class ToxTestCase(base.TestCase):
         ]
 
     def _commands(self) -> list[str]:
-        """Return every command, without the factor that it is for."""
+        """Return all commands, without their factors."""
         lines = [
             line
             for section in self.sections
@@ -75,7 +75,7 @@ class ToxTestCase(base.TestCase):
         }
 
     def _names_in(self, word: str) -> list[str]:
-        # Braces may hold commas, so a list is split outside of them.
+        # Braces may contain commas: split a list only outside of them.
         return [
             name
             for pattern in re.split(r',(?![^{}]*\})', word)
@@ -127,7 +127,7 @@ class ToxTestCase(base.TestCase):
         self.assertTrue((tree.ROOT / 'constraints/build.txt').is_file())
 
     def test_programs_are_installed(self) -> None:
-        # env is the system's; tox installs pre-commit for itself.
+        # env is part of the system; tox installs pre-commit itself.
         others = {'env', 'pre-commit', '{[testenv]commands}'}
         for command in self._commands():
             program = command.split()[0].replace('{toxinidir}/', '')
@@ -154,7 +154,7 @@ class ToxTestCase(base.TestCase):
 
 
 class HooksTestCase(base.TestCase):
-    """Hooks of pre-commit run what is installed, from nowhere else."""
+    """Hooks of pre-commit run only installed programs."""
 
     def setUp(self) -> None:
         super().setUp()

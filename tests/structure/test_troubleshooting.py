@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The page on messages quotes messages that the code still gives."""
+"""The troubleshooting page quotes existing messages."""
 
 import ast
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ _PACKAGES = (
     *('rbd_volume_options', 'cinder_rbd_ext', 'nova_rbd_cache'),
     *('horizon_volume_opts', 'glance_store_objmap'),
 )
-# A title that is a message and nothing else.
+# A title that consists of a message only.
 _TITLE = re.compile(r'^``([^`]+)``\n-+$', re.MULTILINE)
-# Of messages: what stands there for a value.
+# Placeholders for values in messages.
 _VALUE = re.compile(r'%\(\w+\)\w|%s|%d')
 
 
 def _texts(path: pathlib.Path) -> Iterator[str]:
-    """Yield each text of a module; values in it become ``...``."""
+    """Yield each string of a module, with ``...`` for placeholders."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.JoinedStr):
             yield ''.join(
@@ -47,7 +47,7 @@ def _texts(path: pathlib.Path) -> Iterator[str]:
 
 
 class TroubleshootingTest(base.TestCase):
-    """Each message in a title of the page is one of the code."""
+    """Each message in a title of the page exists in the code."""
 
     def test_messages_are_in_the_code(self) -> None:
         messages = _TITLE.findall(_PAGE.read_text())
@@ -59,6 +59,6 @@ class TroubleshootingTest(base.TestCase):
             for text in _texts(path)
         )
         for message in messages:
-            # What is between two values has to be there as one piece.
+            # The text between two values must exist in one piece.
             for piece in filter(None, message.split('...')):
                 self.assertIn(piece.strip(' :,'), code, message)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Names that cross processes are written in one module only."""
+"""Names that processes exchange are defined in one place."""
 
 import ast
 from collections.abc import Iterator
@@ -24,17 +24,18 @@ from rbd_volume_options import wire
 from tests import tree
 from tests.unit import base
 
-#: Where the names are defined.
+#: Modules that define the names.
 _DEFINED = (
     'rbd_volume_options/keys.py',
     'rbd_volume_options/wire.py',
 )
 
-# Tests that the wheel ships keep literals, as other tests do.
+# Tempest tests in the wheel use literals, as other tests do.
 _SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
 
-#: Literals that are equal to a name and mean something else.
+#: Literals that equal a name but have another meaning.
 _OTHER_MEANING = {
+    ('cinder_rbd_ext/bench/plan.py', 'cache_mode'): 'axis of a plan',
     ('cinder_rbd_ext/client/attach.py', 'cache_mode'): 'column of a table',
     ('cinder_rbd_ext/client/create.py', 'Glance image'): 'help text',
     ('cinder_rbd_ext/tempest/config.py', 'cache_mode'): "Tempest's option",
@@ -52,15 +53,15 @@ _OTHER_MEANING = {
     ): 'slug of a tab',
 }
 
-# Words of a sentence, or names that longer ones begin with.
+# Words, phrases and prefixes, which only match as a whole.
 _WHOLE_ONLY = re.compile(r'[a-z]+|.* .*|rbd_volume_options', re.IGNORECASE)
 
-# Other strings in which a name may be hidden: paths, prefixes, patterns.
+# Other strings that can contain a name: paths, prefixes, patterns.
 _NO_PROSE = re.compile(r'\S+')
 
 _SCRIPT_LITERAL = re.compile(r"""'([^'\n]*)'|"([^"\n]*)\"""")
 
-#: Keys, attributes, and the words for where a default is from.
+#: Keys, attributes and the origins of defaults.
 _SCRIPT_NAME = re.compile(
     r'rbd:.*|os-rbd-volume-options.*|(?:volume|source) \w+|\w+ configuration'
     r'|Glance image'
@@ -93,7 +94,7 @@ def _docstrings(module: ast.Module) -> Iterator[ast.AST]:
 
 
 def _repeated(source: str) -> Iterator[tuple[int, str]]:
-    """Names that a module's strings repeat, each with its line."""
+    """Yield the line and name of each literal that repeats a name."""
     module = ast.parse(source)
     excluded = {id(node) for node in _docstrings(module)}
     for node in ast.walk(module):
@@ -111,7 +112,7 @@ def _repeated(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _script_names(source: str) -> Iterator[str]:
-    """Names of ours that a script's or a page's strings contain."""
+    """Yield the suite's names in the strings of a script or template."""
     for match in _SCRIPT_LITERAL.finditer(source):
         text = match[1] or match[2] or ''
         if _SCRIPT_NAME.fullmatch(text):
@@ -177,7 +178,7 @@ class PythonTestCase(base.TestCase):
 
 @ddt.ddt
 class ScriptsTestCase(base.TestCase):
-    """Scripts can't import the names: each that they write has to exist."""
+    """Each name in a script exists; scripts cannot import the names."""
 
     def _files(self) -> list[pathlib.Path]:
         return [

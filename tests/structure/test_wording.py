@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Phrases that must not return to pages and messages, and what to write."""
+"""Phrases that must not return to pages and messages, with replacements."""
 
 import ast
 from collections.abc import Iterator
@@ -26,16 +26,16 @@ from tests.unit import base
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGES = _ROOT / 'doc/source'
-#: Beside the pages.
+#: Files that are checked in addition to the pages.
 _FILES = (
     *('README.rst', 'DESCRIPTION.rst', 'CONTRIBUTING.rst'),
     'devstack/README.rst',
 )
 
-#: Right in names of options and modules.
+#: Phrases that are correct in names of options and modules.
 _NAMES = ('backends', r'(?<!-)plugins?(?!-)')
 
-#: A regular expression, without case, and what to write in its place.
+#: Regular expressions, case-insensitive, and their replacements.
 PHRASES: Mapping[str, str] = {
     r"can(?:'t|not) be had": 'invalid, not allowed, not available',
     r'anew': 'again',
@@ -77,7 +77,7 @@ PHRASES: Mapping[str, str] = {
     r"(?:is|are|do|does|did|ca|wo|was|were|has|have)n't": 'the full form',
 }
 
-#: The same for messages, help texts and labels in code.
+#: Phrases for messages, help texts and labels in code.
 IN_CODE: Mapping[str, str] = {
     **{k: v for k, v in PHRASES.items() if k not in _NAMES},
     r'ask(?:s|ed)? for': 'requests, requested',
@@ -112,12 +112,12 @@ _CODE = (
 _TAG = re.compile(r'{#.*?#}|{%.*?%}|<[^>]*>', re.DOTALL)
 
 _LITERAL = re.compile(r'``[^`]+``|`[^`]*<[^>]*>`_|:\w+:`[^`]+`')
-# What a page quotes: commands, files, messages of the code.
+# Blocks with commands, files or messages of the code.
 _BLOCK = re.compile(r'( *)\.\. (?:code-block|image|include|literalinclude)::')
 
 
 def _prose(text: str) -> str:
-    """Return a page without literals and blocks, paragraph by paragraph."""
+    """Return a page's paragraphs without literals and literal blocks."""
     kept = []
     block = -1
     for line in text.splitlines():
@@ -134,7 +134,7 @@ def _prose(text: str) -> str:
 
 
 def _found(prose: str, phrases: Mapping[str, str] = PHRASES) -> Iterator[str]:
-    """Yield each phrase of a text that must not be there."""
+    """Yield each phrase that a text must not contain."""
     for phrase, instead in phrases.items():
         for match in re.finditer(rf'\b(?:{phrase})\b', prose, re.IGNORECASE):
             start = max(0, match.start() - 30)
@@ -154,7 +154,7 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
 def _strings(source: str) -> str:
     """Return the strings of a Python module that are not docstrings.
 
-    A value in an f-string is an X, and each string a paragraph.
+    Each string becomes a paragraph, and each value in an f-string an X.
     """
     tree = ast.parse(source)
     inside: set[ast.AST] = set(_docstrings(tree))
@@ -176,7 +176,7 @@ def _strings(source: str) -> str:
 
 
 def _texts(path: pathlib.Path) -> str:
-    """Return the texts of a file of code that people read."""
+    """Return the texts in a code file that users read."""
     source = path.read_text()
     if path.suffix == '.py':
         return _strings(source)

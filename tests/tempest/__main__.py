@@ -10,11 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Runs Tempest on the sandbox, with our plug-in from the built wheel.
+"""Run Tempest on the sandbox, with our plug-in from the built wheel.
 
-``python -m tests.tempest LIST [REGEX...]``, with the environment of the
-sandbox's clients; what it writes is the subunit stream of `tempest run`.
-Tempest is in a virtual environment without any service, as it mostly is.
+Usage: ``python -m tests.tempest LIST [REGEX...]``, with the environment of the
+sandbox's clients. The output is the subunit stream of `tempest run`. As usual
+for Tempest, its virtual environment contains no service.
 """
 
 import os
@@ -33,9 +33,9 @@ _WORKERS = '2'
 
 
 def main(include: str, *regexes: str) -> int:
-    """Run tests; the status is Tempest's.
+    """Run tests; return the exit status of Tempest.
 
-    :param include: the list of tests to run, unless there are regexes
+    :param include: the list of tests to run if there are no regexes
     """
     release = os.environ.get('RBD_TEST_RELEASE') or state.releases()[-1]
     venv = venvs.for_tests(
@@ -57,13 +57,13 @@ def main(include: str, *regexes: str) -> int:
             command += ['--regex', '|'.join(regexes)]
         else:
             command += ['--include-list', str(_LISTS / include)]
-        # stestr takes PYTHON for its workers.
+        # stestr starts its workers with PYTHON.
         env = {**venv.environ(), 'PYTHONWARNINGS': 'ignore'}
         return subprocess.run(command, cwd=run, env=env).returncode
 
 
 def _say(*command: str) -> None:
-    """Run a command; what it says isn't part of the stream."""
+    """Run a command; keep its output out of the stream."""
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 

@@ -13,8 +13,8 @@
 """Writes tempest.conf for the sandbox.
 
 Run with the venv's Python, which has openstacksdk, and the environment of the
-sandbox's clients: ``python -m tests.tempest.configure FILE``. It makes
-nothing in the cloud: images and flavors are those that the sandbox has.
+sandbox's clients: ``python -m tests.tempest.configure FILE``. It creates
+nothing in the cloud and uses the sandbox's images and flavors.
 """
 
 import configparser
@@ -25,14 +25,14 @@ from typing import Any
 import openstack
 
 _IMAGE = 'tiny'
-# Beside the configuration: scenarios make Glance images of it.
+# Stored next to the configuration. Scenarios create Glance images from it.
 _IMAGE_FILE = 'tiny.raw'
 _FLAVORS = ('tiny', 'small')
 _TYPE = 'rbd'
 
 Sections = dict[str, dict[str, str]]
 
-#: What is so in every sandbox. Servers get no address and take no login.
+#: Settings for every sandbox. Servers have no address and no login.
 _FIXED: Sections = {
     'auth': {
         'use_dynamic_credentials': 'true',
@@ -82,10 +82,10 @@ _FIXED: Sections = {
         'build_interval': '1',
         'build_timeout': '180',
     },
-    # Else the tests of Cinder's roles are left out.
+    # Otherwise the tests of Cinder's roles are skipped.
     'enforce_scope': {'cinder': 'true'},
     'scenario': {'img_disk_format': 'raw', 'img_container_format': 'bare'},
-    # One compute host, and guests that take no login.
+    # There is one compute host, and guests have no login.
     'compute-feature-enabled': {
         'live_migration': 'false',
         'cold_migration': 'false',
@@ -102,7 +102,7 @@ _FIXED: Sections = {
 
 
 def sections(cloud: Any, folder: pathlib.Path) -> Sections:
-    """Return the sections for a cloud, with the ids of what is in it."""
+    """Return the sections for a cloud, with the IDs of its resources."""
     auth = cloud.config.get_auth_args()
     services = {entry['type'] for entry in cloud.service_catalog}
     has_nova = 'compute' in services
@@ -133,14 +133,14 @@ def sections(cloud: Any, folder: pathlib.Path) -> Sections:
 
 
 def main() -> int:
-    """Write the file that is named first."""
+    """Write the file that is given as the first argument."""
     path = pathlib.Path(sys.argv[1])
     writer = configparser.ConfigParser(interpolation=None)
     cloud = openstack.connect(cloud='admin')
     writer.read_dict(sections(cloud, path.parent))
     image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
     cloud.image.download_image(image, output=str(path.parent / _IMAGE_FILE))
-    # The administrator's password is in it.
+    # It contains the administrator's password.
     path.touch(0o600)
     with path.open('w') as out:
         writer.write(out)

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The class that every test of the suite inherits."""
+"""The base class of all tests of the suite."""
 
 import logging
 import os
@@ -27,13 +27,13 @@ def _asked(name: str) -> bool:
 
 
 class TestCase(testtools.TestCase):
-    """Captures logs and output, keeps files in a directory of its own.
+    """Capture logs and output, and keep files in a temporary directory.
 
-    ``self.log`` holds what was logged: ``self.log.output``.
+    ``self.log.output`` has the log messages.
     """
 
-    #: Seconds after which a test is ended; a subclass on a real service
-    #: may allow more. OS_TEST_TIMEOUT overrides it for every test.
+    #: Timeout in seconds; a subclass that uses a real service may have a
+    #: larger one. OS_TEST_TIMEOUT overrides it for every test.
     timeout = 60
 
     def setUp(self) -> None:
@@ -55,7 +55,7 @@ class TestCase(testtools.TestCase):
                 format='%(levelname)s [%(name)s] %(message)s',
             )
         )
-        # A resource that a test forgets to close is a fault in the test or
-        # in the code; other libraries' deprecations are not ours to fail on.
+        # A resource that is left open is a fault in the test or in the code.
+        # Deprecations in other libraries are not.
         self.useFixture(fixtures.WarningsCapture())
         warnings.simplefilter('default', ResourceWarning)

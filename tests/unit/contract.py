@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we lean on in a host service, as data, held to the release at hand.
+"""Names of a host service that the suite depends on, as data.
 
-Each package has a table of it. Where a name moves, a parameter changes or a
-method does its steps in another order, the failure says what, since which
-version, and where of ours to look.
+Each package has a table of them, which is checked with the installed release.
+If a name moves, a parameter changes or a method calls others in another
+order, the failure names the change, the version and the suite's module.
 """
 
 import ast
@@ -35,15 +35,14 @@ _IMPLICIT = ('self', 'cls')
 
 @dataclasses.dataclass(frozen=True)
 class Clause:
-    """One name of the host service's.
+    """A name in the host service.
 
-    :ivar module: where it is
-    :ivar name: the name there, ``Class.method`` for one of a class
-    :ivar used_in: our module that breaks without it
-    :ivar takes: the first parameters, ``self`` left out; None for what is
-        not called
-    :ivar calls: what its text calls, in this order, other calls in between
-    :ivar holds: what is in it
+    :ivar module: module of the host service
+    :ivar name: name in the module, such as ``Class.method``
+    :ivar used_in: the suite's module that depends on the name
+    :ivar takes: first parameters without ``self``; None if it is not called
+    :ivar calls: functions that it calls, in this order, among others
+    :ivar holds: items that it contains
     """
 
     module: str
@@ -55,23 +54,23 @@ class Clause:
 
     @property
     def shown(self) -> str:
-        """The clause's name, with its parameters, as in a message."""
+        """The name with its parameters, for messages."""
         taken = '' if self.takes is None else f'({", ".join(self.takes)})'
         return f'{self.module}.{self.name}{taken}'
 
     def problem(self) -> str | None:
-        """Return what doesn't hold, as the rest of a sentence."""
+        """Return what has changed, as the end of a sentence."""
         return _problem(self)
 
 
 @dataclasses.dataclass(frozen=True)
 class Passage:
-    """What is written in a file that is no module: a script, a template.
+    """Text in a script or template of the host service.
 
-    :ivar package: a package of the host service's
-    :ivar file: the file, below the package's folder
-    :ivar words: each stands in it, white space aside
-    :ivar used_in: our file that breaks without it
+    :ivar package: package of the host service
+    :ivar file: path of the file in the package
+    :ivar words: texts in the file; white space is ignored
+    :ivar used_in: the suite's file that depends on the text
     """
 
     package: str
@@ -80,7 +79,7 @@ class Passage:
     used_in: str
 
     def problem(self) -> str | None:
-        """Return what doesn't hold, as the rest of a sentence."""
+        """Return what has changed, as the end of a sentence."""
         shown = f'{self.package}/{self.file}'
         (folder,) = importlib.import_module(self.package).__path__
         path = pathlib.Path(folder, self.file)
@@ -98,9 +97,9 @@ def _spaceless(text: str) -> str:
 
 
 def problems(host: str, clauses: Iterable[Clause | Passage]) -> list[str]:
-    """Return a sentence for each clause that doesn't hold.
+    """Return a sentence for each clause that is not met.
 
-    :param host: the distribution of the host service
+    :param host: distribution of the host service
     """
     version = importlib.metadata.version(host)
     return [
@@ -139,7 +138,7 @@ def _problem(clause: Clause) -> str | None:
 
 
 def _written(cls: type, name: str) -> ast.FunctionDef | None:
-    """Return a method's text, whatever its decorators have made of it."""
+    """Return the source of a method, without its decorators' effect."""
     owner = next(each for each in cls.__mro__ if name in vars(each))
     (tree,) = _parsed(owner).body
     if not isinstance(tree, ast.ClassDef):
@@ -168,17 +167,17 @@ def _taken(found: Any) -> list[str]:
 def _missing_call(found: Any, wanted: Sequence[str]) -> str | None:
     made = iter(_calls(found))
     for name in wanted:
-        # ``in`` goes on from where the one before was found.
+        # ``in`` continues after the previous match.
         if name not in made:
             return name
     return None
 
 
 def _calls(found: Any) -> list[str]:
-    """Return the names that a function's text calls, in its order."""
+    """Return the names that a function calls, in source order."""
     tree = found if isinstance(found, ast.FunctionDef) else _parsed(found)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    # By where the call's name ends: a chain's first call stands first.
+    # Sort by the end of the name, so that a chain's first call is first.
     calls.sort(
         key=lambda node: (node.func.end_lineno, node.func.end_col_offset)
     )

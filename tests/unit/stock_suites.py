@@ -10,12 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock projects' own tests, run with our classes in place of theirs.
+"""The stock projects' own tests, run on our classes.
 
-They are in the wheels of each release. A test that asks for what ours is
-there to do otherwise is listed as data, with the reason, and the list is
-held to be no longer than it has to be: a listed test that passes is a
-failure of the run.
+They come with the wheels of each release. Tests that contradict intended
+behavior of our classes are listed with the reason. A listed test that passes
+is a failure, so that the list contains no unnecessary tests.
 """
 
 from collections.abc import Callable
@@ -39,11 +38,11 @@ ALL_RELEASES = range(1000)
 
 @dataclasses.dataclass(frozen=True)
 class Impossible:
-    """A stock test that can't pass on our class.
+    """A stock test that cannot pass on our class.
 
-    :ivar test: ``TheirClass.test_name``
-    :ivar reason: what ours does otherwise, and why
-    :ivar releases: first numbers of the host's versions that have the test
+    :ivar test: ``StockClass.test_name``
+    :ivar reason: how our class differs, and why
+    :ivar releases: the major versions of the stock project with the test
     """
 
     test: str
@@ -66,26 +65,25 @@ def _put_aside(names: Sequence[str]) -> Iterator[None]:
 def load(
     names: Sequence[str], holder: types.ModuleType, ours: Mapping[str, Any]
 ) -> list[types.ModuleType]:
-    """Import modules of tests anew, with our classes in their place.
+    """Import test modules again, with our classes in place.
 
-    Anew, and then already: a decorator such as ``mock.patch.object(
-    module.Class, 'method')`` looks the class up when the module is loaded.
+    The classes must be in place at import, because a decorator such as
+    ``mock.patch.object(module.Class, 'method')`` looks up the class then.
 
-    :param holder: the module that the tests take the classes from
-    :param ours: our classes, by their name there
+    :param holder: the module from which the tests take the classes
+    :param ours: our classes, by their names in that module
     """
     with mock.patch.multiple(holder, **ours), _put_aside(names):
         return [importlib.import_module(name) for name in names]
 
 
 class Adopted:
-    """Suites of theirs on our classes.
+    """Stock test suites on our classes.
 
-    :param suites: their test classes
-    :param in_place: a fixture that has our classes in place while it is set
-        up
-    :param impossible: what can't pass
-    :param release: first number of the host's version
+    :param suites: the stock test classes
+    :param in_place: returns a fixture that puts our classes in place
+    :param impossible: the tests that cannot pass
+    :param release: the major version of the stock project
     """
 
     def __init__(
@@ -104,7 +102,7 @@ class Adopted:
     def load_tests(
         self, module: str, loader: unittest.TestLoader
     ) -> unittest.TestSuite:
-        """Return their tests as tests of a module of ours."""
+        """Return the stock tests as tests of one of our modules."""
         found = unittest.TestSuite()
         for name in self._theirs:
             suite = self._on_ours(name, module, self._left_out(name))
@@ -129,7 +127,7 @@ class Adopted:
         def set_up(self: Any) -> None:
             fixture = in_place()
             fixture.setUp()
-            # Before setUp, so that it ends after all that setUp made.
+            # Before setUp, so that this clean-up runs last.
             self.addCleanup(fixture.cleanUp)
             theirs.setUp(self)
 
@@ -143,7 +141,7 @@ class Adopted:
     def _no_longer_than_needed(
         self, each: Impossible, module: str
     ) -> unittest.TestCase:
-        """Return a test that fails where a listed one passes, or is gone."""
+        """Return a test that fails if a listed test passes or is missing."""
         suite, _, name = each.test.partition('.')
         run = self._on_ours(suite, module)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A contract that is broken says so in a sentence."""
+"""A broken contract is reported in a sentence."""
 
 import importlib.metadata
 from typing import Any
@@ -22,7 +22,7 @@ from tests.unit import contract
 
 
 def steps(first: str, second: str) -> None:
-    """Stand in for a method of the host service's."""
+    """Stand in for a method of the host service."""
     first.strip().title()
     second.lower()
 

@@ -14,10 +14,11 @@
 
     tools/test [PART...] [--release RELEASE] [-- REGEX...]
 
-Without a part, all parts run except those that must be named. The parts that
-use the sandbox run in parallel with the others. Named parts run one after the
-other. Arguments after `--` are regular expressions that select tests. The part
-`all` runs everything, for a release. KEEP=1 keeps the sandbox up. The parts:
+Without a part, all parts run except those that must be named: in parallel,
+those that use the sandbox, those for other releases of OpenStack and Debian,
+and the others. Named parts run one after the other. Arguments after `--` are
+regular expressions that select tests. The part `all` runs everything, for a
+release. KEEP=1 keeps the sandbox up. The parts:
 """
 
 import argparse
@@ -40,14 +41,17 @@ _NOX = (sys.executable, '-m', 'nox', '-f', str(state.CHECKOUT / 'noxfile.py'))
 _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
 
 
-def lanes(parts: Sequence[str], filtered: bool) -> dict[str, list[str]]:
+def lanes(
+    parts: Sequence[str], filtered: bool, newest: bool = True
+) -> dict[str, list[str]]:
     """Return what runs in parallel: names, and options of nox."""
     if parts and 'all' not in parts:
         return {'parts': ['--session', *parts]}
     kind = '-all' if parts else '-regex' if filtered else ''
-    return {
-        name: ['--tags', f'{name}{kind}'] for name in ('sandbox', 'others')
-    }
+    names = ['sandbox', 'others']
+    if newest and kind != '-regex':
+        names.append('platforms')
+    return {name: ['--tags', f'{name}{kind}'] for name in names}
 
 
 def run(commands: dict[str, list[str]]) -> None:
@@ -64,7 +68,7 @@ def run(commands: dict[str, list[str]]) -> None:
     }
 
     def show(name: str) -> None:
-        prefix = f'{name:<7} | ' if len(running) > 1 else ''
+        prefix = f'{name:<9} | ' if len(running) > 1 else ''
         for line in running[name].stdout or ():
             # One call, so that the other lane does not split the line.
             text = line.decode(errors='replace').rstrip()
@@ -121,7 +125,8 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     if 'all' in asked.part:
         os.environ['RBD_TEST_ALL'] = '1'
     commands, reports = {}, []
-    for name, options in lanes(asked.part, bool(filters)).items():
+    newest = asked.release == releases[-1]
+    for name, options in lanes(asked.part, bool(filters), newest).items():
         reports.append(folder / f'{name}.json')
         report = ['--report', str(reports[-1])]
         commands[name] = [*_NOX, *report, *options, '--', *filters]

@@ -116,7 +116,8 @@ def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:
             _read(tests.stdout, shown, subunit.StreamResultToBytes(out))
     status = tests.returncode
     if status or shown.failed:
-        # Only then: Cinder's own tests write thousands of warnings to it.
+        # Shown only on failure: Cinder's own tests write thousands of
+        # warnings.
         print(_end_of(errors.read_text(errors='replace')), flush=True)
     # stestr exits with 1 if no test matches, and with another status if a
     # module cannot be imported; no test ran in either case.

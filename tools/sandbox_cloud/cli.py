@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='tools/sandbox', description=_DESCRIPTION
     )
-    # For the shell script: check before it installs anything.
+    # The shell script calls this check before it installs anything.
     parser.add_argument('--check', action='store_true', help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest='command', required=True)
 
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(place: state.State, args: argparse.Namespace) -> int:
-    # Only here: other commands run without the bootstrap venv.
+    # Imported here, because other commands run without the bootstrap venv.
     from sandbox_cloud import cloud
     from sandbox_cloud import progress
     from sandbox_cloud.services import horizon
@@ -159,7 +159,7 @@ def _environ(place: state.State, cloud: str) -> dict[str, str]:
             'There is no sandbox. Start one with: tools/sandbox up'
         )
     return {
-        # Also for callers that change HOME, such as tests.
+        # Callers such as tests may change HOME.
         'RBD_SANDBOX_STATE': str(place.root),
         'OS_CLIENT_CONFIG_FILE': str(place.run / 'clouds.yaml'),
         'OS_CLOUD': cloud,

@@ -34,7 +34,7 @@ _ASKED = {
 _NAME = 'sandbox-demo'
 _WORD = 'sandbox'
 _MIB = 4
-# For an emulated guest on a busy machine.
+# An emulated guest on a busy machine needs this time.
 _PATIENCE = 120.0
 
 
@@ -144,7 +144,7 @@ def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:
     try:
         demo.run('openstack', 'server', 'add', 'volume', server, volume)
         demo.wait_for(volume, 'in-use')
-        print(f'\n$ virsh dumpxml {server}   # of it, the disk of the volume')
+        print(f'\n$ virsh dumpxml {server}   # only the disk of the volume')
         disk = _disk(demo.run('virsh', 'dumpxml', server, show=False), volume)
         print(ElementTree.tostring(disk, encoding='unicode').strip())
         # A user would type this in the server, but it has no network: see

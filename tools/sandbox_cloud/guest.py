@@ -108,5 +108,5 @@ def checksum(word: str, mib: int) -> str:
     line = f'{word}\n'.encode()
     size = mib * _MIB
     content = (line * (size // len(line) + 1))[:size]
-    # Not for secrets: the shell of the guest has this hash.
+    # MD5 is not used for security; the shell of the guest provides it.
     return hashlib.md5(content, usedforsecurity=False).hexdigest()

@@ -35,7 +35,7 @@ _BUSYBOX = pathlib.Path('/bin/busybox')
 _MBR = pathlib.Path('/usr/lib/SYSLINUX/mbr.bin')
 # Depends on the newest kernel.
 _KERNEL = 'linux-image-cloud-amd64'
-# In the order of their dependencies.
+# These are in the order of their dependencies.
 _MODULES = (
     *('virtio_ring', 'virtio', 'virtio_pci_modern_dev'),
     *('virtio_pci_legacy_dev', 'virtio_pci', 'virtio_blk'),

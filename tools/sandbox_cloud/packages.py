@@ -28,7 +28,7 @@ _BINDEP = CHECKOUT / 'bindep.txt'
 # The folder of the locks of apt-get and dpkg, which do not wait for them.
 _DPKG = pathlib.Path('/var/lib/dpkg')
 _POLICY = pathlib.Path('/usr/sbin/policy-rc.d')
-_REFUSE = '#!/bin/sh\n# Made by tools/sandbox while it installs.\nexit 101\n'
+_REFUSE = '#!/bin/sh\n# Created by tools/sandbox at installation.\nexit 101\n'
 
 
 def wanted(profile: str, text: str) -> list[str]:

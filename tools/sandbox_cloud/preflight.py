@@ -58,7 +58,7 @@ def _check_ports(place: state.State) -> None:
             continue
         who = f'process {found.pid} ({found.command})'
         if found.pid is None:
-            who = 'a process that cannot be seen from here'
+            who = 'a process that is not visible to the sandbox'
         raise errors.SandboxError(
             f'Port {found.port} is taken by {who}, which the sandbox did '
             'not start. Stop it and try again; nothing was changed.'

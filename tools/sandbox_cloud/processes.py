@@ -136,7 +136,7 @@ def listeners(ports: Iterable[int]) -> list[Listener]:
                 port = inodes[inode]
                 found.setdefault(port, Listener(port, pid, command_of(pid)))
     for port in inodes.values():
-        # Of a process in another namespace, only the socket is visible.
+        # If a process is in another namespace, only its socket is visible.
         found.setdefault(port, Listener(port, None, '?'))
     return list(found.values())
 

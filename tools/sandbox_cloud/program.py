@@ -28,5 +28,5 @@ class Program:
     environ: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Its configuration files: it is restarted when they change.
     inputs: tuple[pathlib.Path, ...] = ()
-    #: Whether it imports our distribution and is restarted when that changes.
+    #: Whether it imports our distribution, and is restarted when this changes.
     loads_suite: bool = False

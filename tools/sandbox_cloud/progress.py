@@ -56,7 +56,7 @@ class Live:
     """Spinners, for a terminal."""
 
     def __init__(self) -> None:
-        # Only here: other commands run without the bootstrap venv.
+        # Imported here, because other commands run without the bootstrap venv.
         from rich import progress
 
         self._bars = progress.Progress(

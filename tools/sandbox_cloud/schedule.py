@@ -48,7 +48,9 @@ def run(tasks: Sequence[Task]) -> None:
                 running[pool.submit(task.action)] = task.name
                 del waiting[task.name]
             if not running:
-                raise ValueError(f'tasks in a circle: {sorted(waiting)}')
+                raise ValueError(
+                    f'circular dependency of tasks: {sorted(waiting)}'
+                )
             ended, _ = concurrent.futures.wait(
                 running, return_when=concurrent.futures.FIRST_COMPLETED
             )

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our driver and the stock one, on real Ceph, with Cinder's own objects."""
+"""Base class for tests of the drivers with real Ceph and Cinder objects."""
 
 import json
 import os
@@ -42,7 +42,7 @@ _SHIMS = (
     pathlib.Path(__file__).resolve().parents[3] / 'tools/sandbox_cloud/shims'
 )
 
-#: What every test asks for unless it says otherwise.
+#: The default metadata of a volume.
 ASKED = {
     keys.STRIPE_UNIT: '64K',
     keys.STRIPE_COUNT: '8',
@@ -58,7 +58,7 @@ MADE = {
 FIXED_KEY = 'a' * 64
 NO_KEY_ID = '00000000-0000-0000-0000-000000000000'
 
-# In the Parsed options an operator's text is kept as it is.
+# Parsed options keep the operator's text unchanged.
 ALL_TENANT_KEYS = ','.join(keys.VOLUME_KEYS)
 
 
@@ -75,10 +75,10 @@ class DriverTestCase(test.TestCase):
         self.admin = context.get_admin_context()
         self.tmp = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.override_config('image_conversion_dir', str(self.tmp))
-        # qemu-img for real, and in this process: it is root already.
+        # Run the real qemu-img from this process, which is already root.
         privsep.sys_admin_pctxt.set_client_mode(False)
         self.addCleanup(privsep.sys_admin_pctxt.set_client_mode, True)
-        # See the shim: qemu-img fails by the clock on some machines.
+        # See the shim: qemu-img fails on some machines because of the clock.
         self.useFixture(
             fixtures.EnvironmentVariable(
                 'PATH', f'{_SHIMS}{os.pathsep}{os.environ["PATH"]}'
@@ -94,14 +94,14 @@ class DriverTestCase(test.TestCase):
         pool: str = 'volumes',
         **options: Any,
     ) -> Any:
-        """Return a driver that has started, with options of its own."""
-        # Of its own for each driver: options of two must not mix.
+        """Return an initialized driver with its own options."""
+        # A group for each driver, so that their options do not mix.
         self._backends += 1
         group = f'{cls.__name__}-{pool}-{self._backends}'
         settings = configuration.Configuration(
             cinder_driver.volume_opts, config_group=group
         )
-        # Before the driver exists, which reads some of them only once.
+        # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
         settings.append_config_values(opts.BACKEND_OPTS)
         given = {
@@ -114,7 +114,7 @@ class DriverTestCase(test.TestCase):
         }
         if cls is driver.RBDExtDriver:
             given.setdefault('rbd_tenant_options', ALL_TENANT_KEYS)
-            # All that librbd can: what limits do is tested by itself.
+            # Everything that librbd supports. The limits have their own tests.
             given.setdefault('rbd_min_object_size', '4K')
             given.setdefault('rbd_max_objects', 1 << 31)
         for name, value in given.items():
@@ -126,12 +126,12 @@ class DriverTestCase(test.TestCase):
         return made
 
     def override_backend(self, made: Any, name: str, value: Any) -> None:
-        """Set an option of a driver's backend."""
+        """Set an option of a driver's back end."""
         group = made.configuration.config_group
         self.override_config(name, value, group=group)
 
     def make_type(self, **specs: str) -> str:
-        """Make a volume type with extra specs; ``rbd_x`` is ``rbd:x``."""
+        """Create a volume type with extra specs; ``rbd_x`` is ``rbd:x``."""
         self._types += 1
         made = volume_types.create(
             self.admin,
@@ -146,7 +146,7 @@ class DriverTestCase(test.TestCase):
         type_id: str | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Return a volume of the database; its image is not made yet."""
+        """Create a volume in the database only, without an RBD image."""
         return cinder_utils.create_volume(
             self.context,
             metadata=metadata,
@@ -161,19 +161,19 @@ class DriverTestCase(test.TestCase):
         driver: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Return a volume that a driver has created."""
+        """Create a volume with a driver."""
         volume = self.new_volume(metadata, type_id, **kwargs)
         self.update(volume, (driver or self.driver).create_volume(volume))
         return volume
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
-        """Save what a driver returned, as Cinder's manager does."""
+        """Save a model update of the driver, as Cinder's manager does."""
         if changes:
             volume.update(changes)
             volume.save()
 
     def new_snapshot(self, volume: Any, driver: Any = None) -> Any:
-        """Return a snapshot that a driver has made."""
+        """Create a snapshot with a driver."""
         snapshot = cinder_utils.create_snapshot(
             self.context, volume.id, volume_size=volume.size
         )
@@ -181,7 +181,7 @@ class DriverTestCase(test.TestCase):
         (driver or self.driver).create_snapshot(snapshot)
         return snapshot
 
-    # What is there
+    # Actual state
 
     def layout_of(self, volume: Any, pool: str = 'volumes') -> dict[str, int]:
         """Return the layout of a volume's image."""
@@ -196,7 +196,7 @@ class DriverTestCase(test.TestCase):
     def features_of(self, volume: Any, pool: str = 'volumes') -> set[str]:
         """Return the features of a volume's image, as ``rbd info`` does.
 
-        Without ``operations``, which librbd turns on in a clone by itself.
+        Without ``operations``, which librbd enables in a clone by itself.
         """
         name = volume if isinstance(volume, str) else volume.name
         out = self.rbd('info', '--format', 'json', f'{pool}/{name}')
@@ -217,7 +217,7 @@ class DriverTestCase(test.TestCase):
         return dict(db.volume_admin_metadata_get(self.admin, volume.id))
 
     def reason(self, volume: Any) -> str | None:
-        """Return what the tenant can read about a refusal."""
+        """Return the reason for a refusal that is shown to the tenant."""
         return record.refusal(self.recorded(volume))
 
     def rbd(self, *args: str) -> str:

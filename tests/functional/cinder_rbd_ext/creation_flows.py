@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How Cinder's manager has an RBD image made, one class for each flow."""
+"""Flows in which Cinder's manager creates RBD images, one class for each."""
 
 import pathlib
 import subprocess
@@ -28,9 +28,9 @@ _MEGABYTES = 8
 
 
 class Flow:
-    """A way to make a volume.
+    """A way to create a volume.
 
-    :cvar inherits: whether what nobody asks for comes from another volume
+    :cvar inherits: whether unset values are inherited from another volume
     """
 
     inherits = False
@@ -39,23 +39,23 @@ class Flow:
         self.case = case
 
     def prepare(self) -> None:
-        """Make what the volume is made from."""
+        """Create the source of the volume."""
 
     def new_volume(self, **kwargs: Any) -> Any:
-        """Return the volume, of which there is no image yet."""
+        """Return the volume, whose RBD image does not exist yet."""
         return self.case.new_volume(**kwargs)
 
     def make(self, volume: Any, driver: Any) -> None:
-        """Have a driver make the volume's image, as Cinder's manager does."""
+        """Create the RBD image with a driver, as Cinder's manager does."""
         raise NotImplementedError
 
     def fill(self, name: str, pool: str = 'volumes') -> None:
-        """Write something that a clone or copy must have as well."""
+        """Write content that a clone or copy must contain."""
         with self.case.cluster.image(name, pool) as image:
             image.write(b'content', 3 * units.Mi)
 
     def check_content(self, volume: Any) -> None:
-        """Check that the volume holds what it was made from."""
+        """Check that the volume has the content of its source."""
 
 
 class Create(Flow):
@@ -66,7 +66,7 @@ class Create(Flow):
 
 
 class CreateEncrypted(Flow):
-    """A LUKS header, made by qemu-img and brought in by ``rbd import``."""
+    """A LUKS header, created by qemu-img and imported by ``rbd import``."""
 
     def prepare(self) -> None:
         for option, value in (
@@ -100,7 +100,7 @@ class CreateEncrypted(Flow):
 
 
 class _FromVolume(Flow):
-    """Made from another volume, whose layout is unlike any other here."""
+    """A volume from another volume with a unique layout."""
 
     inherits = True
     source_metadata = {
@@ -142,7 +142,7 @@ class CloneVolume(_FromVolume):
 
 
 class CloneAndFlatten(CloneVolume):
-    """A clone that is flattened, for its chain would be too long."""
+    """A clone that is flattened, because its chain would be too long."""
 
     def make(self, volume: Any, driver: Any) -> None:
         self.case.override_backend(driver, 'rbd_max_clone_depth', 1)
@@ -152,7 +152,7 @@ class CloneAndFlatten(CloneVolume):
 
 
 class FullCopy(CloneVolume):
-    """A full copy of a volume, where clones are switched off."""
+    """A full copy of a volume, with clones disabled."""
 
     def make(self, volume: Any, driver: Any) -> None:
         self.case.override_backend(driver, 'rbd_max_clone_depth', 0)
@@ -192,9 +192,9 @@ class CloneGlanceImage(Flow):
 
 
 class ImageService:
-    """Glance, as far as Cinder's download of one image goes."""
+    """A fake image service with one Glance image to download."""
 
-    #: Where Cinder keeps what it has fetched already.
+    #: Cinder's cache of downloaded images.
     temp_images = None
 
     def __init__(self, path: pathlib.Path, disk_format: str) -> None:
@@ -202,7 +202,7 @@ class ImageService:
         self._format = disk_format
 
     def show(self, context: Any, image_id: str) -> dict[str, Any]:
-        """Return the image's record."""
+        """Return the metadata of the image."""
         return {
             'id': image_id,
             'disk_format': self._format,
@@ -213,7 +213,7 @@ class ImageService:
         }
 
     def download(self, context: Any, image_id: str, data: Any = None) -> None:
-        """Write the image's content to a file."""
+        """Write the content of the image to a file."""
         data.write(self._path.read_bytes())
 
 
@@ -246,13 +246,13 @@ class ImportQcow2(Flow):
 
 
 class ImportRaw(ImportQcow2):
-    """A raw Glance image that can't be cloned."""
+    """A raw Glance image that cannot be cloned."""
 
     disk_format = 'raw'
 
 
 class ImportToEncrypted(CreateEncrypted):
-    """A Glance image that is encrypted on its way into the volume."""
+    """A Glance image that is encrypted during the import."""
 
     def prepare(self) -> None:
         super().prepare()

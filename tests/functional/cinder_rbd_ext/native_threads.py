@@ -11,11 +11,11 @@
 #    under the License.
 
 
-"""A service with native threads, without eventlet: many operations at once.
+"""A service with many concurrent operations in native threads.
 
-A program, because Cinder's own test base always uses eventlet. It prints the
-largest number of connections that were open. It exits as a service does, with
-its connections open.
+A separate program without eventlet, which Cinder's test base always uses. It
+prints the largest number of open connections. It exits with open connections,
+as a service does.
 """
 
 import concurrent.futures
@@ -62,7 +62,7 @@ def _make_driver(conf: str) -> Any:
 
 
 def main(conf: str) -> None:
-    """Create and remove images, each in a thread of its own.
+    """Create and remove images, each in its own thread.
 
     :param conf: the path of ``ceph.conf``
     """

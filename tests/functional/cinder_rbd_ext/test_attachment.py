@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The cache mode that an attachment is given."""
+"""Test the cache mode of attachments."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ class AttachmentTestCase(base.DriverTestCase):
     def mode(
         self, volume: Any, driver: Any = None, connector: Any = None
     ) -> str | None:
-        """Return the mode of connection_info."""
+        """Return the cache mode in connection_info."""
         connection = (driver or self.driver).initialize_connection(
             volume, _CONNECTOR if connector is None else connector
         )
@@ -41,7 +41,7 @@ class AttachmentTestCase(base.DriverTestCase):
         return found
 
     def reserve(self, volume: Any) -> None:
-        """Have a server wait for the volume, as Cinder's API does."""
+        """Reserve the volume for a server, as Cinder's API does."""
         objects.VolumeAttachment(
             self.context,
             volume_id=volume.id,
@@ -54,7 +54,7 @@ class AttachmentTestCase(base.DriverTestCase):
     def refused(
         self, volume: Any, *words: str, connector: Any = _CONNECTOR
     ) -> None:
-        """Check that an attachment is refused, and its tenant told why."""
+        """Check that an attachment is refused and the reason is recorded."""
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.mode, volume, None, connector
         )
@@ -66,7 +66,7 @@ class AttachmentTestCase(base.DriverTestCase):
 
 
 class CacheModeTest(AttachmentTestCase):
-    """connection_info's cache_mode, by where it was asked for."""
+    """The cache mode in connection_info, by its source."""
 
     def test_nobody_asked(self) -> None:
         self.assertIsNone(self.mode(self.made_volume()))
@@ -113,7 +113,7 @@ class CacheModeTest(AttachmentTestCase):
 
 
 class HandshakeTest(AttachmentTestCase):
-    """The host has its say, and Cinder itself needs none."""
+    """Cache modes that the host offers; Cinder itself needs none."""
 
     def test_host_without_the_plug_in(self) -> None:
         volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
@@ -139,7 +139,7 @@ class HandshakeTest(AttachmentTestCase):
 
 
 class OverrideTest(AttachmentTestCase):
-    """An RBD image whose own setting beats the cache mode."""
+    """Settings of RBD images and pools that override the cache mode."""
 
     def _set(self, volume: Any, value: str) -> None:
         with self.cluster.image(volume.name) as image:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The audit finds what is planted, and nothing in a healthy pool."""
+"""The audit reports planted problems, and none in a healthy pool."""
 
 import contextlib
 import datetime
@@ -62,14 +62,14 @@ class AuditTestCase(testtools.TestCase):
     def make(
         self, name: str, mask: int = _MAPPED, size: int = 8 * _MIB
     ) -> str:
-        """Make an image."""
+        """Create an image."""
         rbd.RBD().create(
             self.cluster.ioctx(), name, size, old_format=False, features=mask
         )
         return name
 
     def volume(self, mask: int = _MAPPED, **values: Any) -> str:
-        """Make a volume's image and its record; return the image's name."""
+        """Create a volume's image and its record; return the image's name."""
         ident = str(uuid.uuid4())
         self.record(ident, **values)
         return self.make(f'volume-{ident}', mask)
@@ -127,7 +127,7 @@ class AuditTestCase(testtools.TestCase):
 
 
 class HealthyTest(AuditTestCase):
-    """No finding where nothing is wrong."""
+    """No findings in a healthy pool."""
 
     def test_nothing_is_found(self) -> None:
         source = self.volume(made={'object_size': 4 * _MIB})
@@ -183,10 +183,10 @@ class HealthyTest(AuditTestCase):
 
 
 class PlantedTest(AuditTestCase):
-    """Each kind of finding, planted."""
+    """One test for each kind of finding."""
 
     def check(self, kind: findings.Kind, image: str) -> None:
-        """Check that a finding is the only one."""
+        """Check that there is exactly this finding."""
         self.assertEqual({(kind.code, image)}, self.found())
 
     def test_invalid_map(self) -> None:
@@ -300,7 +300,7 @@ class PlantedTest(AuditTestCase):
         self.check(findings.NO_DEEP_FLATTEN, name)
 
     def test_slow_deletion(self) -> None:
-        # A million objects would take as long to remove.
+        # Removal of the real number of objects would take too long.
         self.useFixture(fixtures.MockPatchObject(rules, 'MANY_OBJECTS', 2))
         name = self.volume(_LOCKED)
         self.volume()

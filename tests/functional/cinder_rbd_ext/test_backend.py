@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A backend's own options, and what it reports about itself."""
+"""Options and reported capabilities of a back end."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ from tests.functional.cinder_rbd_ext import base
 
 
 class StatsTest(base.DriverTestCase):
-    """What the scheduler is told."""
+    """Tests for the report to the scheduler."""
 
     def test_capabilities(self) -> None:
         driver = self.make_driver(
@@ -38,7 +38,7 @@ class StatsTest(base.DriverTestCase):
         self.assertEqual(4, stats['rbd_max_stripe_count'])
         self.assertEqual([keys.CACHE_MODE], stats['rbd_tenant_options'])
         self.assertNotIn('unsafe', stats['rbd_allowed_cache_modes'])
-        # What goes over RPC must survive it.
+        # The report is sent over RPC as JSON.
         self.assertEqual(stats, json.loads(json.dumps(stats)))
 
     def test_capacity_is_that_of_the_data_pool(self) -> None:
@@ -57,7 +57,7 @@ class StatsTest(base.DriverTestCase):
 
 
 class SettingsTest(base.DriverTestCase):
-    """A backend that can't be had doesn't start, and says which option."""
+    """Invalid settings prevent startup, with an error naming the option."""
 
     def _refused(self, **options: Any) -> str:
         error = self.assertRaises(
@@ -87,7 +87,7 @@ class SettingsTest(base.DriverTestCase):
 
 
 class CephConfigurationTest(base.DriverTestCase):
-    """What ceph.conf and the pool say comes last."""
+    """The configuration of Ceph has the lowest precedence."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What clones leave on their sources, deleted in whatever order."""
+"""Test the deletion of clones and their sources in any order."""
 
 import itertools
 from typing import Any
@@ -23,7 +23,7 @@ from tests.functional.cinder_rbd_ext import base
 
 
 class CloneSourcesTestCase(base.DriverTestCase):
-    """Volumes, their clones, and what is left of them."""
+    """Base class of tests with volumes and their clones."""
 
     def clone(self, source: Any, driver: Any = None) -> Any:
         """Return a clone of a volume."""
@@ -37,17 +37,17 @@ class CloneSourcesTestCase(base.DriverTestCase):
         return volume
 
     def snapshots_of(self, name: str) -> list[str]:
-        """Return the snapshots of an image."""
+        """Return the names of an image's snapshots."""
         with self.cluster.image(name, read_only=True) as image:
             return [snapshot['name'] for snapshot in image.list_snaps()]
 
     def trashed(self) -> list[str]:
-        """Return the names of what is in the trash."""
+        """Return the names of the images in the trash."""
         found = rbd.RBD().trash_list(self.cluster.ioctx())
         return [entry['name'] for entry in found]
 
     def empty_trash(self) -> None:
-        """Remove what is in the trash."""
+        """Remove all images in the trash."""
         ioctx = self.cluster.ioctx()
         for entry in list(rbd.RBD().trash_list(ioctx)):
             rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
@@ -55,7 +55,7 @@ class CloneSourcesTestCase(base.DriverTestCase):
 
 @ddt.ddt
 class OrderTest(CloneSourcesTestCase):
-    """Nothing is left, in whatever order volumes are deleted."""
+    """Nothing is left behind, in any order of deletion."""
 
     @ddt.data(*itertools.permutations(range(3)))
     def test_chain_of_three(self, order: tuple[int, ...]) -> None:
@@ -100,7 +100,7 @@ class OrderTest(CloneSourcesTestCase):
         last = self.new_volume()
         self.driver.create_volume_from_snapshot(last, snapshot)
         self.driver.delete_volume(source)
-        # Stock flattens what was made from the snapshot.
+        # The stock driver flattens the clones of the snapshot.
         self.driver.delete_snapshot(snapshot)
         self.driver.delete_volume(between)
         self.driver.delete_volume(last)
@@ -108,7 +108,7 @@ class OrderTest(CloneSourcesTestCase):
         self.assertEqual([], self.cluster.names())
 
     def test_clone_that_was_cut_short(self) -> None:
-        """Killed between the snapshot of the source and the clone."""
+        """The creation ended between the source's snapshot and the clone."""
         source = self.made_volume()
         volume = self.new_volume(source_volid=source.id)
         with self.cluster.image(source.name) as image:
@@ -118,7 +118,7 @@ class OrderTest(CloneSourcesTestCase):
         self.assertEqual([], self.snapshots_of(source.name))
 
     def test_what_users_took_is_kept(self) -> None:
-        """A snapshot of another name keeps a source that was deleted."""
+        """A snapshot with another name keeps a deleted source."""
         source = self.made_volume()
         clone = self.clone(source)
         self.driver.delete_volume(source)
@@ -139,10 +139,10 @@ class OrderTest(CloneSourcesTestCase):
 
 
 class TrashTest(CloneSourcesTestCase):
-    """A clone in the trash is a clone still."""
+    """A clone in the trash still counts as a clone."""
 
     def trash(self, volume: Any) -> None:
-        """Move a volume to the trash, as an operator or stock may."""
+        """Move a volume to the trash, as operators or the stock driver may."""
         rbd.RBD().trash_move(self.cluster.ioctx(), volume.name, 0)
 
     def test_delete_does_not_fail(self) -> None:
@@ -198,14 +198,14 @@ class TrashTest(CloneSourcesTestCase):
 
 
 class StockLeftoversTest(CloneSourcesTestCase):
-    """What the stock driver has left goes on the next occasion."""
+    """Later deletions remove the leftovers of the stock driver."""
 
     def setUp(self) -> None:
         super().setUp()
         self.stock = self.make_driver(stock_rbd.RBDDriver)
 
     def test_stock_leaves_it(self) -> None:
-        """Where this fails upstream has been mended."""
+        """If this test fails, the bug is fixed in Cinder."""
         source = self.made_volume(driver=self.stock)
         clone = self.clone(source, self.stock)
         self.stock.delete_volume(clone)
@@ -228,7 +228,7 @@ class StockLeftoversTest(CloneSourcesTestCase):
         self.assertEqual([], self.cluster.names())
 
     def test_live_source_keeps_others(self) -> None:
-        """A snapshot whose clone may be in the making stays."""
+        """A snapshot is kept while its clone may still be in creation."""
         source = self.made_volume()
         with self.cluster.image(source.name) as image:
             image.create_snap('volume-x.clone_snap')

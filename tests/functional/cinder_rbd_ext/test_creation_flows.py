@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Layout, features and data pool on every way an image comes to be."""
+"""Layout, features and data pool in each creation flow."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_flows
 
-# qemu-img takes seconds to make a LUKS header, by design, and this flow has
-# two. What it shares with the two flows that it is made of is tested there.
+# qemu-img takes seconds to create a LUKS header, by design, and this flow has
+# two. The two flows that it combines are tested separately.
 _MOST = tuple(
     f for f in creation_flows.ALL if f is not creation_flows.ImportToEncrypted
 )
 
-# The flow that remains with a header: it is tested with metadata, with a type
-# and with nothing asked for. Other requests reach it as the same plan.
+# The other flow with a header is tested with metadata, with a type and with
+# no request. Other requests reach it as the same plan.
 _PLAIN = tuple(f for f in _MOST if f is not creation_flows.CreateEncrypted)
 
 _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
@@ -39,7 +39,7 @@ _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
 
 @ddt.ddt
 class EveryFlowTest(base.DriverTestCase):
-    """One behaviour, held to each flow."""
+    """Tests that apply to each flow."""
 
     def _made(
         self,
@@ -153,7 +153,7 @@ class EveryFlowTest(base.DriverTestCase):
 
     @ddt.data(*_PLAIN)
     def test_part_of_the_layout(self, flow: type[creation_flows.Flow]) -> None:
-        """An object size alone: the rest as the flow has it otherwise."""
+        """Only an object size is requested: the flow sets the rest."""
         volume = self._made(flow, metadata={keys.OBJECT_SIZE: '16M'})
         made = self.layout_of(volume)
         self.assertEqual(16 * units.Mi, made['object_size'])
@@ -210,7 +210,7 @@ class EveryFlowTest(base.DriverTestCase):
 
 @ddt.ddt
 class NothingAskedTest(base.DriverTestCase):
-    """Where nobody asks for anything, what comes out is the stock image."""
+    """Without a request, the image is the same as the stock driver's."""
 
     @ddt.data(*_MOST)
     def test_as_stock(self, flow_class: type[creation_flows.Flow]) -> None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A back end whose user lacks capabilities, on real Ceph."""
+"""A back end whose cephx user lacks capabilities, on real Ceph."""
 
 import pathlib
 import subprocess
@@ -26,10 +26,10 @@ _DATA = 'volumes-data'
 
 
 class LimitedUserTestCase(base.DriverTestCase):
-    """A driver that uses a cephx user of its own."""
+    """A driver with its own cephx user."""
 
     def ceph(self, *args: str) -> str:
-        """Run ``ceph`` as an operator would."""
+        """Run ``ceph`` as an operator."""
         command = ['ceph', '--conf', self.cluster.conf, '--id', 'admin', *args]
         done = subprocess.run(
             command, capture_output=True, text=True, check=True
@@ -37,7 +37,7 @@ class LimitedUserTestCase(base.DriverTestCase):
         return done.stdout
 
     def limited_driver(self, *pools: str, **options: Any) -> Any:
-        """Return a driver whose user may use some pools only."""
+        """Return a driver whose user may access only some pools."""
         allowed = ', '.join(f'profile rbd pool={pool}' for pool in pools)
         keyring = self.ceph(
             *('auth', 'get-or-create', 'client.limited'),
@@ -54,13 +54,13 @@ class LimitedUserTestCase(base.DriverTestCase):
         )
 
     def objects(self, pool: str = _DATA) -> list[str]:
-        """Return the objects of a pool that are a probe's."""
+        """Return the objects in a pool that the write probe created."""
         found = self.cluster.ioctx(pool).list_objects()
         return [each.key for each in found if 'probe' in each.key]
 
 
 class DataPoolTest(LimitedUserTestCase):
-    """A data pool that the user may see and not write."""
+    """A data pool that the user can list but not write."""
 
     def test_back_end_does_not_start(self) -> None:
         error = self.assertRaises(
@@ -111,7 +111,7 @@ class DataPoolTest(LimitedUserTestCase):
         self.assertEqual([], self.objects())
 
     def test_full_pool(self) -> None:
-        """Writes to it wait until there is room; a probe does not."""
+        """Ordinary writes to a full pool block; the probe does not."""
         self.useFixture(fixtures.Timeout(60, gentle=False))
         data = self.cluster.ioctx(_DATA)
         data.write_full('filler', b'x')
@@ -124,7 +124,7 @@ class DataPoolTest(LimitedUserTestCase):
 
 
 class CloneSourcesTest(LimitedUserTestCase):
-    """What clones leave is removed by a user of one pool, too."""
+    """Leftovers of clones are removed by a user of one pool, too."""
 
     def test_clone_and_source(self) -> None:
         driver = self.limited_driver('volumes')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What happens to images that exist: extend, retype, manage and the like."""
+"""Operations on existing images, such as extend, retype and manage."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
 
 
 class ExtendTest(base.DriverTestCase):
-    """Extending keeps layout and features, within their limits."""
+    """Extending keeps the layout and the features, within their limits."""
 
     def test_layout_and_map_are_kept(self) -> None:
         volume = self.made_volume(base.ASKED)
@@ -70,7 +70,7 @@ class ExtendTest(base.DriverTestCase):
 
 
 class RetypeTest(base.DriverTestCase):
-    """A retype resolves anew: the tenant's own keys, then the new type."""
+    """A retype resolves the tenant's keys again, then the new type's."""
 
     def _retype(self, volume: Any, **specs: str) -> Any:
         new_type = volume_type.VolumeType.get_by_id(
@@ -124,16 +124,16 @@ class RetypeTest(base.DriverTestCase):
         self.assertTrue(done)
         self.assertEqual(before, self.features_of(volume))
 
-    def test_a_layout_needs_a_migration(self) -> None:
+    def test_an_open_image_needs_a_migration(self) -> None:
         volume = self.made_volume()
-        done, _ = self._retype(volume, rbd_object_size='8M')
-        self.assertFalse(done)
+        for specs in (
+            {'rbd_object_size': '8M'},
+            {'rbd_data_pool': 'volumes-data'},
+        ):
+            with self.cluster.image(volume.name):
+                done, _ = self._retype(volume, **specs)
+            self.assertFalse(done)
         self.assertEqual(4 * units.Mi, self.layout_of(volume)['object_size'])
-
-    def test_a_data_pool_needs_a_migration(self) -> None:
-        volume = self.made_volume()
-        done, _ = self._retype(volume, rbd_data_pool='volumes-data')
-        self.assertFalse(done)
 
     def test_multiattach_and_back_leaves_valid_maps(self) -> None:
         volume = self.made_volume(base.ASKED, type_id=self.make_type())
@@ -158,7 +158,7 @@ class RetypeTest(base.DriverTestCase):
 
 
 class MultiattachTest(base.DriverTestCase):
-    """What contradicts a multi-attach type is refused, with the reason."""
+    """Requests that contradict a multi-attach type are refused."""
 
     def test_what_contradicts(self) -> None:
         for key, value in (
@@ -188,7 +188,7 @@ class MultiattachTest(base.DriverTestCase):
         self.assertLessEqual(_MAP, self.features_of(clone))
 
     def test_a_full_copy_of_a_multiattach_type(self) -> None:
-        """Stock forgets to set it up, and leaves the exclusive lock on."""
+        """The exclusive lock is off; the stock driver leaves it on."""
         self.override_backend(self.driver, 'rbd_max_clone_depth', 0)
         source = self.made_volume()
         copy = self.new_volume(type_id=self.make_type(multiattach='<is> True'))
@@ -198,7 +198,7 @@ class MultiattachTest(base.DriverTestCase):
 
 
 class ManageTest(base.DriverTestCase):
-    """An image that is taken over is recorded as it is."""
+    """A managed image is recorded as it is."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -261,7 +261,7 @@ class ManageTest(base.DriverTestCase):
     )
     def test_a_failure_gives_the_name_back(self) -> None:
         replicated = self.make_type(replication_enabled='<is> True')
-        # Mirroring isn't enabled on this pool, so that setting up fails.
+        # Setting up fails: mirroring is not enabled on this pool.
         self.assertRaises(
             exception.ReplicationError,
             self._manage,
@@ -271,7 +271,7 @@ class ManageTest(base.DriverTestCase):
 
 
 class RevertTest(base.DriverTestCase):
-    """Reverting to a snapshot keeps what the image is."""
+    """Reverting to a snapshot keeps the layout and the features."""
 
     def test_layout_and_features_are_kept(self) -> None:
         volume = self.made_volume(base.ASKED)
@@ -286,7 +286,7 @@ class RevertTest(base.DriverTestCase):
 
 
 class CutShortTest(base.DriverTestCase):
-    """A kill leaves nothing that a deletion can't clear."""
+    """After a kill, the volume can still be deleted."""
 
     def test_between_snapshot_and_clone(self) -> None:
         source = self.made_volume(base.ASKED)

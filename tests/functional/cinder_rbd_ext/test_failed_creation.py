@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Creations that fail, as Cinder's own flow takes them."""
+"""Test failed creations in Cinder's own flow."""
 
 from typing import Any
 from unittest import mock
@@ -37,10 +37,10 @@ _META = {
 
 
 class FlowTest(base.DriverTestCase):
-    """``CreateVolumeFromSpecTask`` on the driver."""
+    """``CreateVolumeFromSpecTask`` with the driver."""
 
     def flow(self, way: creation_flows.ImportQcow2, cache: Any = None) -> Any:
-        """Return the part of the flow that makes a volume from an image."""
+        """Return the part of the flow that creates a volume from an image."""
         task = create_volume.CreateVolumeFromSpecTask(
             mock.Mock(driver=self.driver), db, self.driver, cache
         )
@@ -58,11 +58,11 @@ class FlowTest(base.DriverTestCase):
         return create
 
     def test_encrypted_volume_that_is_refused(self) -> None:
-        """Cinder clears the volume's image metadata; the reason stays."""
+        """The reason stays when Cinder clears the volume's image metadata."""
         way = creation_flows.ImportToEncrypted(self)
         way.prepare()
         volume = way.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
-        # What Cinder has written of the image by then.
+        # Image metadata that Cinder has written at this point.
         db.volume_glance_metadata_create(
             self.context, volume.id, 'signature_verified', 'False'
         )
@@ -72,7 +72,7 @@ class FlowTest(base.DriverTestCase):
         self.assertIn('not a power of two', self.reason(volume) or '')
 
     def test_cache_entry_that_can_not_be_cloned(self) -> None:
-        """The tenant's volume is made from a download instead."""
+        """The tenant's volume is created from a download instead."""
         self.flags(
             cinder_internal_tenant_project_id='project',
             cinder_internal_tenant_user_id='user',
@@ -93,10 +93,10 @@ class FlowTest(base.DriverTestCase):
 
 @ddt.ddt
 class MadeAllTheSameTest(base.DriverTestCase):
-    """A call of librbd's that fails after it has done its work."""
+    """A librbd call fails after it created the image."""
 
     def late(self, name: str) -> None:
-        """Have a call of librbd's time out once it is done."""
+        """Make a librbd call time out after it succeeded."""
         real = getattr(rbd.RBD, name)
 
         class Late(rbd.RBD):

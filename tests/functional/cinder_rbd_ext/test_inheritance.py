@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume inherits, from a volume of another type, on a real cluster."""
+"""Inheritance from a volume of another type, on a real cluster."""
 
 from collections.abc import Callable
 import json
@@ -41,7 +41,7 @@ def _from_snapshot(case: base.DriverTestCase, source: Any, volume: Any) -> Any:
 
 @ddt.ddt
 class InheritanceTest(base.DriverTestCase):
-    """Limits apply to the volume that is made, whatever a value's origin."""
+    """Limits apply to the new volume, whatever the origin of a value."""
 
     def _made(
         self,
@@ -50,7 +50,7 @@ class InheritanceTest(base.DriverTestCase):
         metadata: dict[str, str] | None = None,
         **specs: str,
     ) -> Any:
-        """Return a volume of another type that is made from a volume."""
+        """Create a volume of another type from a volume."""
         volume = self.new_volume(metadata, self.make_type(**specs))
         self.update(volume, way(self, source, volume))
         return volume
@@ -91,7 +91,7 @@ class InheritanceTest(base.DriverTestCase):
     def test_layout_through_a_clone_between(
         self, way: Callable[..., Any]
     ) -> None:
-        """The clone between has no keys of its own, and its type none."""
+        """Neither the intermediate clone nor its type has keys."""
         between = self._made(way, self.made_volume(base.ASKED))
         self.assertEqual(base.MADE, self.layout_of(between))
         made = self._made(way, between, rbd_tenant_options='')
@@ -142,7 +142,7 @@ class InheritanceTest(base.DriverTestCase):
         self.assertEqual(_DEFAULT, self.layout_of(volume))
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
-        """Neither when it is inherited nor when a volume is extended."""
+        """It is kept when a volume inherits it or is extended."""
         for name, value in (('unit', '65536'), ('count', '3')):
             option = f'rbd_default_stripe_{name}'
             self.rbd('config', 'pool', 'set', 'volumes', option, value)

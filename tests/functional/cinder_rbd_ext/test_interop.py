@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes of the stock driver under ours, and ours under the stock one."""
+"""Volumes of the stock driver in our driver and vice versa."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _STOCK = stock_rbd.RBDDriver
 
 @ddt.ddt
 class InteropTest(base.DriverTestCase):
-    """Made by one driver, used by the other."""
+    """Volumes that one driver creates and the other uses."""
 
     @ddt.data((_OURS, _STOCK), (_STOCK, _OURS))
     def test_a_whole_life(self, pair: tuple[Any, Any]) -> None:
@@ -57,7 +57,7 @@ class InteropTest(base.DriverTestCase):
             user.delete_volume(gone)
         user.delete_snapshot(snapshot)
         user.delete_volume(volume)
-        # Stock keeps a volume that was cloned, renamed, for the snapshot of
-        # a clone that was deleted before it.
+        # The stock driver renames a cloned volume and keeps it for the
+        # snapshot of a clone that was deleted before.
         left = [f'{volume.name}.deleted'] if pair[1] is _STOCK else []
         self.assertEqual(left, self.cluster.names())

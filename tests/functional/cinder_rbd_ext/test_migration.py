@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Copies to another pool: the image stays what it is."""
+"""Test migration to another pool, which keeps layout and features."""
 
 from typing import Any
 from unittest import mock
@@ -25,7 +25,7 @@ from tests.functional.cinder_rbd_ext import base
 
 
 class MigrationTest(base.DriverTestCase):
-    """Migration to another backend of the same cluster."""
+    """Migration to another back end on the same cluster."""
 
     def _host(self, **capabilities: Any) -> dict[str, Any]:
         location = f'ceph:{self.cluster.conf}:{self.cluster.fsid}:admin'
@@ -96,7 +96,7 @@ class MigrationTest(base.DriverTestCase):
 
 
 class HostAssistedTest(base.DriverTestCase):
-    """The volume that Cinder makes to copy another one to."""
+    """The target volume of a host-assisted migration."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Operations at the same time, on shared connections."""
+"""Concurrent operations on shared connections."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -33,11 +33,12 @@ _AT_ONCE = 6
 
 
 class AtOnceTest(base.DriverTestCase):
-    """Handles of one image on one connection hand its lock to each other."""
+    """Handles of an image on one connection pass its lock to each other."""
 
     def setUp(self) -> None:
         super().setUp()
-        # Not gentle: librbd waits where no signal handler of Python's runs.
+        # The timeout is not gentle: Python's signal handlers cannot interrupt
+        # librbd.
         self.useFixture(fixtures.Timeout(120, gentle=False))
         self.volume = self.made_volume()
 

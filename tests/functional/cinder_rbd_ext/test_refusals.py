@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Bad input at the driver: refused before anything is made."""
+"""The driver refuses invalid input before it creates anything."""
 
 import ddt
 
@@ -70,7 +70,7 @@ _REFUSED = {
 
 @ddt.ddt
 class RefusalTest(base.DriverTestCase):
-    """Each kind of bad input, through create_volume."""
+    """Tests for each kind of invalid input to create_volume."""
 
     @ddt.data(*_REFUSED)
     def test_metadata(self, kind: str) -> None:

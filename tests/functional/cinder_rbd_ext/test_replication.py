@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Replicated volume types: mirroring for real, on one cluster."""
+"""Replicated volume types with real mirroring, on one cluster."""
 
 from cinder import exception
 from cinder.objects import fields
@@ -36,7 +36,7 @@ class ReplicationTest(base.DriverTestCase):
         self.cluster.empty()
         self.rbd('mirror', 'pool', 'disable', 'volumes')
 
-    # (A clone can only be mirrored where its parent is.)
+    # A clone can be mirrored only if its parent is mirrored.
     @ddt.data(creation_flows.Create, creation_flows.FullCopy)
     def test_layout_and_map(
         self, flow_class: type[creation_flows.Flow]
@@ -73,7 +73,7 @@ class ReplicationTest(base.DriverTestCase):
 
 
 class FailedReplicationTest(base.DriverTestCase):
-    """Mirroring that can't be had (the pool doesn't mirror)."""
+    """Failed replication: mirroring is not enabled on the pool."""
 
     def test_nothing_is_left(self) -> None:
         replicated = self.make_type(replication_enabled='<is> True')

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The keys of a volume after a backup was restored to it.
+"""Test the keys of a volume after a backup was restored to it.
 
-By Cinder's own ``BackupMetadataAPI``, between the driver's connecting and
-disconnecting, as the backup service does it.
+Cinder's ``BackupMetadataAPI`` restores the metadata between connecting and
+disconnecting the volume, as in the backup service.
 """
 
 from typing import Any
@@ -31,12 +31,12 @@ _CONNECTOR = {'host': 'backup', 'initiator': None}
 
 @ddt.ddt
 class RestoreTest(base.DriverTestCase):
-    """A restore, but for the data."""
+    """A restore of everything except the data."""
 
     def restore(
         self, volume: Any, came: dict[str, str], **options: Any
     ) -> Any:
-        """Restore a backup with metadata; return the volume's afterwards."""
+        """Restore a backup with metadata; return the volume's metadata."""
         driver = options.get('driver', self.driver)
         other = self.new_volume(came)
         metadata = backup_driver.BackupMetadataAPI(self.context)
@@ -51,7 +51,7 @@ class RestoreTest(base.DriverTestCase):
         return self.metadata(volume)
 
     def metadata(self, volume: Any) -> dict[str, str]:
-        """Return the volume's metadata, as the database has it."""
+        """Return the volume's metadata from the database."""
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
     @ddt.data('restoring-backup', 'creating')
@@ -101,7 +101,7 @@ class RestoreTest(base.DriverTestCase):
         self.assertEqual(before, self.recorded(volume))
 
     def test_restore_that_was_cut_short(self) -> None:
-        """Again, or put into use: what the volume had is what it has."""
+        """The next connection restores the volume's own keys."""
         for status in ('restoring-backup', 'available'):
             volume = self.made_volume(_STRIPED)
             self.restore(volume, {keys.OBJECT_SIZE: '8M'}, killed=True)

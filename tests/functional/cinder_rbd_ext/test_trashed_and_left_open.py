@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What stock leaves behind in librbd: images open, snapshots in the trash."""
+"""Open images and trashed snapshots that the stock driver leaves."""
 
 import gc
 
@@ -22,11 +22,11 @@ from tests.functional.cinder_rbd_ext import base
 
 
 class LeftOpenTest(base.DriverTestCase):
-    """A clone that fails ends, and the service goes on."""
+    """A clone that fails does not block the service."""
 
     def test_source_that_takes_no_more_snapshots(self) -> None:
-        # Not gentle: librbd would wait for ever where no signal handler of
-        # Python's runs.
+        # The timeout is not gentle: librbd would wait forever, and Python
+        # would not run its signal handlers.
         self.useFixture(fixtures.Timeout(60, gentle=False))
         source = self.made_volume()
         with self.cluster.image(source.name) as image:
@@ -38,14 +38,14 @@ class LeftOpenTest(base.DriverTestCase):
             self.new_volume(),
             source,
         )
-        # The traceback held the source's image; so it is collected now.
+        # Release the source's image, which the traceback refers to.
         del error
         gc.collect()
         self.assertEqual([source.name], self.cluster.names())
 
 
 class TrashedTest(base.DriverTestCase):
-    """A snapshot that was deleted while it had a clone."""
+    """Tests with a snapshot that was deleted while it had a clone."""
 
     def test_retype_to_an_object_map(self) -> None:
         driver = self.make_driver(rbd_volume_object_map='false')

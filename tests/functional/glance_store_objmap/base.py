@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Stores for tests, ours and the stock one, on a real Ceph or on a fake."""
+"""Our store and the stock one, on a real Ceph or a fake."""
 
 import hashlib
 import io
@@ -29,46 +29,46 @@ from tests.unit import base
 MIB = 1 << 20
 KIB = 1 << 10
 
-#: Pieces are of one mebibyte, so that tests needn't move much.
+#: Pieces of one mebibyte keep the amount of test data small.
 PIECE = MIB
 
 
 def content(length: int, seed: int = 1) -> bytes:
-    """Return bytes that no other part of an image repeats."""
+    """Return random bytes, so that no two parts of an image are equal."""
     return random.Random(seed).randbytes(length)
 
 
 def sha512(data: bytes) -> str:
-    """Return the hash of what was uploaded."""
+    """Return the SHA-512 hash of data."""
     return hashlib.sha512(data).hexdigest()
 
 
 def text(value: object) -> testtools.content.Content:
-    """Return what a failing test shows."""
+    """Return a value as content that a failing test shows."""
     return testtools.content.text_content(repr(value))
 
 
 class Body:
-    """The body of a request: read() gives what it likes to give."""
+    """The body of a request, with parts of limited length."""
 
     def __init__(self, data: bytes, most: int | None = None) -> None:
         self._stream = io.BytesIO(data)
         self._most = most
 
     def read(self, wanted: int) -> bytes:
-        """Return up to so many bytes."""
+        """Return at most the wanted number of bytes."""
         return self._stream.read(min(wanted, self._most or wanted))
 
 
 class BreakingBody(Body):
-    """A body that ends with an exception."""
+    """A body that raises an exception at its end."""
 
     def __init__(self, data: bytes, error: BaseException) -> None:
         super().__init__(data)
         self._error = error
 
     def read(self, wanted: int) -> bytes:
-        """Return bytes while there are some."""
+        """Return bytes, and raise the exception after the last."""
         data = super().read(wanted)
         if not data:
             raise self._error
@@ -76,11 +76,11 @@ class BreakingBody(Body):
 
 
 class StoreTestCase(base.TestCase):
-    """Makes stores on one pool; :meth:`connect` says of which cluster."""
+    """Create stores on one pool of the cluster of :meth:`connect`."""
 
     timeout = 120
 
-    #: Options of rados: configuration file and user.
+    #: Options for librados: configuration file and user.
     cluster_options: dict[str, Any]
 
     def setUp(self) -> None:
@@ -89,13 +89,13 @@ class StoreTestCase(base.TestCase):
         self.store = self.make_store()
 
     def connect(self) -> None:
-        """Set a cluster up for :attr:`cluster_options`."""
+        """Set up a cluster and :attr:`cluster_options`."""
         raise NotImplementedError
 
     def make_store(
         self, cls: type[stock.Store] = store.Store, **options: Any
     ) -> Any:
-        """Return a store that is configured as an operator says."""
+        """Create a store with the given options."""
         conf = cfg.ConfigOpts()
         conf.register_opt(cfg.DictOpt('enabled_backends'))
         conf([], default_config_files=[], default_config_dirs=[])
@@ -115,7 +115,7 @@ class StoreTestCase(base.TestCase):
     def add(
         self, data: Any, size: int | None, where: Any = None, **kwargs: Any
     ) -> Any:
-        """Upload; return the location and check what was returned."""
+        """Upload data, check the returned values and return the location."""
         raw = data if isinstance(data, bytes) else None
         ident = kwargs.pop('ident', None) or str(uuid.uuid4())
         source = io.BytesIO(data) if raw is not None else data
@@ -131,22 +131,22 @@ class StoreTestCase(base.TestCase):
         return self.location(uri)
 
     def location(self, uri: str, cls: Any = store.StoreLocation) -> Any:
-        """Return a location as Glance hands it to a store."""
+        """Return a location as Glance passes it to a store."""
         return location.Location('rbd', cls, cfg.ConfigOpts(), uri=uri)
 
     def read(self, place: Any, where: Any = None, **kwargs: Any) -> bytes:
-        """Download."""
+        """Download an image from a location."""
         data, length = (where or self.store).get(place, **kwargs)
         found = b''.join(data)
         self.assertEqual(length, len(found))
         return found
 
     def check_same(self, expected: bytes, found: bytes) -> None:
-        """Check that data are the same; megabytes are no message."""
+        """Compare data, so that a failure does not print megabytes."""
         self.assertEqual(len(expected), len(found))
         self.assertTrue(expected == found, 'the content differs')
 
-    # What the cluster says, by its own means
+    # The state of the cluster, read without the store
 
     def images(self) -> list[str]:
         """Return the names of the RBD images in the pool."""
@@ -157,5 +157,5 @@ class StoreTestCase(base.TestCase):
         raise NotImplementedError
 
     def stored_bytes(self, name: str) -> int:
-        """Return how much of an image is there."""
+        """Return the number of bytes that are stored for an image."""
         raise NotImplementedError

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a store does: asked of ours on the fake, and on real Ceph."""
+"""Behaviour tests of a store, run on fake and real Ceph."""
 
 import concurrent.futures
 import hashlib
@@ -29,7 +29,7 @@ from tests.functional.glance_store_objmap.base import PIECE
 
 SIZES = (0, 1, PIECE - 1, PIECE, PIECE + 1, 4 * PIECE, 9 * PIECE + 4321)
 
-#: Offset and length, None for the rest, in an image of 3 pieces and 5 bytes.
+#: Offset and length (None: up to the end) in an image of 3 pieces and 5 bytes.
 LENGTH = 3 * PIECE + 5
 RANGES = (
     (0, None),
@@ -53,12 +53,12 @@ RANGES = (
 
 
 class Cancelled(BaseException):
-    """As a green thread ends: not an Exception."""
+    """The cancellation of a green thread, which is not an Exception."""
 
 
 @ddt.ddt
 class Uploads(base.StoreTestCase):
-    """Uploads that succeed, and what must be left of those that don't."""
+    """Successful uploads, and clean-up after failed uploads."""
 
     @ddt.data(*SIZES)
     def test_known_size(self, size: int) -> None:
@@ -139,7 +139,7 @@ class Uploads(base.StoreTestCase):
         self.add(data, len(data), verifier=verifier)
         self.check_same(data, verifier.data)
 
-    # What doesn't succeed
+    # Failures
 
     def _check_refused(
         self, error: type[BaseException], data: Any, size: int, **kwargs: Any
@@ -208,7 +208,7 @@ class Uploads(base.StoreTestCase):
         self.assertEqual([], self.images())
 
     def test_two_uploads_at_a_time(self) -> None:
-        """One store serves all requests: state is the upload's."""
+        """A store serves all requests; uploads share no state."""
         found: dict[int, Any] = {}
 
         def upload(number: int) -> None:
@@ -228,7 +228,7 @@ class Uploads(base.StoreTestCase):
             self.check_same(data, self.read(place))
 
     def test_many_uploads_with_little_memory(self) -> None:
-        """All of them end, and the budget holds."""
+        """All uploads finish within the memory budget."""
         store = self.make_store(
             rbd_store_upload_memory=16, rbd_thin_provisioning=True
         )
@@ -247,14 +247,14 @@ class Uploads(base.StoreTestCase):
             found = list(threads.map(upload, range(8)))
         for data, place in found:
             self.check_same(data, self.read(place))
-        # Each upload may have pieces of the smallest size.
+        # Each upload may use pieces of the smallest size.
         least = budget.HASHING + budget.READING
         over = 8 * least * budget.MIN_PIECE
         self.assertLess(max(most), 16 * PIECE + over)
         self.assertEqual(0, budget.UPLOADS.reserved())
 
     def test_md5_for_both_hashes(self) -> None:
-        """Glance with hashing_algorithm = md5; data are hashed once."""
+        """With hashing_algorithm = md5 in Glance, data is hashed once."""
         data = base.content(2 * PIECE + 9)
         hashing: list[int] = []
 
@@ -287,7 +287,7 @@ class _BrokenVerifier:
 
 @ddt.ddt
 class Images(base.StoreTestCase):
-    """How images are made; and the two stores with each other's."""
+    """Creation of images, and access to images of the stock store."""
 
     def _state(self, store: Any) -> tuple[int, int, int, str]:
         ident = self.add(b'data', 4, store).store_location.image

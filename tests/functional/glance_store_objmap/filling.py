@@ -10,8 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The shared cluster when it is full, or does not answer."""
+"""Make the shared cluster full or unresponsive."""
 
+from collections.abc import Callable
 import json
 import subprocess
 import time
@@ -19,14 +20,14 @@ from typing import Any
 
 from tests.functional import ceph
 
-#: As Ceph has them; restored after a test.
+#: The defaults of Ceph, restored after a test.
 _RATIOS = {'nearfull': 0.85, 'backfillfull': 0.9, 'full': 0.95}
 
 
 class Monitor:
-    """The cluster's monitor, told what state it is to be in.
+    """Sets the state of the cluster through its monitor.
 
-    A pool is marked full some seconds after it is.
+    Ceph marks a pool as full some seconds after it is full.
     """
 
     def __init__(self, cluster: ceph.SharedCluster) -> None:
@@ -34,7 +35,7 @@ class Monitor:
         self._conf = cluster.conf
 
     def command(self, prefix: str, **arguments: Any) -> Any:
-        """Run a command of the monitor's."""
+        """Run a monitor command."""
         asked = {'prefix': prefix, 'format': 'json', **arguments}
         status, answer, text = self._rados.mon_command(json.dumps(asked), b'')
         if status:
@@ -42,7 +43,7 @@ class Monitor:
         return json.loads(answer) if answer.strip() else None
 
     def set_quota(self, pool: str, limit: int) -> None:
-        """Set a quota in bytes; 0 for none."""
+        """Set a quota in bytes; 0 means no quota."""
         self.command(
             'osd pool set-quota',
             pool=pool,
@@ -51,19 +52,19 @@ class Monitor:
         )
 
     def set_full_ratios(self, ratio: float) -> None:
-        """Have all OSDs count as full above a ratio."""
+        """Set the ratio above which OSDs count as full."""
         for index, name in enumerate(_RATIOS):
             self.command(f'osd set-{name}-ratio', ratio=ratio * (8 + index))
 
     def pause(self) -> None:
-        """Have all OSDs answer nobody."""
+        """Pause all reads and writes of the OSDs."""
         self.command('osd set', key='pause')
 
     def resume_after(self, seconds: int) -> subprocess.Popen[bytes]:
-        """End a pause after a time, from a process of its own.
+        """End the pause after some seconds, from a separate process.
 
-        Where Cinder's tests run in the same process eventlet has replaced
-        threads by its own, which do not run while librbd waits.
+        If Cinder's tests run in the same process, threads are green threads
+        of eventlet, which do not run while librbd waits.
         """
         unset = f'ceph --conf {self._conf} --id admin osd unset pause'
         return subprocess.Popen(
@@ -72,23 +73,32 @@ class Monitor:
         )
 
     def resume(self) -> None:
-        """End a pause."""
+        """End the pause."""
         self.command('osd unset', key='pause')
 
     def reset(self, pool: str) -> None:
-        """Have nothing full any more."""
+        """Restore the quota and ratios; wait until the pool is not full."""
         self.set_quota(pool, 0)
         for name, ratio in _RATIOS.items():
             self.command(f'osd set-{name}-ratio', ratio=ratio)
         self.wait(pool, full=False)
+        # The statistics follow seconds later, and the store reads them.
+        _until(lambda: self._free(pool) > 0, f'pool {pool} has no free space')
 
     def wait(self, pool: str, full: bool) -> None:
-        """Wait until a pool is marked full, or no more."""
-        deadline = time.monotonic() + 60
-        while self._is_full(pool) != full:
-            if time.monotonic() > deadline:
-                raise AssertionError(f'pool {pool}: full is not {full}')
-            time.sleep(0.1)
+        """Wait until a pool is marked as full, or no longer is."""
+        _until(
+            lambda: self._is_full(pool) == full,
+            f'pool {pool}: full is not {full}',
+        )
+
+    def _free(self, pool: str) -> int:
+        (free,) = (
+            found['stats']['max_avail']
+            for found in self.command('df')['pools']
+            if found['name'] == pool
+        )
+        return int(free)
 
     def _is_full(self, pool: str) -> bool:
         (names,) = (
@@ -97,3 +107,11 @@ class Monitor:
             if found['pool_name'] == pool
         )
         return 'full' in names
+
+
+def _until(condition: Callable[[], bool], failure: str) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(failure)
+        time.sleep(0.1)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The store on pools that are full, or become so during an upload."""
+"""The store on pools that are full or fill up during an upload."""
 
 from collections.abc import Callable
 import concurrent.futures
@@ -33,10 +33,10 @@ from tests.functional.glance_store_objmap import test_store
 
 MIB = base.MIB
 
-#: Seconds in which an upload must have ended; the stock store's hangs.
+#: Time limit of an upload, in seconds; the stock store hangs.
 BOUND = 20
 
-#: Bytes; more than what earlier tests may have left in the statistics.
+#: Bytes; more than the statistics may still count from earlier tests.
 QUOTA = 100 * MIB
 
 #: Settings of librbd's cache. With the last two a write is acknowledged
@@ -57,7 +57,7 @@ CACHES = {
 
 
 class FillingBody(base.Body):
-    """A body, in the midst of which the pool becomes full."""
+    """A body that fills the pool while it is read."""
 
     def __init__(
         self, data: bytes, fill: Callable[[], None], at: int = 8 * MIB
@@ -76,7 +76,7 @@ class FillingBody(base.Body):
 
 
 class UnreadBody:
-    """A body of which nothing is to be read."""
+    """A body that must not be read."""
 
     def read(self, wanted: int) -> bytes:
         """Fail."""
@@ -84,7 +84,7 @@ class UnreadBody:
 
 
 class FullPoolTestCase(test_store.CephStoreTestCase):
-    """A store, and the cluster's monitor."""
+    """Base class for tests of the store on a full pool."""
 
     pool = 'images'
 
@@ -95,14 +95,14 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
         self.addCleanup(self.filling.reset, self.pool)
 
     def make_pool(self) -> None:
-        """Make the pool, if it isn't there."""
+        """Create the pool if it does not exist."""
 
     def images(self) -> list[str]:
         """Return the names of the RBD images in the pool."""
         return self.cluster.names(self.pool)
 
     def within_bound(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what a call returns; fail where it takes too long."""
+        """Call a function; fail if it takes too long."""
         found: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
         def run() -> None:
@@ -113,19 +113,19 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        # What hangs goes on once there is room, and then ends.
+        # A call that hangs ends when there is space again.
         self.addCleanup(thread.join, 60)
         return found.result(BOUND)
 
     def upload(self, body: Any, size: int, store: Any = None) -> Any:
-        """Upload within the bound."""
+        """Upload within the time limit."""
         where = store or self.store
         return self.within_bound(
             where.add, str(uuid.uuid4()), body, size, 'sha512'
         )
 
     def check_full(self, body: Any, size: int, store: Any = None) -> None:
-        """Check that an upload ends for want of space, and leaves nothing."""
+        """Check that an upload fails for lack of space and leaves nothing."""
         before = self.images()
         with self.raises_full():
             self.upload(body, size, store)
@@ -134,7 +134,7 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
 
     @contextlib.contextmanager
     def raises_full(self) -> Any:
-        """Expect what Glance answers with HTTP 413."""
+        """Expect StorageFull, for which Glance responds with HTTP 413."""
         try:
             yield
         except exceptions.StorageFull:
@@ -142,14 +142,14 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
         self.fail('StorageFull was not raised')
 
     def fill_by_quota(self) -> None:
-        """Have the pool reach its quota, with what is there."""
+        """Lower the quota until the pool is full."""
         self.filling.set_quota(self.pool, 1)
         self.filling.wait(self.pool, full=True)
 
 
 @ddt.ddt
 class QuotaTest(FullPoolTestCase):
-    """A quota in bytes."""
+    """Tests with a quota in bytes."""
 
     def test_reached_before(self) -> None:
         self.upload(base.Body(base.content(MIB)), 0)
@@ -179,16 +179,16 @@ class QuotaTest(FullPoolTestCase):
         self.check_full(body, 24 * MIB, store)
 
     def test_reached_at_the_last_piece(self) -> None:
-        """The snapshot must not be taken of what was not written."""
+        """No snapshot is taken if the last piece was not written."""
         ioctx, librbd = self.cluster.ioctx(self.pool), rbd.RBD()
-        # What a pool is configured with overrides what a client says.
+        # The configuration of the pool overrides the client's.
         for name, value in {
             **CACHES['writearound'],
             'rbd_cache': 'true',
         }.items():
             librbd.config_set(ioctx, name, value)
             self.addCleanup(librbd.config_remove, ioctx, name)
-        # Before that, which would wait for room.
+        # Runs before these removals, which would wait for space.
         self.addCleanup(self.filling.reset, self.pool)
         body = FillingBody(
             base.content(8 * MIB), self.fill_by_quota, at=7 * MIB
@@ -210,12 +210,12 @@ class QuotaTest(FullPoolTestCase):
 
 
 class NewPoolTest(FullPoolTestCase):
-    """A pool from which nothing was ever removed."""
+    """Tests on a pool from which no image was removed yet."""
 
     pool = 'images-new'
 
     def make_pool(self) -> None:
-        """Make the pool."""
+        """Create the pool."""
         self.filling.command('osd pool create', pool=self.pool, pg_num=1)
         self.addCleanup(self.cluster.rados.delete_pool, self.pool)
         rbd.RBD().pool_init(self.cluster.ioctx(self.pool), True)
@@ -227,9 +227,9 @@ class NewPoolTest(FullPoolTestCase):
         self.check_full(body, 24 * MIB)
 
     def test_deletion_of_what_the_stock_store_made(self) -> None:
-        """Ceph 16 can't remove it, and says that it isn't there.
+        """Ceph 16 cannot remove the image and reports it as missing.
 
-        A newer one can. Either way Glance must not forget what is there.
+        Newer releases can remove it. Glance must not lose an existing image.
         """
         ioctx = self.cluster.ioctx(self.pool)
         rbd.RBD().create(
@@ -258,10 +258,10 @@ class NewPoolTest(FullPoolTestCase):
 @unittest.skipIf(ceph.CONF_VARIABLE in os.environ, 'a cluster of others')
 @ddt.ddt
 class FullOSDTest(FullPoolTestCase):
-    """OSDs above the ratio at which they count as full."""
+    """Tests with OSDs above the full ratio."""
 
     def fill(self) -> None:
-        """Have all OSDs be full, with what is there."""
+        """Lower the full ratio until all OSDs are full."""
         self.filling.set_full_ratios(0.00001)
         self.filling.wait(self.pool, full=True)
 

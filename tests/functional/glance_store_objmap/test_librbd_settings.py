@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Uploads with whatever librbd is configured with: the content is the same."""
+"""Uploads keep their content with any configuration of librbd."""
 
 from collections.abc import Callable
 import os
@@ -27,7 +27,7 @@ from tests.functional.glance_store_objmap import test_store
 
 MIB = base.MIB
 
-#: One run in a few seconds; another seed by RBD_TEST_SEED.
+#: The seed of the random settings; RBD_TEST_SEED overrides it.
 SEED = int(os.environ.get('RBD_TEST_SEED', '20'))
 
 _LIBRBD = {
@@ -46,21 +46,21 @@ _STORE: dict[str, tuple[Any, ...]] = {
 
 
 class FreshBody(base.Body):
-    """A body of which each part is a new object that nobody else holds."""
+    """A body whose parts are new objects without other references."""
 
     def __init__(self, data: bytes, draw: random.Random) -> None:
         super().__init__(data)
         self._draw = draw
 
     def read(self, wanted: int) -> bytes:
-        """Return a part of any length."""
+        """Return a part of random length."""
         part = super().read(self._draw.randint(1, max(1, wanted)))
-        # Memory that is freed too early is soon another's.
+        # Memory that is freed too early is soon reused.
         return bytes(bytearray(part))
 
 
 class PausingBody(FreshBody):
-    """A body, in the midst of which all OSDs pause for some seconds."""
+    """A body during which all OSDs pause for some seconds."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class PausingBody(FreshBody):
         self._monitor = monitor
 
     def read(self, wanted: int) -> bytes:
-        """Return a part."""
+        """Return a part; pause the OSDs at the configured position."""
         part = super().read(wanted)
         if self._left > 0 >= self._left - len(part):
             self._monitor.pause()
@@ -94,7 +94,7 @@ class RandomSettingsTest(test_store.CephStoreTestCase):
         return b''.join(parts)
 
     def _configure_pool(self, name: str, value: str) -> None:
-        """Set an option that overrides what the store says itself."""
+        """Set an option of the pool, which overrides the store's own value."""
         ioctx, librbd = self.cluster.ioctx('images'), rbd.RBD()
         librbd.config_set(ioctx, name, value)
         self.addCleanup(librbd.config_remove, ioctx, name)
@@ -118,7 +118,7 @@ class RandomSettingsTest(test_store.CephStoreTestCase):
 
     @ddt.data(4, 16)
     def test_zero_copy_to_slow_osds(self, depth: int) -> None:
-        """librbd sends from the pieces, after all else is done with them."""
+        """librbd sends from the pieces after all other references are gone."""
         store = self.store_with(
             {'rbd_store_write_depth': depth},
             rbd_cache='false',

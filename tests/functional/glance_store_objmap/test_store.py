@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The store on real Ceph."""
+"""Test the store on real Ceph."""
 
 import itertools
 import pathlib
@@ -30,10 +30,10 @@ from tests.functional.glance_store_objmap import behaviour
 
 
 class CephStoreTestCase(base.StoreTestCase):
-    """Stores of both kinds on the shared cluster."""
+    """Our store and the stock store on the shared cluster."""
 
     def connect(self) -> None:
-        """Take the cluster."""
+        """Connect to the shared cluster."""
         self.cluster = ceph.shared_cluster()
         self.addCleanup(self.cluster.empty)
         self.cluster_options = {
@@ -42,16 +42,16 @@ class CephStoreTestCase(base.StoreTestCase):
         }
 
     def store_with(self, options: Any = None, **settings: str) -> Any:
-        """Return a store whose ceph.conf has more settings of clients.
+        """Return a store whose ceph.conf has additional client settings.
 
-        :param options: of the store
+        :param options: options of the store
         """
         lines = [f'{name} = {value}' for name, value in settings.items()]
-        # librados reads the cluster's name from that of the file.
+        # librados takes the cluster's name from the file name.
         path = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'ceph.conf'
         )
-        # Its last section is that of clients.
+        # The last section is that of clients.
         text = pathlib.Path(self.cluster.conf).read_text()
         path.write_text('\n'.join([text, *lines, '']))
         return self.make_store(
@@ -67,7 +67,7 @@ class CephStoreTestCase(base.StoreTestCase):
         return self.cluster.image(name, 'images')
 
     def stored_bytes(self, name: str) -> int:
-        """Return how much of an image is there."""
+        """Return the number of allocated bytes of an image."""
         extents: list[int] = []
         with self.cluster.image(name, 'images') as image:
             image.diff_iterate(
@@ -80,12 +80,12 @@ class CephStoreTestCase(base.StoreTestCase):
 
 
 class UploadsTest(CephStoreTestCase, behaviour.Uploads):
-    """Uploads, on real Ceph."""
+    """Upload tests on real Ceph."""
 
 
 @ddt.ddt
 class ImagesTest(CephStoreTestCase, behaviour.Images):
-    """Images, on real Ceph."""
+    """Image tests on real Ceph."""
 
     def test_no_user_is_the_default_one(self) -> None:
         made = self.make_store(rbd_store_user=None)
@@ -112,7 +112,7 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
     def test_delete_with_children(
         self, maker: type[stock.Store], deleter: type[stock.Store]
     ) -> None:
-        """The image goes to the trash; the clone goes on, and has its map."""
+        """The image moves to the trash; the clone and its map stay valid."""
         images = self.cluster.ioctx('images')
         place = self._with_clone(self.make_store(maker))
         name = place.store_location.image

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nova's functional fixtures, with our driver and what libvirt is told."""
+"""Nova's functional fixtures, with our driver and libvirt's XML."""
 
 import pathlib
 import sys
@@ -33,7 +33,7 @@ from nova_rbd_cache import registration
 from nova_rbd_cache import settings
 from tests.unit.nova_rbd_cache import base as unit_base
 
-#: Volumes, and the mode that each asks for.
+#: Volumes and the cache mode that each requests.
 ASKED = {
     uuids.volume_none: 'none',
     uuids.volume_writethrough: 'writethrough',
@@ -41,10 +41,10 @@ ASKED = {
     uuids.volume_directsync: 'directsync',
     uuids.volume_that_asks_nothing: None,
 }
-#: What the host gives a volume that asks for nothing. It also overwrites
-#: whatever doesn't hold on to its mode.
+#: The mode of the host for a volume without a request. It also overwrites any
+#: mode that the driver does not protect.
 HOST_MODE = 'writethrough'
-#: The modes that have to come out.
+#: The expected modes.
 EXPECTED = {volume: mode or HOST_MODE for volume, mode in ASKED.items()}
 
 _ATTACHED = 'instance.volume_attach.end'
@@ -53,19 +53,19 @@ _CONNECTION = fakelibvirt.Connection
 
 
 class Told:
-    """What libvirt was told last of the disk of each volume."""
+    """The last XML that libvirt received for the disk of each volume."""
 
     def __init__(self) -> None:
         self.modes: dict[str, str] = {}
-        #: Serial number and mode by target; of these nothing is forgotten.
+        #: Serial number and mode by target; never removed.
         self.targets: dict[str, tuple[str, str]] = {}
         #: Attributes of the ``driver`` element.
         self.drivers: dict[str, dict[str, str]] = {}
-        #: A whole server's XML, as libvirt was told it.
+        #: The XML of the whole server, as libvirt received it.
         self.server = ''
 
     def hear(self, xml: str) -> None:
-        """Remember the disks of a piece of XML: a disk's, or a server's."""
+        """Record the disks in the XML of a disk or a server."""
         tree = etree.fromstring(xml)
         if tree.tag == 'domain':
             self.server = xml
@@ -73,7 +73,7 @@ class Told:
             serial = disk.findtext('serial')
             driver = dict(disk.find('driver').attrib)
             cache = driver.get('cache')
-            # Without one it is libvirt's own XML that Nova gives back: the
+            # A disk without a mode is from libvirt's own XML, in which the
             # fake keeps no cache modes.
             if serial and cache:
                 self.modes[serial] = cache
@@ -82,7 +82,7 @@ class Told:
                 self.drivers[serial] = driver
 
     def completed(self, xml: str) -> str:
-        """Return a guest's XML with what the fake leaves out of its disks."""
+        """Add modes and serials, which the fake omits, to a guest's XML."""
         tree = etree.fromstring(xml)
         for disk in tree.iter('disk'):
             found = self.targets.get(disk.find('target').get('dev'))
@@ -93,7 +93,7 @@ class Told:
         return str(etree.tostring(tree, encoding='unicode'))
 
     def take(self) -> dict[str, str]:
-        """Return the modes, and forget them."""
+        """Return the recorded modes and clear them."""
         taken, self.modes = self.modes, {}
         return taken
 
@@ -109,11 +109,11 @@ class NovaTestCase(base.ServersTestBase):
     microversion = 'latest'
 
     def setUp(self) -> None:
-        # Nova's tests look for it in a checkout of Nova.
+        # Nova's tests expect it in a checkout of Nova.
         paste = pathlib.Path(sys.prefix, 'etc/nova/api-paste.ini')
         self.flags(api_paste_config=str(paste), group='wsgi')
         super().setUp()
-        # Nova's tests turn it into an error; its SQLAlchemy is newer here.
+        # Nova's tests turn it into an error; SQLAlchemy is newer here.
         warnings.simplefilter('ignore', sqlalchemy_exc.SADeprecationWarning)
         self.told = Told()
         self._listen(_CONNECTION, 'defineXML', 0)
@@ -123,7 +123,7 @@ class NovaTestCase(base.ServersTestBase):
         self.set_modes(ASKED)
         self._name_servers()
         self._keep_modes()
-        # Servers have no local disks here, which it would move.
+        # The servers have no local disks that a migration could move.
         self.patch(
             driver.LibvirtDriver,
             'migrate_disk_and_power_off',
@@ -132,7 +132,7 @@ class NovaTestCase(base.ServersTestBase):
         self._register()
 
     def set_modes(self, asked: dict[str, str | None]) -> None:
-        """Have Cinder say these modes of volumes."""
+        """Make Cinder return these modes for volumes."""
         self._patch_dict(
             nova_fixtures.CinderFixture.VOLUME_CONNECTION_INFO,
             {
@@ -142,11 +142,11 @@ class NovaTestCase(base.ServersTestBase):
         )
 
     def _name_servers(self) -> None:
-        """Have Cinder name the server of an attachment, as it does."""
+        """Add the server to the attachments that Cinder returns."""
         stock = self.cinder._find_connection_info
 
         def named(volume: str, attachment: str) -> Any:
-            # That of a migration is not among them yet.
+            # The attachment of a migration is not among them yet.
             known = self.cinder.volume_to_attachment[volume].values()
             server = next((each['instance_uuid'] for each in known), None)
             return {**stock(volume, attachment), 'instance': server}
@@ -154,9 +154,9 @@ class NovaTestCase(base.ServersTestBase):
         self.patch(self.cinder, '_find_connection_info', named)
 
     def _keep_modes(self) -> None:
-        """Have our driver see what the real libvirt tells of disks.
+        """Make our driver read disks with their modes, as from libvirt.
 
-        Only ours: Nova would give the XML back.
+        Nova itself still reads the XML of the fake, which it would send back.
         """
         stock = guests._parse
 
@@ -174,13 +174,13 @@ class NovaTestCase(base.ServersTestBase):
             list(connector.unix_connector_list),
         )
         conf = base.CONF
-        # Registration asks for a connector, which Nova's fixture makes up.
+        # Registration requests a connector, which Nova's fixture replaces.
         with mock.patch.object(connector, _PROPERTIES, _STOCK_PROPERTIES):
             registration.register(settings.read(conf))
         self.flags(disk_cachemodes=[f'network={HOST_MODE}'], group='libvirt')
 
     def _listen(self, holder: Any, name: str, position: int) -> None:
-        """Hear the XML that a method of libvirt's is given."""
+        """Record the XML that a method of libvirt receives."""
         stock = getattr(holder, name)
 
         def heard(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -190,7 +190,7 @@ class NovaTestCase(base.ServersTestBase):
         self.patch(holder, name, heard)
 
     def patch(self, holder: Any, name: str, value: Any) -> None:
-        """Put a value in place for the time of the test."""
+        """Replace an attribute for the duration of the test."""
         patch = mock.patch.object(holder, name, value)
         patch.start()
         self.addCleanup(patch.stop)
@@ -201,16 +201,16 @@ class NovaTestCase(base.ServersTestBase):
         self.addCleanup(patch.stop)
 
     def make_server(self, **more: Any) -> Any:
-        """Return a server with all the volumes."""
+        """Create a server with all volumes attached."""
         server = self._create_server(networks='none', **more)
         for volume in ASKED:
             self.attach(server, volume)
         return server
 
     def attach(self, server: Any, volume: str) -> None:
-        """Attach a volume, and wait until Nova says that it did.
+        """Attach a volume and wait for Nova's notification.
 
-        Nova's tests have no helper for it before 33 (2026.1).
+        Nova's tests have no helper for this before 33 (2026.1).
         """
         before = sum(
             each['event_type'] == _ATTACHED
@@ -224,9 +224,9 @@ class NovaTestCase(base.ServersTestBase):
         )
 
     def live_migrate(self, server: Any, host: str) -> None:
-        """Migrate a server that runs.
+        """Live-migrate a server to a host.
 
-        The helper of Nova's tests names no host before 33 (2026.1).
+        The helper of Nova's tests accepts no host before 33 (2026.1).
         """
         self.api.post_server_action(
             server['id'],

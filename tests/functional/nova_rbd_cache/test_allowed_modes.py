@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A mode taken off ``allowed_modes`` while servers have it."""
+"""Test the removal of a mode in use from ``allowed_modes``."""
 
 from typing import Any
 
@@ -34,25 +34,25 @@ class TakenOffTest(base.NovaTestCase):
         self.told.take()
 
     def check_kept(self) -> None:
-        """Check that the guest runs with the mode that it had."""
+        """Check that the guest runs with its previous mode."""
         self.assertEqual({_HAS: 'writeback'}, self.told.take())
         shown = self.api.get_server(self.server['id'])
         self.assertEqual('ACTIVE', shown['status'])
 
     def test_server_is_not_stranded(self) -> None:
+        self.check_traits()
         self._reboot_server(self.server, hard=True)
         self.check_kept()
         self._stop_server(self.server)
         self._start_server(self.server)
         self.check_kept()
-
-    def test_rebuild(self) -> None:
+        self.check_new_attachment()
         image = '155d900f-4e14-4e4c-a73d-069cbf4541e6'
         self._rebuild_server(self.server, image)
         self.check_kept()
 
-    def test_traits(self) -> None:
-        """The host no longer reports the mode to Placement."""
+    def check_traits(self) -> None:
+        """Check that the host no longer reports the mode to Placement."""
         provider = self._get_provider_uuid_by_host('compute1')
         traits = self._get_provider_traits(provider)
         self.assertEqual(
@@ -61,12 +61,12 @@ class TakenOffTest(base.NovaTestCase):
         )
 
     def test_mode_that_the_guest_never_had(self) -> None:
-        """The record of the attachment was changed meanwhile."""
+        """The record of the attachment was changed in the meantime."""
         self.told.targets = {
             target: (serial, 'none')
             for target, (serial, _) in self.told.targets.items()
         }
-        # Nova answers before that, outside of its tests.
+        # In a deployment, Nova answers the request before this error.
         error = self.assertRaises(
             client.OpenStackApiException,
             self._reboot_server,
@@ -76,8 +76,9 @@ class TakenOffTest(base.NovaTestCase):
         self.assertIn('CacheModeRefused', str(error))
         self.assertEqual({}, self.told.take())
 
-    def test_new_attachment_is_refused(self) -> None:
-        # Nova answers before that, outside of its tests.
+    def check_new_attachment(self) -> None:
+        """Check that a new attachment is refused, and the old one kept."""
+        # In a deployment, Nova answers the request before this error.
         error = self.assertRaises(
             client.OpenStackApiException,
             self.api.post_server_volume,

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RBD images of ephemeral disks, made by Nova's driver on real Ceph."""
+"""RBD images of ephemeral disks, created by Nova's driver on real Ceph."""
 
 import os
 import pathlib
@@ -41,7 +41,7 @@ _FEATURES = (
 
 @ddt.ddt
 class EphemeralTest(base.NovaTestCase):
-    # The first one starts Ceph.
+    # The first test starts Ceph.
     timeout = 180
 
     def setUp(self) -> None:
@@ -55,7 +55,7 @@ class EphemeralTest(base.NovaTestCase):
             rbd_user='admin',
             images_rbd_ceph_conf=self.cluster.conf,
         )
-        # Images of Glance's are often old: this one has no object map.
+        # Glance images are often old. This one has no object map.
         rbd.RBD().create(
             self.cluster.ioctx('images'),
             _PARENT,
@@ -72,14 +72,14 @@ class EphemeralTest(base.NovaTestCase):
         }
 
     def make_driver(self, *options: tuple[str, str]) -> Any:
-        """Return Nova's driver as it is with these options."""
+        """Return Nova's driver for the given options."""
         self.set_options(**dict(options))
         ours = ephemeral.EphemeralRBDDriver if options else ephemeral.STOCK
         self.patch(rbd_utils, 'RBDDriver', ours)
         return rbd_utils.RBDDriver()
 
     def found(self, name: str, pool: str = 'volumes') -> set[str]:
-        """Return the features of an image, which must be in order."""
+        """Check the flags and data of an image; return its features."""
         with self.cluster.image(name, pool) as image:
             self.assertEqual(0, image.flags())
             self.assertEqual(b'x' * 10, image.read(0, 10))
@@ -92,7 +92,7 @@ class EphemeralTest(base.NovaTestCase):
         path.write_bytes(b'x' * MIB)
         with mock.patch.dict(os.environ, CEPH_CONF=self.cluster.conf):
             made.import_image(str(path), 'imported')
-        # As Nova does at once: to the size of the flavor.
+        # Nova does this next, with the size from the flavor.
         for name in ('cloned', 'imported'):
             made.resize(name, 64 * MIB)
         return [self.found('cloned'), self.found('imported')]

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""I/O thread and queues, in what libvirt is told of volumes' disks."""
+"""Test I/O thread and queues in the configuration of volumes' disks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +25,10 @@ from tests.functional.nova_rbd_cache import base
 
 _VOLUME = uuids.volume_writeback
 _OTHER = uuids.volume_that_asks_nothing
-#: What of the driver's attributes this is about.
+#: The tested attributes of the disk's driver element.
 _NAMES = ('cache', 'iothread', 'queues')
 _MODES = {_VOLUME: 'writeback', _OTHER: base.HOST_MODE}
-#: From Nova 33 on guests have one.
+#: Guests have an I/O thread since Nova 33.
 HAVE_THREADS = hasattr(driver.LibvirtDriver, '_get_guest_iothread')
 
 
@@ -43,7 +43,7 @@ class TuningTestCase(base.NovaTestCase):
             self.expected['iothread'] = '1'
 
     def take(self) -> dict[str, dict[str, str]]:
-        """Return what libvirt was told of this, and forget it."""
+        """Return and clear the attributes that libvirt received."""
         drivers, self.told.drivers = self.told.drivers, {}
         return {
             volume: {k: v for k, v in found.items() if k in _NAMES}
@@ -58,7 +58,7 @@ class OneHostTest(TuningTestCase):
         self.server: Any = self._create_server(networks='none')
 
     def ways(self) -> list[tuple[str, Callable[[], Any]]]:
-        """Return ways in which libvirt is told of both volumes' disks."""
+        """Return the actions that configure the disks of both volumes."""
         return [
             ('attach, running', self._attach),
             ('hard reboot', lambda: self._reboot_server(self.server, True)),
@@ -77,7 +77,7 @@ class OneHostTest(TuningTestCase):
                 self.assertEqual(expected, self.take())
 
     def test_guest_of_an_older_nova(self) -> None:
-        """It has no I/O thread, and libvirt would refuse the disk."""
+        """The guest has no I/O thread, and libvirt would refuse the disk."""
         with self._guest_has('<domain/>'):
             self.attach(self.server, _OTHER)
         expected = {'cache': base.HOST_MODE, 'queues': '3'}
@@ -110,7 +110,7 @@ class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
         self.migrate_stub_ran = False
 
     def test_goes_as_it_is(self) -> None:
-        """A guest that runs would not find its way with other queues."""
+        """A running guest requires the same queues on the target host."""
         self.attach(self.server, _VOLUME)
         self._reboot_server(self.server, hard=True)
         self.take()

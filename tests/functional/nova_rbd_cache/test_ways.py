@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Every way in which Nova tells libvirt of a disk, and the mode it tells.
+"""The cache mode in each operation in which Nova defines a disk.
 
-The tables say for each way which modes have to come out. What one machine
-can do for real is done again in ``tests/cloud``.
+The tables list the expected modes for each operation. ``tests/cloud`` repeats
+the operations that are possible with real services on one machine.
 """
 
 from collections.abc import Callable
@@ -27,13 +27,13 @@ from nova.virt.libvirt import guest
 from tests.functional.nova_rbd_cache import base
 
 Modes = dict[str, str]
-#: Nothing is told of volumes: libvirt starts what it was told before, or the
-#: server has no volumes in this way.
+#: No volume is defined: libvirt starts the existing definition, or the server
+#: has no volumes in this operation.
 NOTHING: Modes = {}
 
 
 class OneHostTest(base.NovaTestCase):
-    """Ways that stay on a host; volumes with five modes on one server."""
+    """Operations on one host; a server has volumes with five modes."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -41,7 +41,7 @@ class OneHostTest(base.NovaTestCase):
         self.server: Any = None
 
     def ways(self) -> list[tuple[str, Callable[[], Any], Modes]]:
-        """Return the table: a way, how it is gone, and the modes."""
+        """Return the name, the call and the modes of each operation."""
         every = base.EXPECTED
         return [
             ('attach, running', self._attach_all, every),
@@ -53,7 +53,7 @@ class OneHostTest(base.NovaTestCase):
             ('resize', self._resize, every),
             ('confirm', self._confirm, NOTHING),
             ('rescue', lambda: self._rescue_server(self.server), NOTHING),
-            # What libvirt had before the rescue, in its own XML.
+            # libvirt uses its XML from before the rescue.
             ('unrescue', lambda: self._unrescue_server(self.server), NOTHING),
             ('shelve', lambda: self._shelve_server(self.server), NOTHING),
             ('unshelve', lambda: self._unshelve_server(self.server), every),
@@ -129,7 +129,7 @@ class BootFromVolumeTest(base.NovaTestCase):
 
 class SwapTest(base.NovaTestCase):
     def test_new_volume_has_its_own_mode(self) -> None:
-        """As Cinder asks for it when it migrates a volume in use."""
+        """Cinder requests a swap when it migrates a volume in use."""
         old, new = self.cinder.SWAP_OLD_VOL, self.cinder.SWAP_NEW_VOL
         self.set_modes({old: 'writeback', new: 'directsync'})
         self.start_compute()
@@ -146,7 +146,7 @@ class SwapTest(base.NovaTestCase):
 
 
 class TwoHostsTest(libvirt_base.LibvirtMigrationMixin, base.NovaTestCase):
-    """Ways from a host to another one."""
+    """Operations that move a server to another host."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -156,7 +156,7 @@ class TwoHostsTest(libvirt_base.LibvirtMigrationMixin, base.NovaTestCase):
         self.src = self.dest = None
 
     def ways(self) -> list[tuple[str, Callable[[], Any]]]:
-        """Return the table; all modes have to come out of each."""
+        """Return the operations, each of which keeps all modes."""
         return [
             ('cold migration', lambda: self._cold('two')),
             ('cold migration, reverted', self._revert),
@@ -184,11 +184,11 @@ class TwoHostsTest(libvirt_base.LibvirtMigrationMixin, base.NovaTestCase):
         self._revert_resize(self.server)
 
     def _live(self, source: str, target: str) -> None:
-        """Have the source send what is the target's XML of the server."""
+        """Live-migrate; the source has other modes in the server's XML."""
         self.src, self.dest = self.computes[source], self.computes[target]
         self.migrate_stub_ran = False
-        # The fake forgets most of what it is told of disks. What the source
-        # has of modes must not matter.
+        # The fake drops most attributes of disks. The modes of the source must
+        # not matter.
         xml = self.told.server
         for mode in set(base.EXPECTED.values()):
             xml = xml.replace(f'cache="{mode}"', 'cache="unsafe"')

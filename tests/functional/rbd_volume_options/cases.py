@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Random volumes: sizes, layouts and features at and around every rule.
+"""Random volumes: sizes, layouts and features around each rule's limits.
 
-Drawn as numbers, and written as a tenant writes them. Nothing of the package
-under test is used here.
+Values are drawn as numbers and written as a tenant writes them. The package
+under test is not used here.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tests import feature_bits
 GIB = 2**30
 PIB = 2**50
 
-#: For the features that people may choose.
+#: Bits of the features that can be requested.
 BITS = {
     'layering': feature_bits.LAYERING,
     'exclusive-lock': feature_bits.LOCK,
@@ -43,9 +43,8 @@ _CHOOSABLE = sum(BITS.values())
 #: cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT
 MAP_LIMIT = 256_000_000
 
-#: What rbd_default_features may say; stock Cinder passes it explicitly.
-#: All have layering: without it no volume of the backend can be cloned,
-#: asked for or not.
+#: Values of rbd_default_features; stock Cinder passes it explicitly.
+#: All contain layering: without it, no volume of the back end can be cloned.
 _DEFAULTS = (
     feature_bits.LAYERING,
     feature_bits.LAYERING | LOCK,
@@ -57,18 +56,18 @@ _DEFAULTS = (
 )
 _STOCK_ORDER = 22
 
-#: librbd's own twice, as most cases should fail for something else.
+#: Valid orders twice, as most cases should fail for another reason.
 _ORDERS: tuple[int, ...] = (*range(12, 26), *range(12, 26), 0, 10, 11, 26, 27)
 
-# librbd writes the whole map when it makes an image, a quarter of a byte for
-# each object: seconds for the largest. Few such images are enough.
+# librbd writes the whole object map when it creates an image, two bits for
+# each object. This takes seconds for large maps, so most are dropped.
 _HEAVY = 2_000_000
 _KEEP_HEAVY = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """What an RBD image is, in librbd's own numbers."""
+    """The properties of an RBD image as librbd's numbers."""
 
     order: int
     unit: int
@@ -78,11 +77,11 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is asked for one volume; None where nothing is said.
+    """The request for one volume; None for unset values.
 
-    :ivar items: the same, as metadata
-    :ivar stock_features: what the stock driver would have passed
-    :ivar parent: for a clone, the image that it is made from
+    :ivar items: the same request, as metadata
+    :ivar stock_features: features that the stock driver would pass
+    :ivar parent: the parent, if the volume is a clone
     """
 
     size: int
@@ -97,7 +96,7 @@ class Case:
 
     @property
     def features(self) -> int:
-        """The mask that is asked for."""
+        """The mask of the requested features."""
         mask = self.stock_features
         if self.parent:
             mask = self.parent.features & _CHOOSABLE
@@ -111,7 +110,7 @@ class Case:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What librbd is to be called with for the same."""
+        """The arguments of librbd for the same request."""
         given: dict[str, Any] = {
             'order': self._order,
             'features': self.features,
@@ -121,14 +120,15 @@ class Case:
         if self.count is not None:
             given['stripe_count'] = self.count
         if self.parent and self.unit is None and self.count is None:
-            # A clone's must be explicit, else librbd mixes it with the order.
+            # A clone needs explicit striping, else librbd mixes the parent's
+            # with the requested order.
             made = self.expected
             given.update(stripe_unit=made.unit, stripe_count=made.count)
         return given
 
     @property
     def expected(self) -> Numbers:
-        """What is to come out, but for the bits that librbd adds."""
+        """The expected image, without the feature bits that librbd adds."""
         unit, count = 1 << self._order, 1
         if self.parent and (self.parent.unit, self.parent.count) != (
             1 << self.parent.order,
@@ -150,7 +150,7 @@ class Case:
 
 
 def draw(seed: int, number: int, parent: Numbers | None = None) -> Case:
-    """Return a case; the same one for the same seed and number."""
+    """Draw a case, which depends only on the seed, number and parent."""
     rng = random.Random(f'{seed}/{number}')
     while True:
         order = _order(rng) if rng.random() < 0.7 else None
@@ -169,15 +169,15 @@ def draw(seed: int, number: int, parent: Numbers | None = None) -> Case:
             stock_features=rng.choice(_DEFAULTS),
             parent=parent,
         )
-        # Where nothing is asked for, what stock makes is not ours to judge.
+        # An empty request leaves the image to the stock driver.
         if case.items:
             return dataclasses.replace(case, size=_size(rng, case))
 
 
 def at_the_limit() -> list[Case]:
-    """Return volumes with as many objects as an object map may have.
+    """Return volumes at the limit of the object map and just above it.
 
-    And some with one more. Drawn ones rarely have so large a map.
+    Random volumes rarely have so many objects.
     """
     cases = []
     for order, unit, count, more in (
@@ -202,15 +202,15 @@ def at_the_limit() -> list[Case]:
 
 
 def has_heavy_map(case: Case) -> bool:
-    """Return whether librbd takes long to make the image, if it does."""
+    """Return whether librbd would take long to create the image."""
     made = case.expected
     if not made.features & MAP or not made.order or not made.unit:
         return False
-    # More rather than fewer: of the last set each unit may reach an object.
+    # An upper bound: each unit of the last object set may use another object.
     objects = (case.size >> made.order) + min(
         made.count, case.size // made.unit
     )
-    # What is too large is refused before the map is written.
+    # Images above the limit are refused before the map is written.
     return objects > _HEAVY and case.size <= _limit(case)
 
 
@@ -262,7 +262,7 @@ def _names(rng: random.Random) -> tuple[str, ...]:
         if rng.random() < (0.9 if name == 'layering' else 0.5)
     }
     if rng.random() < 0.5:
-        # With what they need, or else most sets would be refused for it.
+        # Add the required features, else most sets would be refused.
         if 'fast-diff' in chosen:
             chosen.add('object-map')
         if chosen & {'object-map', 'journaling'}:
@@ -289,10 +289,10 @@ def _size(rng: random.Random, case: Case) -> int:
 
 
 def _limit(case: Case) -> int:
-    """Return the largest size with as many objects as a map may have."""
+    """Return the largest size that the object map allows."""
     made = case.expected
-    # Sets of as many objects as a stripe spans fill up one after the other;
-    # in the last one, each unit reaches a further object.
+    # Object sets fill up one after the other. In the last set, each stripe
+    # unit uses another object.
     sets, rest = divmod(MAP_LIMIT, max(1, made.count))
     return (sets * made.count << made.order) + rest * made.unit
 
@@ -322,7 +322,7 @@ def _written(
 
 
 def _text(rng: random.Random, size: int) -> str:
-    """Write a size in one of the ways that are allowed."""
+    """Write a size in one of the allowed notations."""
     ways = [str(size)]
     for unit, factor in (('K', 2**10), ('M', 2**20), ('G', 2**30)):
         if size and size % factor == 0:

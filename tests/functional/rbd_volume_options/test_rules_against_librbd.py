@@ -10,10 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our verdict and librbd's, on thousands of random volumes.
+"""Compare our rules with librbd for thousands of random volumes.
 
-``RBD_TEST_SEED`` draws others, ``RBD_TEST_CASES`` more of them, and
-``RBD_TEST_ONLY`` replays one by its number. ``tools/test all`` draws more.
+``RBD_TEST_SEED`` sets the seed, ``RBD_TEST_CASES`` the number of volumes, and
+``RBD_TEST_ONLY`` repeats the one with this number. ``tools/test all`` tests
+more volumes.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from typing import Any
 
 import rbd
 
-from cinder_rbd_ext.imaging import librbd
+from cinder_rbd_ext.imaging import planned
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import plan
@@ -36,11 +37,11 @@ from tests.unit import base
 
 SEED = int(os.environ.get('RBD_TEST_SEED', '20130614'))
 _ALL = os.environ.get('RBD_TEST_ALL') == '1'
-CASES = int(os.environ.get('RBD_TEST_CASES') or (2500 if _ALL else 800))
+CASES = int(os.environ.get('RBD_TEST_CASES') or (2500 if _ALL else 150))
 CLONES = CASES // 6
 _ONLY = os.environ.get('RBD_TEST_ONLY')
 
-# Few disagreements show what is wrong as well as all of them.
+# A few disagreements are enough to find the fault.
 _ENOUGH = 5
 
 # Without the states that librbd keeps in the mask.
@@ -65,7 +66,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 class Disagreement(Exception):
-    """librbd and we don't say the same."""
+    """Our rules and librbd disagree."""
 
 
 class RulesTestCase(base.TestCase):
@@ -74,8 +75,8 @@ class RulesTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         cluster = ceph.shared_cluster()
-        # The pool goes as a whole: to remove huge images one by one would
-        # take hours.
+        # The whole pool is deleted, because the removal of huge images takes
+        # hours.
         pool = f'rules-{os.getpid()}'
         cluster.rados.create_pool(pool)
         self.addCleanup(cluster.rados.delete_pool, pool)
@@ -95,7 +96,7 @@ class RulesTestCase(base.TestCase):
         parents: dict[str, tuple[cases.Case, cases.Numbers]] = {}
         number = 0
         while len(parents) < 30:
-            # Of any layout and size that librbd makes.
+            # Parents of any layout and size that librbd accepts.
             case = cases.draw(SEED + 1, number)
             number += 1
             if not isinstance(verdicts.ours(case), plan.ImagePlan):
@@ -154,7 +155,7 @@ class RulesTestCase(base.TestCase):
         verdict = verdicts.ours(case)
         if isinstance(verdict, plan.ImagePlan):
             try:
-                make(name, case, librbd.arguments(verdict))
+                make(name, case, planned.arguments(verdict))
             except _refusals() as error:
                 raise Disagreement(f'we accept, librbd: {error}') from error
             self._check_made(name, case, verdict)
@@ -163,8 +164,8 @@ class RulesTestCase(base.TestCase):
             make(name, case, case.arguments)
         except _refusals():
             return
-        # librbd drops a bit or takes a default without a word: it doesn't
-        # make what it is asked for, which is to refuse it.
+        # librbd can silently drop a feature or use a default instead of the
+        # requested value. That counts as a refusal.
         with rbd.Image(self.ioctx, name, read_only=True) as image:
             made = self._made(image)
         if self._is_as_asked(case, made) and not verdicts.is_excused(
@@ -223,7 +224,7 @@ class RulesTestCase(base.TestCase):
 
 
 class CasesTestCase(base.TestCase):
-    """The draw itself: a rule that no case meets is not tested."""
+    """The random cases meet every rule."""
 
     def setUp(self) -> None:
         super().setUp()

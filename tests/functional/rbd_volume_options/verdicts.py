@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What we say of a case, and what we may say otherwise than librbd."""
+"""Our results for the cases, and the allowed differences from librbd."""
 
 from collections.abc import Callable
 import dataclasses
@@ -25,7 +25,7 @@ from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from tests.functional.rbd_volume_options import cases
 
-# The backend's own rules, which librbd doesn't know, out of the way.
+# Disable the rules of the back end, which librbd does not have.
 _LIMITS = limits.Limits(
     max_stripe_count=2**63,
     require_whole_stripes=False,
@@ -36,10 +36,10 @@ _LIMITS = limits.Limits(
 
 @dataclasses.dataclass(frozen=True)
 class Stricter:
-    """Something that librbd makes and we refuse.
+    """A rule by which we refuse an image that librbd creates.
 
-    :ivar why: the reason for being stricter
-    :ivar complaint: what our error must say
+    :ivar why: the reason for the stricter rule
+    :ivar complaint: a part of our error message
     """
 
     why: str
@@ -119,7 +119,7 @@ STRICTER = (
 
 
 def state(numbers: cases.Numbers) -> plan.ImageState:
-    """Return an image's state as the package has it."""
+    """Return the state of an image in the types of the package."""
     return plan.ImageState(
         layout.ImageLayout.of(1 << numbers.order, numbers.unit, numbers.count),
         features.from_mask(numbers.features),
@@ -127,7 +127,7 @@ def state(numbers: cases.Numbers) -> plan.ImageState:
 
 
 def base_of(case: cases.Case) -> plan.ImageState:
-    """Return the image that stock would make."""
+    """Return the image that the stock driver would create."""
     image_layout = layout.ImageLayout(4 * 2**20)
     if case.parent:
         image_layout = state(case.parent).layout
@@ -137,7 +137,7 @@ def base_of(case: cases.Case) -> plan.ImageState:
 
 
 def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
-    """Return how we would make it, or why we wouldn't."""
+    """Return our plan for the image, or the error if it is refused."""
     origin = errors.Origin.VOLUME_METADATA
     try:
         said = options.parse(case.items, keys.Scope.VOLUME, origin)
@@ -154,7 +154,7 @@ def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
 
 
 def is_excused(case: cases.Case, error: errors.OptionError) -> bool:
-    """Return whether we refuse, for a reason of our own, and rightly."""
+    """Return whether a stricter rule explains the error."""
     return any(
         rule.applies(case) and rule.complaint in error.reason
         for rule in STRICTER

@@ -16,7 +16,7 @@
 
 const page = require('./page');
 
-const OFFERS = page.read('offers.json').form;
+const OFFERS = page.offers('form');
 const SIZES = ['', '4K', '32K', '64K', '128K', '1M', '2M', '4M', '8M', '32M'];
 const FEATURES = [
   'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten'
@@ -40,27 +40,29 @@ function row(key, name, field) {
 
 function features() {
   return FEATURES.map((each) => `<div class="checkbox">
-    <input type="checkbox" name="rbd_features" value="${each}"></div>`);
+    <input type="checkbox" name="rbd_features" value="${each}">
+    <span data-rbd-why></span></div>`);
 }
 
 /* Horizon's fields that the script reads, and ours as the templates have it. */
 function form(offers) {
-  const data = JSON.stringify(offers).replace(/"/g, '&quot;');
+  const data = JSON.stringify(page.packed(offers)).replace(/"/g, '&quot;');
   return `<form>
     ${select('volume_source_type', [
       '', 'volume_source', 'snapshot_source', 'image_source'])}
     ${select('volume_source', ['', 'v1'])}
     ${select('snapshot_source', ['', 's1'])}
     ${select('image_source', ['', 'i1'])}
-    ${select('type', ['rbd', 'fake', ''])}
+    ${select('type', ['rbd', 'lvm', 'strict', 'fake', ''])}
     <input name="size" value="8">
     <fieldset class="rbd-volume-options" data-rbd-offers="${data}"
               data-rbd-sources="/sources/" hidden disabled>
+      <p data-rbd-status hidden></p>
       <p data-rbd-source hidden></p>
       ${row('object_size', 'rbd_object_size', select('rbd_object_size', SIZES))}
       ${row('stripe_unit', 'rbd_stripe_unit', select('rbd_stripe_unit', SIZES))}
       ${row('stripe_count', 'rbd_stripe_count',
-        '<input name="rbd_stripe_count">')}
+        '<input name="rbd_stripe_count"><span data-rbd-default></span>')}
       ${row('object_map', 'rbd_object_map', select(
         'rbd_object_map', ['', 'true', 'false']))}
       <div data-rbd-field="rbd_choose_features">
@@ -75,6 +77,12 @@ describe('The Create Volume form', () => {
 
   function open(change, more) {
     const offers = JSON.parse(JSON.stringify(OFFERS));
+    offers.strict = JSON.parse(JSON.stringify(offers.rbd));
+    for (const key of Object.keys(offers.strict.options)) {
+      offers.strict.options[key].settable = false;
+    }
+    offers.strict.options['rbd:features'].settable = true;
+    offers.strict.options['rbd:features'].allowed = ['layering'];
     (change || (() => null))(offers.rbd.options, offers.rbd);
     window = page.load(Object.assign({
       body: form(offers),
@@ -109,6 +117,9 @@ describe('The Create Volume form', () => {
   const preview = () => $('[data-rbd-preview]').text();
   const isRefused = () => $('[data-rbd-preview]').hasClass('text-danger');
   const blank = (name) => $(`[name="${name}"] option[value=""]`).text();
+  const status = () => $('[data-rbd-status]').text();
+  const ticked = () => $('[name="rbd_features"]:checked')
+    .map((_, each) => each.value).get();
   const isHidden = () => $('fieldset').prop('hidden');
 
   beforeEach(() => {
@@ -125,7 +136,10 @@ describe('The Create Volume form', () => {
       .toBe('Default: 4 MiB (set by the back end)');
     expect(blank('rbd_object_map'))
       .toBe('Default: yes (set by the volume type)');
-    expect(blank('rbd_stripe_unit')).toBe('Default');
+    expect(blank('rbd_stripe_unit'))
+      .toBe('Default: depends on the back end');
+    expect($('[data-rbd-default]').text())
+      .toBe('Default: depends on the back end');
   });
 
   it('shows what is chosen', () => {
@@ -191,7 +205,7 @@ describe('The Create Volume form', () => {
     });
     expect(blank('rbd_object_size')).toBe('Default: 4 MiB (set by Ceph)');
     fill('image_source', 'i1');
-    expect(blank('rbd_object_size')).toBe('Default');
+    expect(blank('rbd_object_size')).toBe('Default: same as the image');
     expect(preview()).toBe(
       "8 GiB in objects of Ceph's default size, with object map");
   });
@@ -237,7 +251,7 @@ describe('The Create Volume form', () => {
     open();
     fill('volume_source', 'v1');
     answered(() => {
-      expect(isHidden()).toBe(true);
+      expect(status()).toContain('the source of the volume is not available');
       expect($('fieldset').prop('disabled')).toBe(true);
       done();
     });
@@ -254,8 +268,6 @@ describe('The Create Volume form', () => {
   it('ticks the features that others require', () => {
     open();
     tick('rbd_choose_features');
-    const ticked = () => $('[name="rbd_features"]:checked')
-      .map((_, each) => each.value).get();
     expect(ticked())
       .toEqual(['layering', 'exclusive-lock', 'object-map', 'fast-diff']);
     expect($('[data-rbd-key="rbd:object_map"]').prop('hidden')).toBe(true);
@@ -272,5 +284,102 @@ describe('The Create Volume form', () => {
     fill('rbd_stripe_unit', '64K');
     expect($('[name="rbd_stripe_unit"]').prop('disabled')).toBe(true);
     expect(isRefused()).toBe(false);
+  });
+
+  it('says why a type offers nothing', () => {
+    open();
+    expect(status()).toBe('');
+    fill('type', 'lvm');
+    expect(isHidden()).toBe(false);
+    expect($('fieldset').prop('disabled')).toBe(true);
+    expect(status()).toContain('offers no RBD volume options: no back end');
+    expect(status()).not.toContain('are not used');
+    expect($('[data-rbd-field]:not([hidden])').length).toBe(0);
+    expect(preview()).toBe('');
+    fill('type', 'rbd');
+    fill('rbd_object_size', '1M');
+    fill('type', 'lvm');
+    expect(status()).toContain('The selected values are not used.');
+    fill('type', '');
+    expect(status()).toContain('no volume type is selected');
+  });
+
+  it('says that nothing is striped by default, and who decided it', () => {
+    open((options) => {
+      options['rbd:stripe_unit'].default_from = 'cluster';
+      options['rbd:stripe_count'].default = 8;
+      options['rbd:stripe_count'].default_from = 'backend';
+    });
+    expect(blank('rbd_stripe_unit'))
+      .toBe('Default: no striping (set by Ceph)');
+    expect($('[data-rbd-default]').text())
+      .toBe('Default: 8 (set by the back end)');
+  });
+
+  it('says why a box is off', () => {
+    open();
+    tick('rbd_choose_features');
+    const why = (name) => $(`[value="${name}"]`).closest('.checkbox')
+      .find('[data-rbd-why]').text();
+    expect(why('deep-flatten')).toBe('Not allowed for this volume type.');
+    expect(why('object-map')).toBe('');
+    tick('rbd_features', 'exclusive-lock');
+    expect(why('object-map')).toBe('Requires exclusive-lock.');
+    expect(why('fast-diff')).toBe('Requires object-map.');
+  });
+
+  it('keeps the ticks while another type is selected', () => {
+    open();
+    tick('rbd_choose_features');
+    tick('rbd_features', 'object-map');
+    const before = ['layering', 'exclusive-lock'];
+    expect(ticked()).toEqual(before);
+    for (const type of ['lvm', 'strict']) {
+      fill('type', type);
+      fill('type', 'rbd');
+      expect(ticked()).toEqual(before);
+    }
+    tick('rbd_features', 'exclusive-lock');
+    tick('rbd_features', 'exclusive-lock');
+    expect(ticked()).toEqual(before);
+  });
+
+  it('does not preview what can not be', () => {
+    open();
+    for (const count of ['0', '-1', '1.5']) {
+      fill('rbd_stripe_count', count);
+      expect(preview())
+        .toBe('The stripe count must be a whole number from 1 to 64.');
+      expect(isRefused()).toBe(true);
+    }
+    fill('rbd_stripe_count', '');
+    for (const size of ['0', '-1', '1.5', '1e3', '99999999999999999999']) {
+      fill('size', size);
+      expect(preview()).toBe('');
+    }
+  });
+
+  it('groups numbers as in the language of the user', () => {
+    open(null, {before: (loaded) => {
+      loaded.horizon.languageCode = 'de';
+    }});
+    expect(preview())
+      .toBe('8 GiB = 2.048 objects of 4 MiB, with object map');
+  });
+
+  it('keeps and shows what the server refused', () => {
+    open(null, {body: form(OFFERS)
+      .replace('data-rbd-field="rbd_object_size"',
+        'class="has-error" data-rbd-field="rbd_object_size"')
+      .replace('<option value="1M">', '<option value="1M" selected>')
+      .replace('<option value="lvm">', '<option value="lvm" selected>')});
+    const isOff = (name) => $(`[name="${name}"]`).prop('disabled');
+    expect($('fieldset').prop('disabled')).toBe(false);
+    expect(isOff('rbd_object_size')).toBe(false);
+    expect(isOff('rbd_stripe_unit')).toBe(true);
+    expect($('[data-rbd-field]:not([hidden])').length).toBe(1);
+    fill('rbd_object_size', '');
+    expect(isOff('rbd_object_size')).toBe(true);
+    expect($('fieldset').prop('disabled')).toBe(true);
   });
 });

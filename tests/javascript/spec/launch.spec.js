@@ -16,7 +16,8 @@
 
 const page = require('./page');
 
-const OFFERS = page.read('offers.json').wizard;
+const OFFERS = page.offers('wizard');
+const TYPES = '/api/rbd_volume_options/types/';
 const STOCK = 'horizon.dashboard.project.workflow.launch-instance';
 const OURS = 'horizon.dashboard.rbd-volume-options.launch';
 const STRIPED = {
@@ -40,7 +41,9 @@ describe('The Launch Instance wizard', () => {
         get: (url, request) => {
           asked.push([url, request && request.params]);
           return url in answers
-            ? $q.resolve({data: answers[url]})
+            ? $q.resolve({
+              data: url === TYPES ? page.packed(answers[url]) : answers[url]
+            })
             : $q.reject({status: 503});
         }
       })])
@@ -70,7 +73,7 @@ describe('The Launch Instance wizard', () => {
     asked = [];
     steps = [];
     answers = {
-      '/api/rbd_volume_options/types/': JSON.parse(JSON.stringify(OFFERS)),
+      [TYPES]: JSON.parse(JSON.stringify(OFFERS)),
       '/api/rbd_volume_options/sources/volume/v1/': {made: STRIPED},
       '/api/rbd_volume_options/sources/snapshot/s1/': {made: null},
       '/api/cinder/volumetypes/default/': {name: 'rbd'}
@@ -116,7 +119,7 @@ describe('The Launch Instance wizard', () => {
   });
 
   it('says that an image comes before what Ceph decides', () => {
-    const options = answers['/api/rbd_volume_options/types/'].rbd.options;
+    const options = answers[TYPES].rbd.options;
     options['rbd:object_size'].default_from = 'cluster';
     for (const [key, value] of [['unit', 65536], ['count', 8]]) {
       options[`rbd:stripe_${key}`].default = value;
@@ -171,11 +174,62 @@ describe('The Launch Instance wizard', () => {
     expect(step().ctrl.isUnavailable).toBe(true);
   });
 
+  it('asks for the types once, and again for a newer one', () => {
+    const found = injector();
+    const service = found.get(`${OURS}.offers`);
+    const scope = found.get('$rootScope');
+    function types(named) {
+      let result;
+      service.types(named).then((each) => {
+        result = each;
+      });
+      scope.$apply();
+      return result;
+    }
+    expect(Object.keys(types())).toContain('rbd');
+    expect(Object.keys(types('rbd'))).toContain('rbd');
+    expect(asked.length).toBe(1);
+    types('new');
+    expect(asked.length).toBe(2);
+    expect(asked[1][1]).toEqual({named: 'new'});
+    delete answers[TYPES];
+    expect(types('newer')).toBe(null);
+    answers[TYPES] = {newer: {}};
+    expect(Object.keys(types('newer'))).toEqual(['newer']);
+    expect(asked.length).toBe(4);
+  });
+
   it('has nothing to show without a volume', () => {
     const {ctrl, scope} = step();
     model.newInstanceSpec.vol_create = false;
     scope.$apply();
     expect(ctrl.kind).toBe('none');
     expect(ctrl.rows).toEqual([]);
+  });
+
+  it('is worth showing where a type has options', () => {
+    let shown = null;
+    // Another page each time: a page asks once.
+    function ask() {
+      const found = injector();
+      found.get(`${OURS}.offers`).isWorthShowing()
+        .then((each) => { shown = each; });
+      found.get('$rootScope').$apply();
+      return shown;
+    }
+    expect(ask()).toBe(true);
+    delete answers[TYPES].rbd;
+    expect(ask()).toBe(false);
+    answers = {};
+    expect(ask()).toBe(false);
+  });
+
+  it('gives no advice where nothing can be set', () => {
+    expect(step().ctrl.isSettable).toBe(true);
+    const options = answers[TYPES].rbd.options;
+    Object.keys(options).forEach((key) => {
+      options[key].settable = false;
+    });
+    expect(step().ctrl.isSettable).toBe(false);
   });
 });

@@ -88,4 +88,23 @@ function load(options) {
   return window;
 }
 
-module.exports = {load, read};
+/* The offers of offers.json, as our script unpacks them. */
+function offers(name) {
+  const found = load().horizon.rbdOffers.unpack(read('offers.json')[name]);
+  return JSON.parse(JSON.stringify(found));
+}
+
+/* Offers in the form that the server sends, without sharing descriptions. */
+function packed(found) {
+  const wanted = Object.keys(
+    Object.assign({}, ...Object.values(found).map((each) => each.options)));
+  const options = [];
+  const types = {};
+  for (const [name, offer] of Object.entries(found)) {
+    types[name] = offer.reason || [offer.require_whole_stripes].concat(
+      wanted.map((key) => options.push((offer.options || {})[key]) - 1));
+  }
+  return {keys: wanted, options, types};
+}
+
+module.exports = {load, offers, packed, read};

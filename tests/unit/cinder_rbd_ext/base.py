@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our driver on the cluster in memory, with Cinder's own objects."""
+"""The driver on the fake cluster, with Cinder's objects."""
 
 from collections.abc import Callable
 import pathlib
@@ -46,7 +46,7 @@ ASKED = {
     keys.STRIPE_UNIT: '64K',
     keys.STRIPE_COUNT: '8',
 }
-#: The same as librbd has it.
+#: The same layout in librbd: order, stripe unit and stripe count.
 MADE = (20, 64 << 10, 8)
 
 _ENCRYPTION = {
@@ -58,7 +58,7 @@ _ENCRYPTION = {
 
 
 class DriverTestCase(test.TestCase):
-    """A driver on a cluster of the test's own, volumes in a database."""
+    """Base class for tests of the driver on a fake cluster."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -67,8 +67,8 @@ class DriverTestCase(test.TestCase):
         )
         self.librbd = fake_librbd.Librbd(self.cluster)
         self.commands = fake_commands.Commands(self.cluster)
-        # Stock asks whether the bindings are installed; os-brick, by which
-        # it reaches the target of a migration, takes no others.
+        # The stock driver checks that the bindings are installed. os-brick,
+        # which connects to the target of a migration, must use the same fakes.
         for name in (
             'cinder.volume.drivers.rbd',
             'os_brick.initiator.linuxrbd',
@@ -86,7 +86,7 @@ class DriverTestCase(test.TestCase):
         self.useFixture(fixtures.MonkeyPatch(name, value))
 
     def _check_what_is_left(self) -> None:
-        """Check what no test may leave, whatever it is about."""
+        """Check that no test leaves open images or unused faults."""
         self.assertEqual([], self.cluster.ended)
         self.assertEqual([], self.cluster.open_images)
         self.assertEqual(set(), self.cluster.faults_left)
@@ -94,12 +94,12 @@ class DriverTestCase(test.TestCase):
     def make_driver(
         self, cls: type[Any] = driver.RBDExtDriver, **options: Any
     ) -> Any:
-        """Return a driver that has started, with options of its own."""
+        """Return a started driver with the given options."""
         group = f'{cls.__name__}-{options.get("rbd_pool", "volumes")}'
         settings = configuration.Configuration(
             cinder_driver.volume_opts, config_group=group
         )
-        # Before the driver exists, which reads some of them only once.
+        # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
         settings.append_config_values(opts.BACKEND_OPTS)
         given = {
@@ -110,7 +110,7 @@ class DriverTestCase(test.TestCase):
             'rados_connection_retries': 1,
             'num_shell_tries': 1,
             'rbd_tenant_options': ','.join(keys.VOLUME_KEYS),
-            # All that librbd can: what limits do is tested by itself.
+            # The limits of librbd; separate tests cover lower limits.
             'rbd_min_object_size': '4K',
             'rbd_max_objects': 1 << 31,
             **options,
@@ -130,14 +130,14 @@ class DriverTestCase(test.TestCase):
         return made
 
     def override_backend(self, name: str, value: Any) -> None:
-        """Set an option of the driver's backend."""
+        """Set an option of the driver's back end."""
         group = self.driver.configuration.config_group
         self.override_config(name, value, group=group)
 
     # Volumes
 
     def make_type(self, **specs: str) -> Any:
-        """Make a volume type with extra specs; ``rbd_x`` is ``rbd:x``."""
+        """Create a volume type; ``rbd_x`` is the extra spec ``rbd:x``."""
         self._types += 1
         made = volume_types.create(
             self.admin,
@@ -147,7 +147,7 @@ class DriverTestCase(test.TestCase):
         return objects.VolumeType.get_by_id(self.admin, made['id'])
 
     def qos_type(self, **limits: str) -> Any:
-        """Make a volume type whose limits the driver puts into effect."""
+        """Create a volume type with QoS limits that the driver applies."""
         made = self.make_type()
         specs = qos_specs.create(
             self.admin, made.name, {'consumer': 'back-end', **limits}
@@ -161,7 +161,7 @@ class DriverTestCase(test.TestCase):
         volume_type: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Return a volume of the database; its image is not made yet."""
+        """Create a volume in the database, without its RBD image."""
         volume_type = volume_type or self.make_type()
         return cinder_utils.create_volume(
             self.context,
@@ -171,7 +171,7 @@ class DriverTestCase(test.TestCase):
         )
 
     def encrypted_volume(self, **kwargs: Any) -> Any:
-        """Return such a volume, of an encrypted type."""
+        """Create a volume of an encrypted type, without its RBD image."""
         for name, value in (
             ('backend', 'cinder.keymgr.conf_key_mgr.ConfKeyManager'),
             ('fixed_key', 'a' * 64),
@@ -186,19 +186,19 @@ class DriverTestCase(test.TestCase):
         return volume
 
     def made_volume(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a volume that the driver has created."""
+        """Create a volume with the driver."""
         volume = self.new_volume(*args, **kwargs)
         self.update(volume, self.driver.create_volume(volume))
         return volume
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
-        """Save what a driver returned, as Cinder's manager does."""
+        """Save a driver's model update, as Cinder's manager does."""
         if changes:
             volume.update(changes)
             volume.save()
 
     def new_snapshot(self, volume: Any) -> Any:
-        """Return a snapshot that the driver has made."""
+        """Create a snapshot with the driver."""
         made = cinder_utils.create_snapshot(
             self.context, volume.id, volume_size=volume.size
         )
@@ -207,7 +207,7 @@ class DriverTestCase(test.TestCase):
         return snapshot
 
     def glance_image(self, **metadata: str) -> tuple[str, None]:
-        """Make a Glance image of 8 MiB objects; return its location."""
+        """Create a Glance image with 8 MiB objects; return its location."""
         with self.cluster.connected('images') as ioctx:
             self.librbd.RBD().create(ioctx, 'glance', GIB, order=23)
             with self.librbd.Image(ioctx, 'glance') as image:
@@ -217,7 +217,7 @@ class DriverTestCase(test.TestCase):
         return f'rbd://{self.cluster.fsid}/images/glance/snap', None
 
     def glance_download(self) -> None:
-        """Have Cinder find an image's content where Glance would send it."""
+        """Replace Cinder's download of Glance images."""
 
         def fetch(*args: Any, **kwargs: Any) -> None:
             pathlib.Path(args[3]).write_bytes(b'content')
@@ -225,15 +225,15 @@ class DriverTestCase(test.TestCase):
         self._patch('cinder.image.image_utils.fetch_to_raw', fetch)
         self.assertIs(fetch, image_utils.fetch_to_raw)
 
-    # What is there
+    # State
 
     def layout_of(self, name: str, pool: str = 'volumes') -> tuple[int, ...]:
-        """Return order, unit and count of an image."""
+        """Return the order, stripe unit and stripe count of an RBD image."""
         stored = self.cluster.stored(name, pool)
         return stored.order, stored.unit, stored.count
 
     def snapshots_of(self, name: str) -> list[str]:
-        """Return the names of an image's snapshots."""
+        """Return the names of the snapshots of an RBD image."""
         return [s.name for s in self.cluster.stored(name).snapshots]
 
     def recorded(self, volume: Any) -> dict[str, str]:
@@ -241,7 +241,7 @@ class DriverTestCase(test.TestCase):
         return dict(db.volume_admin_metadata_get(self.admin, volume.id))
 
     def raised(self, call: Callable[..., Any], *args: Any) -> Exception:
-        """Return what a call raises, and nothing that keeps its frames."""
+        """Return the exception of a call, without references to its frames."""
         try:
             call(*args)
         except Exception as error:
@@ -249,9 +249,9 @@ class DriverTestCase(test.TestCase):
         raise AssertionError('nothing was raised')
 
     def cause(self, call: Callable[..., Any], *args: Any) -> BaseException:
-        """Return why an image could not be made, from what a call raises.
+        """Return the cause of a failed creation.
 
-        That is of a class which Cinder's flows know: they catch no other.
+        The exception itself must be of a class that Cinder's flows catch.
         """
         error = self.raised(call, *args)
         self.assertIsInstance(

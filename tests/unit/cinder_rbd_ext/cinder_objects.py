@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cinder's objects without a database, and the settings of a back end."""
+"""Cinder objects without a database, and settings of a back end."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _GROUP = 'ceph'
 
 
 class Section:
-    """A backend's section, as Cinder's configuration object gives it."""
+    """The section of a back end, as in Cinder's configuration object."""
 
     def __init__(self, section: Any) -> None:
         self._section = section
@@ -34,7 +34,7 @@ class Section:
         return getattr(self._section, name)
 
     def safe_get(self, name: str) -> Any:
-        """Return an option's value; None for one that isn't registered."""
+        """Return the value of an option; None if it is not registered."""
         try:
             return getattr(self._section, name)
         except cfg.NoSuchOptError:
@@ -42,7 +42,7 @@ class Section:
 
 
 def section(**options: Any) -> Section:
-    """Return a section that sets some options."""
+    """Return a section that sets these options."""
     conf = cfg.ConfigOpts()
     opts.register_opts(conf, _GROUP)
     conf.register_opt(cfg.IntOpt('rbd_store_chunk_size', default=4), _GROUP)
@@ -53,7 +53,7 @@ def section(**options: Any) -> Section:
 
 
 def settings(**options: Any) -> backend_settings.BackendSettings:
-    """Return a backend's settings; tenants may set every key."""
+    """Return settings of a back end; by default, tenants may set all keys."""
     options.setdefault('rbd_tenant_options', ','.join(keys.VOLUME_KEYS))
     return backend_settings.BackendSettings.read(section(**options))
 
@@ -68,7 +68,7 @@ def volume_type(**specs: str) -> Any:
 def volume(
     metadata: dict[str, str] | None = None, type_: Any = None, **fields: Any
 ) -> Any:
-    """Return a volume that is in no database."""
+    """Return a volume that is not in a database."""
     return objects.Volume(
         **{
             'id': '11111111-2222-4333-8444-555555555555',

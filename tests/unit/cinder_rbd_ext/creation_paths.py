@@ -18,10 +18,10 @@ from tests.unit.cinder_rbd_ext import base
 
 
 class Path:
-    """A way to make a volume.
+    """A way to create a volume.
 
-    :ivar volume: the volume, of which there is no image yet
-    :cvar size: the volume's, in GiB; what it is made from has 1
+    :ivar volume: the volume, whose image does not exist yet
+    :cvar size: the size of the volume in GiB; its source has 1 GiB
     """
 
     size = 1
@@ -33,17 +33,17 @@ class Path:
         self.begin()
 
     def prepare(self) -> None:
-        """Make what the volume is made from."""
+        """Create the source of the volume."""
 
     def begin(self) -> None:
-        """Do what Cinder does before the step that this is about."""
+        """Do what Cinder does before the tested step."""
 
     def new_volume(self, **kwargs: Any) -> Any:
         """Return the volume."""
         return self.case.new_volume(**kwargs)
 
     def make(self) -> Any:
-        """Have the driver make the volume's image."""
+        """Call the driver to create the volume's image."""
         raise NotImplementedError
 
 
@@ -77,7 +77,7 @@ class CloneFromSnapshot(Path):
 
 
 class CloneAndFlattenSnapshot(CloneFromSnapshot):
-    """The same, flattened, as the backend wants it."""
+    """The same, flattened because of an option of the back end."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -97,7 +97,7 @@ class CloneVolume(Path):
 
 
 class CloneAndFlattenVolume(CloneVolume):
-    """The same, flattened, for its chain would be too long."""
+    """The same, flattened because the clone chain would be too long."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -107,7 +107,7 @@ class CloneAndFlattenVolume(CloneVolume):
 
 
 class FullCopy(CloneVolume):
-    """A full copy of a volume, where clones are switched off."""
+    """A full copy of a volume, with clones disabled."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -131,7 +131,7 @@ class CloneGlanceImage(Path):
 
 
 class ImportGlanceImage(Path):
-    """``rbd import`` of what came from Glance, in place of the volume."""
+    """``rbd import`` of a Glance image, which replaces the volume's image."""
 
     def begin(self) -> None:
         self.case.driver.create_volume(self.volume)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Our librbd on the fake one, with a creation under way."""
+"""The driver's librbd wrapper on the fake librbd, during a creation."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from tests.unit import base
 
 STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
 PLAN = plan.ImagePlan(STRIPED, frozenset({'layering', 'exclusive-lock'}))
-#: The same as librbd has it: order, unit, count and features.
+#: The same in librbd: order, stripe unit, stripe count and features.
 NUMBERS = (
     20,
     64 << 10,
@@ -36,7 +36,7 @@ NUMBERS = (
 
 
 class LibrbdTestCase(base.TestCase):
-    """The module on a fake one, with a creation called ``new``."""
+    """Base class for tests during the creation of an image ``new``."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -65,12 +65,12 @@ class LibrbdTestCase(base.TestCase):
         return self.how
 
     def numbers(self, name: str) -> tuple[int, int, int, int]:
-        """Return order, unit, count and features of an image."""
+        """Return the order, stripe unit, stripe count and features."""
         stored = self.cluster.stored(name)
         return stored.order, stored.unit, stored.count, stored.mask
 
     def parent(self, **asked: Any) -> None:
-        """Make an image with a protected snapshot."""
+        """Create an image with a protected snapshot."""
         self.fake.RBD().create(
             self.ioctx, 'parent', 1 << 30, **{'features': 1, **asked}
         )
@@ -79,7 +79,7 @@ class LibrbdTestCase(base.TestCase):
             image.protect_snap('s')
 
     def clone(self, **kwargs: Any) -> None:
-        """Clone it, as the stock driver does."""
+        """Clone the parent, as the stock driver does."""
         self.module.RBD().clone(
             self.ioctx,
             'parent',

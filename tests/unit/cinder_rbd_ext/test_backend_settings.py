@@ -26,7 +26,7 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 
 _MIB = 1 << 20
 
-#: Options, the one at fault, its value, words of the reason.
+#: Options, the invalid option, its value, part of the reason.
 _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
     'unit_alone': (
         {'rbd_volume_stripe_unit': '64K'},
@@ -170,7 +170,7 @@ class ReadTest(base.TestCase):
         self.assertNotIn('rbd:', str(error))
 
     def test_unit_against_an_object_size_of_elsewhere(self) -> None:
-        """A type's object size may be the one that the unit fits."""
+        """The stripe unit may fit the object size of a volume type."""
         read = cinder_objects.settings(
             rbd_volume_stripe_unit='8M', rbd_volume_stripe_count='2'
         )

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.backend: what is reported, read back."""
+"""Unit tests of cinder_rbd_ext.capabilities."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def _there_and_back(
 
 
 class FromCapabilitiesTest(base.TestCase):
-    """The other way round of capabilities()."""
+    """Test settings_of(), the inverse of reported()."""
 
     def test_as_it_was_reported(self) -> None:
         found = _there_and_back(_FULL)
@@ -68,14 +68,14 @@ class FromCapabilitiesTest(base.TestCase):
             self.assertIs(strict, _there_and_back(settings).strict_cache_mode)
 
     def test_enforcement_of_an_earlier_release(self) -> None:
-        """It does not report it: its driver decides."""
+        """Earlier releases do not report it; the driver decides."""
         report = capabilities.reported(_FULL)
         del report['rbd_cache_mode_enforcement']
         found = capabilities.settings_of(report)
         self.assertIs(False, found.strict_cache_mode if found else None)
 
     def test_features_of_cephs_configuration(self) -> None:
-        # One that later releases of Ceph may have is left out.
+        # An unknown feature of a later Ceph release is ignored.
         given = frozenset({'layering', 'object-map', 'striping'})
         report = capabilities.reported(_FULL, given)
         report['rbd_default_features'] += ',tomorrow'

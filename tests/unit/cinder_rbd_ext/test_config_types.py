@@ -20,7 +20,7 @@ from oslo_config import cfg
 from cinder_rbd_ext import config_types
 from tests.unit import base
 
-#: Each type, values that it takes and values that it doesn't, with a reason.
+#: Each type, its valid values, and its invalid values with a reason.
 TYPES: dict[
     str, tuple[config_types.Parsed, tuple[str, ...], dict[str, str]]
 ] = {
@@ -80,7 +80,7 @@ TYPES: dict[
 
 @ddt.ddt
 class ParsedTest(base.TestCase):
-    """A value is checked when it is read, and stays as it was written."""
+    """A value is checked when it is read, and kept as written."""
 
     def _read(self, option_type: config_types.Parsed, value: str) -> str:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -108,7 +108,7 @@ class ParsedTest(base.TestCase):
             self.assertIn('; allowed: ', str(error))
 
     def test_refuses_without_our_key(self) -> None:
-        """oslo.config names the option; the key isn't what is to be mended."""
+        """oslo.config names the option, so the message omits the key."""
         error = self.assertRaises(ValueError, config_types.OBJECT_SIZE, '3M')
         self.assertEqual(
             'not a power of two; allowed: a power of two from 4 KiB to 32 MiB',
@@ -116,11 +116,11 @@ class ParsedTest(base.TestCase):
         )
 
     def test_number(self) -> None:
-        """What a test or a program sets need not be text."""
+        """A value that code sets may be a number."""
         self.assertEqual('4096', config_types.OBJECT_SIZE(4096))
 
     def test_equality(self) -> None:
-        """oslo.config takes an option twice only if it is the same."""
+        """oslo.config accepts a repeated option only if it is equal."""
 
         def parser(value: str) -> object:
             raise NotImplementedError

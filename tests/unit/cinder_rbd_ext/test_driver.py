@@ -25,7 +25,7 @@ _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
 
 @ddt.ddt
 class StartTest(base.DriverTestCase):
-    """A backend that can't be had doesn't start."""
+    """Tests for startup, which invalid settings prevent."""
 
     def test_options_that_contradict(self) -> None:
         error = self.assertRaises(
@@ -37,7 +37,7 @@ class StartTest(base.DriverTestCase):
             self.assertIn(text, str(error))
 
     def test_value_that_is_none(self) -> None:
-        """oslo.config's own complaint: it names the option."""
+        """oslo.config refuses the value and names the option."""
         error = self.assertRaises(
             ValueError, self.make_driver, rbd_volume_object_size='3M'
         )
@@ -99,5 +99,5 @@ class StatsTest(base.DriverTestCase):
             (45.0, 50.0),
             (stats['free_capacity_gb'], stats['total_capacity_gb']),
         )
-        # What is provisioned is counted where the images are.
-        self.assertIn(':volumes', stats['location_info'])
+        # Provisioned capacity is counted in the pool of the images.
+        self.assertIn(':volumes', stats['rbd_location_info'])

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cinder's own suites for its RBD driver, with our class in place."""
+"""Cinder's test suites for its RBD driver, run with our class."""
 
 from typing import Any
 import unittest
@@ -40,12 +40,13 @@ _REBUILDS = (
 )
 _NAME_BACK = 'ours gives the image its name back'
 _SNAPSHOT = 'the source is a mock there; ours parses its provider_location'
+_SUMMED_UP = 'librbd sums the sizes up for ours, which opens no image'
 _CLONES = 'calls are counted; ours looks for references to clones, too'
 
-# Those that not every release has.
+# Tests that only some releases have.
 _SINCE = {'test_manage_existing_invalid_type': range(27, 1000)}
 
-#: Tests that can't pass, and why.
+#: Tests that cannot pass, and the reasons.
 IMPOSSIBLE = [
     stock_suites.Impossible(
         f'RBDTestCase.{name}', reason, _SINCE.get(name, range(1000))
@@ -55,6 +56,7 @@ IMPOSSIBLE = [
         'test_update_volume_stats_2_False': _REPORTS,
         'test_update_volume_stats_error': _REPORTS,
         'test_update_volume_stats_exclusive_pool': _REPORTS,
+        'test__get_usage_info': _SUMMED_UP,
         'test_retype_replicated_1': _TYPE,
         'test_retype_replicated_3': _TYPE,
         'test_disable_multiattach_1_93': _REBUILDS,
@@ -82,22 +84,29 @@ _NOTHING_SET = backend_settings.BackendSettings(
 
 
 class _Driver(driver.RBDExtDriver):
-    """Ours, where the suites put mocks: no options set, images plain."""
+    """Our driver with no options set and plain images, for the mocks."""
 
     settings = _NOTHING_SET
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # They look at their mock of librbd's module, which ours wraps.
+        # The suites check their mock of librbd, which our driver wraps.
         self.rbd = self.rbd._wrapped
-        self.images.state_of = lambda name: _PLAIN  # type: ignore[method-assign]
+        self.images.state_of = self._plain  # type: ignore[method-assign]
+        self.images.read = self._plain  # type: ignore[method-assign]
+
+    # The suites expect the stock order of clones, without a plan.
+    _get_stripe_unit = stock.RBDDriver._get_stripe_unit
+
+    def _plain(self, *args: Any, **kwargs: Any) -> plan.ImageState:
+        return _PLAIN
 
 
 class _OurModule:
-    """The stock driver's module, as the suite sees it, with our class.
+    """The stock driver's module with our class, as the suite sees it.
 
-    In the module itself the name stays: the stock class calls its parent by
-    it.
+    The module itself keeps its class, because that class refers to itself by
+    name.
     """
 
     RBDDriver = _Driver
@@ -105,7 +114,7 @@ class _OurModule:
     def __getattr__(self, name: str) -> Any:
         return getattr(stock, name)
 
-    # The suite puts mocks there.
+    # The suite sets its mocks on the module.
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(stock, name, value)
@@ -119,11 +128,11 @@ _NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
 
 
 class _OurClass(fixtures.Fixture):
-    """Puts our class in place of theirs."""
+    """Replace the stock class with ours."""
 
     def _setUp(self) -> None:
-        # A mock that the suite puts over another one, by our module, stays
-        # in the stock one for all tests that follow.
+        # A mock that the suite applies twice through our module would stay in
+        # the stock module for all later tests.
         self.addCleanup(vars(stock).update, dict(vars(stock)))
         for holder, name, value in (
             (_THEIRS, 'driver', _OurModule()),
@@ -144,7 +153,7 @@ _ADOPTED = stock_suites.Adopted(
 
 
 class ComplianceTest(base.TestCase):
-    """What ``cinder.tests.compliance`` holds each volume driver to."""
+    """The requirements of ``cinder.tests.compliance`` for volume drivers."""
 
     def test_core_interface(self) -> None:
         self.assertTrue(
@@ -155,7 +164,7 @@ class ComplianceTest(base.TestCase):
 def load_tests(
     loader: unittest.TestLoader, tests: Any, pattern: str | None
 ) -> unittest.TestSuite:
-    """Load the suites made here; not the modules that they come from."""
+    """Load the adapted suites instead of their original modules."""
     found = _ADOPTED.load_tests(__name__, loader)
     found.addTests(loader.loadTestsFromTestCase(ComplianceTest))
     return found

@@ -34,7 +34,7 @@ class ExceptionsTest(base.TestCase):
         )
 
     def test_cinder_knows_them(self) -> None:
-        """What is none of Cinder's exceptions loses its text on the way."""
+        """Cinder passes on the text of its own exceptions only."""
         self.assertTrue(
             issubclass(
                 exceptions.VolumeOptionRefused, exception.CinderException
@@ -48,7 +48,7 @@ class ExceptionsTest(base.TestCase):
         )
 
     def test_refusal_is_not_tried_on_another_backend(self) -> None:
-        """That could be one that ignores the option."""
+        """Another back end might ignore the option."""
         task = create_volume.OnFailureRescheduleTask(
             reschedule_context=None,
             db=None,

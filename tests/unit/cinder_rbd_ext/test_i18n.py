@@ -24,7 +24,7 @@ _TEXT = 'Back end %(backend)s: %(reason)s'
 class TranslationTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        # As the service does, so that each request has its language.
+        # The service does this so that each request has its language.
         self.useFixture(fixture.ToggleLazy(True))
 
     def test_german(self) -> None:

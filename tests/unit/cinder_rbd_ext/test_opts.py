@@ -29,7 +29,7 @@ from tests.unit import base
 
 _NAMES = sorted(option.name for option in opts.BACKEND_OPTS)
 
-#: A wrong value of each option.
+#: An invalid value of each option.
 _WRONG = {
     'rbd_min_object_size': '3M',
     'rbd_max_objects': '0',
@@ -98,7 +98,7 @@ class OptionsTest(base.TestCase):
         self.assertLessEqual(set(keys.OPTIONS.values()), set(_NAMES))
 
     def test_registered_again(self) -> None:
-        """By the driver, and by whoever lists options."""
+        """Both the driver and the option listing register the options."""
         conf = _conf('')
         opts.register_opts(conf)
         self.assertEqual(64, conf.backend_defaults.rbd_max_stripe_count)
@@ -121,12 +121,12 @@ class OptionsTest(base.TestCase):
 
 
 class SampleTest(base.TestCase):
-    """What oslo-config-generator makes of the namespace."""
+    """The output of oslo-config-generator for the namespace."""
 
     def setUp(self) -> None:
         super().setUp()
-        # The entry point is there only where the distribution is installed;
-        # that it names this function the structure tests hold.
+        # The entry point exists only in an installed distribution; the
+        # structure tests check that it names this function.
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_config.generator._get_raw_opts_loaders', self._loaders
@@ -150,14 +150,14 @@ class SampleTest(base.TestCase):
     def test_every_option_with_its_help(self) -> None:
         sample = self._sample()
         self.assertIn('[backend_defaults]', sample)
-        # Wrapped, after a hyphen too.
+        # The generator wraps help texts, also after a hyphen.
         folded = ''.join(sample.replace('#', ' ').split())
         for option in opts.BACKEND_OPTS:
             self.assertIn(f'#{option.name} =', sample)
             self.assertIn(''.join((option.help or '?').split()), folded)
 
     def test_sample_can_be_used_as_it_is(self) -> None:
-        """Whoever takes the comment signs away gets an option that works."""
+        """Every option is valid when its comment sign is removed."""
         lines = [
             line.removeprefix('#')
             for line in self._sample().splitlines()

@@ -50,7 +50,7 @@ class SettableTest(test.TestCase):
     def override_policy(self, name: str, rule: str) -> None:
         """Set a policy, as an operator's policy.yaml does."""
         enforcer = cinder_policy._ENFORCER
-        # The defaults first: a set rule would be the only one otherwise.
+        # Load the defaults first: otherwise, this rule would be the only one.
         enforcer.load_rules()
         enforcer.set_rules(
             policy.Rules.from_dict({name: rule}), overwrite=False

@@ -64,7 +64,7 @@ class RecordTestCase(test.TestCase):
         return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
 
     def reason(self) -> str | None:
-        """Return what a tenant can read."""
+        """Return the reason that is shown to the tenant."""
         return record.refusal(self.recorded())
 
 
@@ -83,7 +83,7 @@ class MadeTest(RecordTestCase):
         self.assertEqual({'rbd:object_size': '1M'}, self.volume.metadata)
 
     def test_made_anew(self) -> None:
-        """No data pool any more, and what others recorded stays."""
+        """The data pool is removed; other metadata is kept."""
         db.volume_admin_metadata_update(
             self.admin, self.volume.id, {'readonly': 'True'}, False
         )
@@ -125,7 +125,7 @@ class RefusedTest(RecordTestCase):
         self.assertIsNone(self.reason())
 
     def test_long_text(self) -> None:
-        """Spread over entries of what the column holds."""
+        """A long text is split to fit the column."""
         record.refused(self.volume.id, 'x' * 600)
         self.assertEqual('x' * 600, self.reason())
         self.assertEqual(255, max(map(len, self.recorded().values())))
@@ -133,7 +133,7 @@ class RefusedTest(RecordTestCase):
         self.assertEqual('x' * 1017 + '...', self.reason())
 
     def test_image_metadata_is_left_alone(self) -> None:
-        """Tenants write it, and Cinder clears it when a creation fails."""
+        """Tenants can change it, and Cinder clears it on failed creation."""
         record.refused(self.volume.id, 'the reason')
         self.assertRaises(
             exception.GlanceMetadataNotFound,
@@ -143,7 +143,7 @@ class RefusedTest(RecordTestCase):
         )
 
     def test_database_that_is_down(self) -> None:
-        """The refusal itself matters more."""
+        """A database failure is logged and not raised."""
         with mock.patch.object(
             db,
             'volume_admin_metadata_update',

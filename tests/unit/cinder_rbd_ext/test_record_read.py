@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.record: a record is read as it was written."""
+"""Unit tests of cinder_rbd_ext.record: reading a record."""
 
 import cinder  # noqa: F401 - first of all: it decides about eventlet
 
@@ -23,7 +23,7 @@ _FEATURES = frozenset({'layering', 'striping', 'data-pool'})
 
 
 class ReadTest(base.TestCase):
-    """Admin metadata to the state of an image."""
+    """Tests for reading the state of an image from admin metadata."""
 
     def test_as_it_was_written(self) -> None:
         for state in (

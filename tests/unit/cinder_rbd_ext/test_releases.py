@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What differs between releases, as each of them has it."""
+"""Differences between releases of Cinder."""
 
 from collections.abc import Callable
 import importlib.metadata
@@ -56,7 +56,7 @@ class OffTheHubTest(base.TestCase):
 
 
 class _With(fixtures.Fixture):
-    """Cinder with a way of its own, or before it had one."""
+    """Set or remove ``tpool_wrap``, as in different releases of Cinder."""
 
     def __init__(self, way: Callable[[Any], Any] | None) -> None:
         super().__init__()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What of Cinder the driver and the API extension lean on: it holds."""
+"""Test the parts of Cinder that the driver and the API rely on."""
 
 import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder.volume.drivers import rbd as stock
@@ -54,9 +54,10 @@ METHODS = {
     ),
     '_clone': (
         ('volume', 'src_pool', 'src_image', 'src_snap'),
-        ('RBDProxy', 'clone', '_setup_volume'),
+        ('_get_stripe_unit', 'RBDProxy', 'clone', '_setup_volume'),
         'cinder_rbd_ext/imaging/librbd.py',
     ),
+    '_get_stripe_unit': (('ioctx', 'volume_name'), (), _DRIVER),
     'create_cloned_volume': (
         ('volume', 'src_vref'),
         ('copy', 'create_snap', 'clone', '_setup_volume'),
@@ -97,9 +98,15 @@ METHODS = {
     'delete_volume': (('volume',), ('_delete_volume',), _DELETING),
     '_delete_volume': (
         ('volume', 'client'),
-        ('rename', 'remove', '_delete_clone_parent_refs'),
+        (
+            '_delete_backup_snaps',
+            'rename',
+            'remove',
+            '_delete_clone_parent_refs',
+        ),
         _DELETING,
     ),
+    '_delete_backup_snaps': (('rbd_image',), (), _DELETING),
     '_delete_clone_parent_refs': (
         ('client', 'parent_name', 'parent_snap'),
         (),
@@ -116,6 +123,7 @@ METHODS = {
         _DRIVER,
     ),
     'delete_snapshot': (('snapshot',), (), _REPEATING),
+    'clean_volume_file_locks': (('volume_id',), (), _DRIVER),
     '_connect_to_rados': (('pool', 'remote', 'timeout'), (), _SHARING),
     '_disconnect_from_rados': (('client', 'ioctx'), (), _SHARING),
     '_get_config_tuple': (('remote',), (), _SHARING),
@@ -127,7 +135,16 @@ METHODS = {
         ('rollback_to_snap',),
         _SHARING,
     ),
-    '_update_volume_stats': ((), ('_get_pool_stats',), _DRIVER),
+    '_update_volume_stats': (
+        (),
+        ('_get_pool_stats', '_get_usage_info'),
+        _DRIVER,
+    ),
+    '_get_usage_info': (
+        (),
+        ('RBDProxy', 'list'),
+        'cinder_rbd_ext/cluster/capacity.py',
+    ),
     '_get_pool_stats': ((), (), _DRIVER),
     'RBDProxy': ((), ('RBD',), _DRIVER),
 }
@@ -162,7 +179,7 @@ CLAUSES = (
         _RECORD,
         ('context', 'volume_id', 'key'),
     ),
-    # Metadata are put in between: ours takes part before and after.
+    # Metadata is restored in between; our driver acts before and after.
     contract.Clause(
         'cinder.backup.manager',
         'BackupManager._run_restore',

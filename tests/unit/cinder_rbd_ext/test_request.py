@@ -92,7 +92,7 @@ class TypeTest(base.TestCase):
     )
     @ddt.unpack
     def test_flags(self, value: str, flag: bool) -> None:
-        """As the stock driver reads them, no other way."""
+        """Flags are parsed exactly as by the stock driver."""
         self.assertIs(flag, _request(specs={'multiattach': value}).multiattach)
         self.assertIs(
             flag, _request(specs={'replication_enabled': value}).replicated
@@ -133,7 +133,7 @@ class TypeTest(base.TestCase):
         )
 
     def test_what_tenants_write_is_read_first(self) -> None:
-        """An unknown key is one, whatever they may set."""
+        """An unknown key is reported even if tenants may set no keys."""
         error = self.assertRaises(
             errors.OptionError,
             _request,
@@ -201,7 +201,7 @@ class GlanceSourceTest(base.TestCase):
     @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
     @ddt.unpack
     def test_plain(self, image: int, chunk: int, made: int) -> None:
-        """At least the chunk size, as stock has it."""
+        """The object size is at least the chunk size, as in stock Cinder."""
         state = plan.ImageState(
             layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
         )
@@ -214,7 +214,7 @@ class GlanceSourceTest(base.TestCase):
         )
 
     def test_striped(self) -> None:
-        """Its object size belongs to its striping."""
+        """A striped Glance image passes on its own object size."""
         striping = layout.Striping(64 << 10, 8)
         state = plan.ImageState(
             layout.ImageLayout(_MIB, striping), frozenset({'layering'})

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The fake librbd behaves as the real one."""
+"""The fake librbd behaves like the real one."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.unit import base
 
 
 class FakeBehaviourTest(librbd_clones.Clones, base.TestCase):
-    """What the real librbd is asked, asked of the fake."""
+    """Run the behaviour tests of the real librbd on the fake."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -41,11 +41,11 @@ class FakeBehaviourTest(librbd_clones.Clones, base.TestCase):
 
 
 class FakeConnectionTest(base.TestCase):
-    """What ends the process with the real librbd.
+    """Calls that end the process with the real librbd.
 
-    Tried with librbd 16.2.15: a closed context is a segmentation fault, an
-    image closed after its connection waits for ever. It can't be tried in a
-    test.
+    With librbd 16.2.15 a closed ioctx causes a segmentation fault, and closing
+    an image after its connection blocks forever. A test cannot do this with
+    the real library.
     """
 
     def setUp(self) -> None:

@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""RBD images that hold data: reads and writes that complete later.
+"""Fake RBD images with data, which is read and written asynchronously.
 
-On top of the fake librbd that all packages' tests share.
+They are based on the fake librbd that the tests of all packages share.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _CHECK = threading.Lock()
 
 
 class OSError(fake_images.OSError):
-    """As librbd's, with an error number of its own."""
+    """An error of librbd with an explicit error number."""
 
     def __init__(self, message: str, errno: int | None = None) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class NoSpace(OSError):
 
 
 class Completion:
-    """``rbd.Completion``."""
+    """Fake ``rbd.Completion``."""
 
     def __init__(self, work: Callable[['Completion'], int]) -> None:
         self._work = work
@@ -56,23 +56,23 @@ class Completion:
         self._result = 0
 
     def run(self) -> None:
-        """Do the work, as a thread of librbd's."""
+        """Do the work, as a thread of librbd does."""
         try:
             self._result = self._work(self)
         finally:
             self._done.set()
 
     def wait_for_complete_and_cb(self) -> None:
-        """Wait until it is done and who is told was told."""
+        """Wait until the work and its callback are done."""
         self._done.wait()
 
     def get_return_value(self) -> int:
-        """Return what came of it; below 0 an error number."""
+        """Return the result; a negative error number on failure."""
         return self._result
 
 
 class Image(fake_handle.Image):
-    """``rbd.Image`` with data."""
+    """Fake ``rbd.Image`` with data."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -163,18 +163,18 @@ class Image(fake_handle.Image):
         return len(data)
 
     def resize(self, size: int) -> None:
-        """Make the image larger or smaller."""
+        """Resize the image."""
         super().resize(size)
         data = self._data
         del data[size:]
         data.extend(bytes(size - len(data)))
 
     def flush(self) -> None:
-        """Wait for what librbd's cache holds."""
+        """Flush the cache of librbd."""
         self._write('Image.flush')
 
     def create_snap(self, name: str) -> None:
-        """Take a snapshot."""
+        """Create a snapshot."""
         if self._in_flight:
             raise AssertionError('a snapshot while writes are in flight')
         super().create_snap(name)
@@ -182,7 +182,7 @@ class Image(fake_handle.Image):
         snapshot.data = bytearray(self._data)
 
     def close(self) -> None:
-        """Close the image; in librbd that waits for what is in flight."""
+        """Close the image; librbd would wait for requests in flight."""
         if not self._closed and self._in_flight:
             self._cluster.end_process('Image.close with requests in flight')
         super().close()
@@ -190,7 +190,7 @@ class Image(fake_handle.Image):
 
 
 class Librbd(fake_librbd.Librbd):
-    """The module ``rbd``, for images that hold data."""
+    """The module ``rbd`` for images with data."""
 
     OSError = OSError  # type: ignore[assignment]
     NoSpace = NoSpace

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A store on the cluster in memory."""
+"""A store on the in-memory cluster."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ from tests.unit.glance_store_objmap import fake_data
 
 
 class FakeStoreTestCase(base.StoreTestCase):
-    """Stores of both kinds find the fake instead of librbd."""
+    """Base class in which both kinds of stores use the fake librbd."""
 
     def connect(self) -> None:
-        """Make the cluster and put it in librbd's place."""
+        """Create the cluster and replace librbd with it."""
         self.cluster = fake_rados.Cluster('images')
         self.librbd = fake_data.Librbd(self.cluster)
         self.cluster_options = {}
@@ -54,6 +54,6 @@ class FakeStoreTestCase(base.StoreTestCase):
         return self.librbd.Image(self.client.open_ioctx('images'), name)
 
     def stored_bytes(self, name: str) -> int:
-        """Return how much was written to an image."""
+        """Return the number of bytes that an image stores."""
         sent: int = self.cluster.stored(name, 'images').sent
         return sent

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The memory of all uploads of a process."""
+"""The memory budget for all uploads of a process."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 class _Upload:
-    """An upload whose pieces stay in memory as long as they may."""
+    """An upload that keeps its pieces in memory as long as possible."""
 
     def __init__(self, share: budget.Share) -> None:
         self.share = share
@@ -34,7 +34,7 @@ class _Upload:
         self.sizes: list[int] = []
 
     def read(self) -> int:
-        """Read a piece; return the memory for that."""
+        """Read a piece and return the memory in use."""
         start = sum(self.sizes)
         size = self.share.next_size(sum(self.held), start)
         self.sizes.append(size)
@@ -43,7 +43,7 @@ class _Upload:
         return memory
 
     def finish(self) -> None:
-        """Wait for as many pieces as it must."""
+        """Release the oldest pieces above the depth and the backlog."""
         most = max(self.share.depth, hashing.BACKLOG + 1)
         while len(self.held) > most:
             self.held.pop(0)
@@ -76,7 +76,7 @@ class BudgetTest(base.TestCase):
 
     @ddt.data(*range(8))
     def test_limit(self, seed: int) -> None:
-        """Uploads begin, go on, stall and end as they like."""
+        """Uploads begin, continue, stall and end at random."""
         chance = random.Random(seed)
         limit = 64 * MIB
         most = chance.choice((3, 20, 40))
@@ -99,7 +99,7 @@ class BudgetTest(base.TestCase):
                 upload, _ = chance.choice(running)
                 memory[id(upload)] = upload.read()
                 upload.finish()
-                # Some begin when the others have used up the budget.
+                # Uploads may begin after others have used up the budget.
                 least = budget.HASHING + budget.READING
                 over = most * least * budget.MIN_PIECE
                 self.assertLessEqual(sum(memory.values()), limit + over)
@@ -108,7 +108,7 @@ class BudgetTest(base.TestCase):
         self.assertEqual(0, self.budget.reserved())
 
     def test_limit_with_stalled_uploads(self) -> None:
-        """What others hold is not given away, whatever one's share is."""
+        """Memory that stalled uploads hold is not assigned to others."""
         stalled = [self._begin() for _ in range(10)]
         for _ in range(8):
             for upload in stalled:
@@ -121,7 +121,7 @@ class BudgetTest(base.TestCase):
             for upload in late:
                 upload.read()
                 upload.finish()
-        # 32 uploads and their smallest pieces.
+        # The limit and the smallest pieces of 32 uploads.
         self.assertLessEqual(self.budget.reserved(), (256 + 32) * MIB)
 
     def test_memory_is_given_back(self) -> None:
@@ -136,7 +136,7 @@ class BudgetTest(base.TestCase):
         self.assertEqual(2 * MIB, alone.sizes[-1])
 
     def test_deep_and_small(self) -> None:
-        """A share that is too small for the depth makes fewer writes."""
+        """A share that is too small for the depth reduces the depth."""
         upload, *_ = [self._begin(16 * MIB, depth=64) for _ in range(4)]
         for _ in range(20):
             upload.read()

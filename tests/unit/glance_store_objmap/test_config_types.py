@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Types of options: the option's name in front, the parser's words behind."""
+"""Option types: an error has the option's name and the parser's message."""
 
 import ddt
 from oslo_config import cfg
@@ -30,7 +30,7 @@ class ParsedTest(base.TestCase):
     def test_refused(self, value: str) -> None:
         error = self.assertRaises(ValueError, config_types.OBJECT_SIZE, value)
         self.assertIn('; allowed: ', str(error))
-        # oslo.config names the option, not the key of volumes.
+        # oslo.config adds the name of the option; the key is left out.
         self.assertNotIn('rbd:object_size =', str(error))
 
     def test_equal_when_made_of_the_same(self) -> None:

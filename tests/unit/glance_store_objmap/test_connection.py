@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Connections that don't wait for room."""
+"""Test connections that do not wait for free space."""
 
 import ddt
 
@@ -38,7 +38,7 @@ class ConnectionTest(base.TestCase):
     @ddt.data((None, 'false'), ('false', 'false'), ('true', 'true'))
     @ddt.unpack
     def test_upload(self, pool: str | None, copied: str) -> None:
-        """Copied only where a pool has a cache, which would keep the piece."""
+        """Data is copied only if the pool has a cache, which keeps it."""
         if pool:
             self.cluster.pools['images'].config['rbd_cache'] = pool
         self.connection.prepare_upload(

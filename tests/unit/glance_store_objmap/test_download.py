@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The reading of one download, on the fake."""
+"""The reader of a download, on the fake."""
 
 from collections.abc import Iterator
 import contextlib
@@ -47,9 +47,9 @@ class ImageReaderTest(base.TestCase):
         self._have(self.module)
 
     def _have(self, module: Any) -> None:
-        """Put a module where the stock driver keeps ``rbd``.
+        """Replace the stock driver's module ``rbd``.
 
-        There is None without Ceph's bindings, and what another test left.
+        It is None without Ceph's bindings, or left from another test.
         """
         self.useFixture(fixtures.MonkeyPatch(f'{stock.__name__}.rbd', module))
 
@@ -84,8 +84,8 @@ class ImageReaderTest(base.TestCase):
         self.assertEqual(1, self.opened)
 
     def test_closed_when_who_reads_goes(self) -> None:
-        # Whatever is left of librbd by then: a process that ends takes its
-        # modules away.
+        # This works even without librbd, because a process that exits clears
+        # its modules.
         self._have(None)
         pieces = iter(self._reader())
         next(pieces)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Hashes on threads of their own."""
+"""Hashing in separate threads."""
 
 import hashlib
 import threading
@@ -35,7 +35,7 @@ class _Slow:
 
 
 class _Ends:
-    """What ends the thread that it is called on."""
+    """A hash that ends its thread with an exception."""
 
     def __init__(self, error: BaseException) -> None:
         self._error = error
@@ -67,7 +67,7 @@ class HashingTest(base.TestCase):
         self.assertEqual([], _threads())
 
     def test_waits_for_a_hash_that_is_behind(self) -> None:
-        """No more than the backlog is held in memory."""
+        """At most the backlog is kept in memory."""
         slow = _Slow()
         with hashing.Hashing([slow]) as hashed:
             given = 0
@@ -81,7 +81,7 @@ class HashingTest(base.TestCase):
             giver = threading.Thread(target=give)
             giver.start()
             time.sleep(0.2)
-            # The one that is being hashed, and those that wait.
+            # The piece that is being hashed and those that wait.
             self.assertEqual(hashing.BACKLOG + 1, given)
             slow.go.set()
             giver.join()
@@ -103,7 +103,7 @@ class HashingTest(base.TestCase):
         SystemExit(), KeyboardInterrupt(), GeneratorExit(), BaseException()
     )
     def test_thread_that_ends(self, error: BaseException) -> None:
-        """By whatever: no wrong hash, nobody waits for ever."""
+        """An exception that ends a thread fails the upload; nothing hangs."""
         for count in (1, 2, 50):
             hashed = hashing.Hashing([hashlib.sha256(), _Ends(error)])
 
@@ -113,12 +113,12 @@ class HashingTest(base.TestCase):
                         hashed.update(b'x')
 
             raised = self.assertRaises(exceptions.BackendException, give)
-            # Not as it is: it was to end that thread.
+            # Wrapped, because it must not end the caller's thread.
             self.assertIs(error, raised.__cause__)
             self.assertEqual([], _threads())
 
     def test_thread_that_vanishes(self) -> None:
-        """Without as much as a word."""
+        """A thread that ends without an exception fails the upload."""
         self.useFixture(
             fixtures.MonkeyPatch(
                 'glance_store_objmap.hashing._Worker._run', lambda worker: None

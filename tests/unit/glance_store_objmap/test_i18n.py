@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Messages are translated from the catalogues of the package."""
+"""Messages are translated with the catalogs of the package."""
 
 import oslo_i18n
 from oslo_i18n import fixture
@@ -24,7 +24,8 @@ _TEXT = 'RBD image %s already exists'
 class TranslationTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        # As the service does, so that each request has its language.
+        # Lazy translation, as in the service, for the language of each
+        # request.
         self.useFixture(fixture.ToggleLazy(True))
 
     def test_german(self) -> None:

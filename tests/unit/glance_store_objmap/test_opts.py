@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The options: registered with the stock ones, wrong values refused."""
+"""Test that options are registered and invalid values are refused."""
 
 import pathlib
 import tempfile
@@ -32,7 +32,7 @@ from tests.unit import base
 @ddt.ddt
 class OptsTest(base.TestCase):
     def test_listed(self) -> None:
-        # Up to 4.9 glance_store has no such section.
+        # glance_store has no such section up to version 4.9.
         shared = getattr(driver, 'SHARED_CONF_GROUP', opts.SHARED_GROUP)
         self.assertEqual([(shared, opts.STORE_OPTS)], opts.list_opts())
 
@@ -61,13 +61,13 @@ class OptsTest(base.TestCase):
     @ddt.unpack
     def test_wrong_value_names_the_option(self, name: str, value: str) -> None:
         made = store.Store(self._conf(f'{name} = {value}'), backend='ours')
-        # Whatever isn't a BadStoreConfiguration stops glance-api.
+        # Any error other than BadStoreConfiguration stops glance-api.
         error = self.assertRaises(cfg.ConfigFileValueError, made.configure)
         self.assertIn(name, str(error))
 
     @ddt.data('rbd_store_features = all', 'rbd_store_chunk_size = 64')
     def test_wrong_value_stops_the_start(self, text: str) -> None:
-        """As glance-api makes its stores: what is raised ends it."""
+        """The error stops glance-api when it creates its stores."""
         conf = self._conf(
             f'{text}\n[DEFAULT]\nenabled_backends = ours:rbd_objmap'
         )

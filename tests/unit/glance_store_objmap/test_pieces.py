@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Pieces, whatever the body comes in."""
+"""Splitting of bodies of any kind into pieces."""
 
 import io
 import random
@@ -82,7 +82,7 @@ class PiecesTest(base.TestCase):
             )
 
     def test_next_size_is_asked_late(self) -> None:
-        """Of what was written until then."""
+        """The next size is queried after the previous piece was used."""
         asked: list[str] = []
 
         def next_size() -> int:
@@ -94,7 +94,7 @@ class PiecesTest(base.TestCase):
         self.assertEqual(['size', 'piece'] * 3, asked)
 
     def test_no_reference_is_kept(self) -> None:
-        """A piece that was read whole can be freed during the next read."""
+        """A piece that was read as a whole can be freed at the next read."""
         seen: list[int] = []
         held: list[bytes] = []
 
@@ -108,7 +108,7 @@ class PiecesTest(base.TestCase):
 
         for piece in pieces.pieces(Source(), lambda: 10):
             del piece
-        # The list's, and that of the call.
+        # One reference from the list and one from the call.
         self.assertEqual([2], seen)
 
     @ddt.data((1, 1), (2, 2), (3, 2), (8, 8), (9, 8), (0, 1), (-5, 1))

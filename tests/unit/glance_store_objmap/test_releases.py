@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What differs between releases, as each of them has it."""
+"""Tests for the differences between releases of glance_store."""
 
 import types
 from unittest import mock
@@ -35,7 +35,7 @@ class OptionsOfTest(base.TestCase):
         self.conf.set_override('rbd_store_pool', 'one', group='glance_store')
 
     def _pool(self, group: str | None) -> str:
-        # As a store of 4.9 is: it has the configuration and its section.
+        # A store of glance_store 4.9 has the configuration and its section.
         old = types.SimpleNamespace(conf=self.conf, backend_group=group)
         return str(releases.options_of(old).rbd_store_pool)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What of glance_store the store leans on: it holds."""
+"""The parts of glance_store that the store depends on."""
 
 from tests.unit import base
 from tests.unit import contract

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A store's section, parsed."""
+"""Test the parsed settings of a store."""
 
 import math
 import types
@@ -31,7 +31,7 @@ BASE = plan.ImageState(
 
 
 def read(**given: Any) -> settings.StoreSettings:
-    """Return the settings of a section."""
+    """Return the settings of a section with these options."""
     values: dict[str, Any] = {
         'rbd_store_object_size': None,
         'rbd_store_stripe_unit': None,
@@ -67,7 +67,7 @@ class SettingsTest(base.TestCase):
             rbd_store_stripe_unit='64K',
             rbd_store_stripe_count='200',
         )
-        # No whole stripes: a Glance image is as long as it is.
+        # Whole stripes are not required: a Glance image may have any size.
         self.assertEqual(
             layout.ImageLayout(4 * MIB, layout.Striping(65536, 200)),
             found.plan(BASE, 12345).layout,

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The space in a pool, as monitors tell of it."""
+"""The space in a pool, as reported by monitors."""
 
 import errno
 import json
@@ -27,7 +27,7 @@ _PLENTY = {'max_avail': 1000, 'stored': 50, 'objects': 5}
 
 
 class _Monitor:
-    """A client, and what its monitor answers."""
+    """A client with the answer of its monitor."""
 
     def __init__(self, total: int = 10_000, **stats: int) -> None:
         pools = [{'id': 1, 'stats': {**_PLENTY, 'max_avail': 0}}]
@@ -53,7 +53,7 @@ class AvailableTest(base.TestCase):
         ({'quota_bytes': 5000}, 1000),
         ({'quota_objects': 6}, 1000),
         ({'quota_objects': 5}, 0),
-        # More fits than that, as it is compressed.
+        # More data fits because of compression.
         ({'compress_under_bytes': 1}, None),
         ({'compress_under_bytes': 1, 'quota_bytes': 80}, 30),
         ({'compress_under_bytes': 1, 'max_avail': 0}, 0),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The store on the cluster in memory."""
+"""Tests for the store on the fake cluster."""
 
 import errno
 import io
@@ -27,16 +27,16 @@ from tests.unit.glance_store_objmap import fakes
 
 
 class FakeUploadsTest(fakes.FakeStoreTestCase, behaviour.Uploads):
-    """Uploads, on the fake."""
+    """Tests for uploads on the fake cluster."""
 
 
 class FakeImagesTest(fakes.FakeStoreTestCase, behaviour.Images):
-    """Images, on the fake."""
+    """Tests for images on the fake cluster."""
 
 
 @ddt.ddt
 class FaultsTest(fakes.FakeStoreTestCase):
-    """What a real cluster doesn't do when it is asked to."""
+    """Tests with faults that a real cluster cannot produce on demand."""
 
     def _upload(self, size: int = 9 * base.PIECE) -> None:
         body = io.BytesIO(base.content(9 * base.PIECE))
@@ -126,7 +126,7 @@ class FaultsTest(fakes.FakeStoreTestCase):
 
 @ddt.ddt
 class ConfigurationTest(fakes.FakeStoreTestCase):
-    """What an operator can get wrong, and what the stock store does."""
+    """Tests for the configuration."""
 
     def test_schemes_hold_the_entry_point(self) -> None:
         self.assertEqual(('rbd', 'rbd_objmap'), self.store.get_schemes())

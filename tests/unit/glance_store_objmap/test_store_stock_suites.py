@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""glance_store's own suites for its RBD store, with our classes in place."""
+"""glance_store's test suites for its RBD store, run with our classes."""
 
 import errno
 import functools
@@ -28,7 +28,7 @@ from glance_store_objmap import store
 from rbd_volume_options import sizes
 from tests.unit import stock_suites
 
-#: Tests that can't pass, and why.
+#: Tests that cannot pass, and the reasons.
 IMPOSSIBLE = [
     stock_suites.Impossible(
         f'{suite}.test_get_partial_image',
@@ -40,7 +40,7 @@ IMPOSSIBLE = [
 _RELEASE = int(importlib.metadata.version('glance_store').partition('.')[0])
 _UNIT = 'glance_store.tests.unit'
 _NAMES = [f'{_UNIT}.test_rbd_store', f'{_UNIT}.test_multistore_rbd']
-# From 5.4 on; before, what is in it was in both of the others.
+# Since 5.4; before, both of the other modules contain its tests.
 if importlib.util.find_spec(f'{_UNIT}.test_rbd_store_base'):
     _NAMES.append(f'{_UNIT}.test_rbd_store_base')
 _OURS = {'Store': store.Store, 'StoreLocation': store.StoreLocation}
@@ -49,7 +49,7 @@ _SINGLE, _MULTI = _MODULES[:2]
 
 
 class _OurDriver:
-    """The stock driver's module, as the suites see it, with our classes."""
+    """The stock driver's module with our classes, as the suites see it."""
 
     Store = store.Store
     StoreLocation = store.StoreLocation
@@ -57,7 +57,7 @@ class _OurDriver:
     def __getattr__(self, name: str) -> Any:
         return getattr(stock, name)
 
-    # The suites put their mocks of rados, rbd and tpool there.
+    # The suites set their mocks of rados, rbd and tpool on the module.
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(stock, name, value)
@@ -75,17 +75,17 @@ class _Completion:
 
 
 def _aio_write(image: Any, data: bytes, offset: int, done: Any) -> Any:
-    # The suites' mock has no asynchronous writes; they count the others.
+    # The suites count synchronous writes; their mock has no others.
     image.write(data, offset)
     return _Completion()
 
 
 def _nothing(*args: Any, **kwargs: Any) -> int:
-    """Stand for a method that the suites' mocks lack."""
+    """Stand in for a method that the suites' mocks lack."""
     return 0
 
 
-#: Such methods, by the name of the mock.
+#: Methods that the mocks lack, by their full names.
 _LACKING = {
     'MockRados.Rados.conf_set': _nothing,
     'MockRados.Rados.mon_command': lambda *_: (0, b'{}', ''),
@@ -100,11 +100,11 @@ _LACKING = {
 
 
 class _Error(Exception):
-    """``rbd.Error``, the base of all others, which the mock lacks."""
+    """``rbd.Error``, the base class of all errors, which the mock lacks."""
 
 
 def _load(conf: Any, entry: str, *args: Any, **kwargs: Any) -> Any:
-    """Load our store where the suites ask for the stock one."""
+    """Load our store where the suites request the stock one."""
     backend = kwargs.get('backend')
     if entry == 'rbd':
         if not (args[0] if args else kwargs.get('invoke_load', True)):
@@ -117,10 +117,10 @@ _LOAD = multi_backend._load_multi_store
 
 
 class _OurClasses(fixtures.Fixture):
-    """Puts our classes in place, and the mocks back afterwards."""
+    """Replace the stock classes with ours; restore the mocks afterwards."""
 
     def _setUp(self) -> None:
-        # What fails there on purpose needn't be seen.
+        # Hide the log of intentional failures.
         self.useFixture(fixtures.FakeLogger())
         for name in ('rados', 'rbd'):
             self._patch(stock, name, getattr(stock, name))
@@ -133,7 +133,7 @@ class _OurClasses(fixtures.Fixture):
         self._patch(settings, 'MAX_PIECE', 8 * sizes.MIB)
 
     def _complete(self, module: Any) -> None:
-        """Give the mocks what a Ceph of our time has."""
+        """Add methods and errors of current Ceph releases to the mocks."""
         for path, function in _LACKING.items():
             names = path.split('.')
             holder = functools.reduce(getattr, names[:-1], module)
@@ -142,7 +142,7 @@ class _OurClasses(fixtures.Fixture):
         librbd = module.MockRBD
         librbd.Error = _Error
         self.addCleanup(delattr, librbd, 'Error')
-        # The mock's has no number, as librbd's has.
+        # The error of the real librbd has an errno.
         librbd.NoSpace.errno = errno.ENOSPC
         self.addCleanup(delattr, librbd.NoSpace, 'errno')
 
@@ -162,5 +162,5 @@ _ADOPTED = stock_suites.Adopted(
 def load_tests(
     loader: unittest.TestLoader, tests: Any, pattern: str | None
 ) -> unittest.TestSuite:
-    """Load the suites made here; not the modules that they come from."""
+    """Load the adapted suites instead of their original modules."""
     return _ADOPTED.load_tests(__name__, loader)

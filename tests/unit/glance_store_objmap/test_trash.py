@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The trash of a pool."""
+"""Test the trash of a pool."""
 
 from glance_store import exceptions
 
@@ -20,7 +20,7 @@ from tests.unit.glance_store_objmap import fakes
 
 class TrashTest(fakes.FakeStoreTestCase):
     def test_is_there_after_the_first_upload(self) -> None:
-        """Made while there is room: without it nothing can be removed."""
+        """The trash is created while there is space: removals require it."""
         ioctx = self.client.open_ioctx('images')
         self.assertFalse(trash.exists(ioctx))
         place = self.add(b'data', 4)
@@ -38,7 +38,7 @@ class TrashTest(fakes.FakeStoreTestCase):
         self.assertIn('its pool is full', str(error))
 
     def test_image_that_is_being_removed(self) -> None:
-        """With a trash, one that can't be opened any more is on its way."""
+        """With a trash, the removal of an image is completed later."""
         ioctx = self.client.open_ioctx('images')
         self.add(b'data', 4, ident='i')
         trash.check_gone(self.librbd.RBD(), ioctx, 'i')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The writing of one upload, on the fake."""
+"""The writer of an upload, on the fake."""
 
 import functools
 import itertools
@@ -33,7 +33,7 @@ GIB = 1 << 30
 
 
 class _Sizes:
-    """An image that remembers what it was resized to."""
+    """An image that records its sizes."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -46,20 +46,20 @@ class _Sizes:
 
 
 class _Unfinished:
-    """An image whose write takes as long as a test wants."""
+    """An image whose write completes when the test says so."""
 
     def aio_write(self, piece: bytes, offset: int, done: Any) -> Any:
-        # No reference, as in librbd's binding.
+        # Keep no reference, like librbd's binding.
         self._done = done
         return mock.create_autospec(fake_data.Completion, instance=True)
 
     def tell(self) -> None:
-        """Be done, and say so."""
+        """Complete the write and call back."""
         self._done(None)
 
 
 class _Slow:
-    """An image of which a test sees the writes that are waited for."""
+    """An image that records the awaited writes."""
 
     def __init__(self) -> None:
         self.waited: list[int] = []
@@ -98,7 +98,7 @@ class UploadTest(base.TestCase):
         return image
 
     def test_growth(self) -> None:
-        """Twice as much each time, so that resizing stops few writes."""
+        """The growth doubles, so that few resizes block writes."""
         image = _Sizes()
         writing = _upload(image, 0, rbd_thin_provisioning=True)
         zeros = bytes(8 * MIB)
@@ -127,21 +127,21 @@ class UploadTest(base.TestCase):
         self.assertEqual([0, 1, 2, 3], image.waited)
 
     def test_piece_is_kept_until_it_is_written(self) -> None:
-        """librbd may send from it; its binding keeps no reference."""
+        """librbd may still read the piece; its binding keeps no reference."""
         image = _Unfinished()
         writing = _upload(image, 9)
         piece = os.urandom(9)
         before = sys.getrefcount(piece)
         writing.write(piece)
         self.assertEqual(before + 1, sys.getrefcount(piece))
-        # As when a green thread ends between the call and what follows it.
+        # Simulate the end of a green thread right after the call.
         del writing
         self.assertEqual(before + 1, sys.getrefcount(piece))
         image.tell()
         self.assertEqual(before, sys.getrefcount(piece))
 
     def test_failure_that_only_a_flush_tells(self) -> None:
-        """With librbd's cache on from the first write."""
+        """With librbd's cache enabled, only a flush reports the failure."""
         image = mock.create_autospec(fake_data.Image, instance=True)
         image.flush.side_effect = fake_data.NoSpace('full')
         writing = _upload(image, 1)

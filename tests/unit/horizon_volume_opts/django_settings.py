@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Horizon's own test settings, with the plug-in's file in ``enabled``."""
+"""Horizon's test settings with the plug-in's ``enabled`` file."""
 
 import pathlib
 
@@ -18,7 +18,7 @@ from openstack_dashboard import enabled
 
 import horizon_volume_opts
 
-# As if the file had been copied there, which is what installing it means.
+# Equivalent to copying the file there, as in an installation.
 _OURS = pathlib.Path(horizon_volume_opts.__file__).parent / 'enabled'
 if str(_OURS) not in enabled.__path__:
     enabled.__path__.append(str(_OURS))

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A cloud behind Horizon's clients, as far as the volume forms need one.
+"""A fake cloud behind Horizon's clients, for tests of the volume forms.
 
-It keeps state and answers HTTP requests where `requests` would send them, so
-that Horizon's own API modules and the real clients run.
+It keeps state and answers HTTP requests in place of the adapters of
+`requests`, so that Horizon's own API modules and the real clients run.
 """
 
 from collections.abc import Callable
@@ -44,9 +44,9 @@ _VERSIONS = {
 
 
 def offered(name: str, **changes: Any) -> dict[str, Any]:
-    """Return what Cinder answers for a type that offers everything.
+    """Return the response of Cinder for a type that allows all options.
 
-    :param changes: of options, by the key without its prefix
+    :param changes: changes of options, by key without prefix
     """
     size = {'type': 'size', 'power_of_two': True}
     option: dict[str, Any] = {
@@ -103,7 +103,7 @@ def offered(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def not_offered(name: str) -> dict[str, Any]:
-    """Return what Cinder answers for a type of another driver."""
+    """Return the response of Cinder for a type of another driver."""
     return {
         'id': f'id-of-{name}',
         'name': name,
@@ -114,7 +114,7 @@ def not_offered(name: str) -> dict[str, Any]:
 
 
 class Refused(Exception):
-    """An answer that isn't 2xx."""
+    """An error response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -122,12 +122,13 @@ class Refused(Exception):
 
 
 class Cloud:
-    """What there is, what was asked, what is to go wrong.
+    """The state of the cloud, its requests, and errors to raise.
 
-    :ivar types: what each type offers, in Cinder's words
+    :ivar types: the discovery response for each volume type
     :ivar faults: exceptions to raise, by the start of "METHOD path"
     :ivar asked: each request as "METHOD path"
-    :ivar timeouts: the time limit of each request
+    :ivar timeouts: the timeout of each request
+    :ivar notice: the Warning header of responses
     """
 
     def __init__(self) -> None:
@@ -143,6 +144,7 @@ class Cloud:
         self.faults: dict[str, Exception] = {}
         self.asked: list[str] = []
         self.timeouts: dict[str, Any] = {}
+        self.notice: str | None = None
 
     def add_volume(self, ident: str, **changes: Any) -> dict[str, Any]:
         """Add a volume."""
@@ -174,7 +176,7 @@ class Cloud:
     def send(
         self, adapter: Any, request: Any, **kwargs: Any
     ) -> requests.Response:
-        """Answer a request, in place of an adapter of `requests`."""
+        """Answer a request in place of an adapter of `requests`."""
         url = parse.urlsplit(request.url)
         what = f'{request.method} {url.path}'
         self.asked.append(what)
@@ -187,6 +189,8 @@ class Cloud:
         response.url = request.url
         response.headers['Content-Type'] = 'application/json'
         response.headers['X-Subject-Token'] = 't'
+        if self.notice:
+            response.headers['Warning'] = f'299 - "{self.notice}"'
         try:
             for start, error in self.faults.items():
                 if what.startswith(start):
@@ -253,6 +257,17 @@ class Cloud:
         del self.volumes[ident]['metadata'][parse.unquote(key)]
         return {}
 
+    def _act(self, body: Any, ident: str) -> Any:
+        ((action, asked),) = body.items()
+        volume = self.volumes[ident]
+        if action == 'os-extend':
+            volume['size'] = asked['new_size']
+        elif action == 'os-retype':
+            volume['volume_type'] = asked['new_type']
+        else:
+            raise AssertionError(f'the fake cloud has no {action}')
+        return {}
+
     def _limits(self, body: Any) -> Any:
         names = ('Gigabytes', 'Volumes', 'Snapshots')
         return {
@@ -282,7 +297,7 @@ class Cloud:
 
 
 def _check(metadata: Mapping[str, str]) -> None:
-    """Refuse as Cinder's extension does."""
+    """Refuse invalid options as Cinder's API extension does."""
     try:
         options.parse(
             metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
@@ -348,6 +363,7 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf'POST {_P}/volumes', Cloud._create),
     (rf'GET {_P}/volumes/(?P<ident>[^/]+)', Cloud._volume),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._set_metadata),
+    (rf'POST {_P}/volumes/(?P<ident>[^/]+)/action', Cloud._act),
     (
         rf'DELETE {_P}/volumes/(?P<ident>[^/]+)/metadata/(?P<key>[^/]+)',
         Cloud._delete_metadata,

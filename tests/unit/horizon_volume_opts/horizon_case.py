@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Tests that ask Horizon's pages, with a fake cloud behind its clients."""
+"""Tests of Horizon's pages, with a fake cloud behind its clients."""
 
 import datetime
 import types
@@ -44,11 +44,12 @@ def _catalog() -> list[dict[str, Any]]:
             'endpoints': [
                 {
                     'interface': each,
-                    'region': 'r',
-                    'region_id': 'r',
+                    'region': region,
+                    'region_id': region,
                     'url': url,
                 }
                 for each in ('public', 'internal', 'admin')
+                for region in ('r', 'other')
             ],
         }
         for service, url in _SERVICES.items()
@@ -60,8 +61,25 @@ def _later() -> datetime.datetime:
     return now + datetime.timedelta(hours=1)
 
 
+def unpacked(data: Any) -> dict[str, Any]:
+    """Return packed offers as the scripts of pages read them."""
+    found: dict[str, Any] = {}
+    for name, packed in data['types'].items():
+        if isinstance(packed, str):
+            found[name] = {'reason': packed, 'options': {}}
+            continue
+        whole, *numbers = packed
+        described = [data['options'][number] for number in numbers]
+        found[name] = {
+            'reason': None,
+            'require_whole_stripes': whole,
+            'options': dict(zip(data['keys'], described, strict=True)),
+        }
+    return found
+
+
 class HorizonTestCase(base.TestCase):
-    """Has a browser without scripts, ``self.client``, and ``self.cloud``."""
+    """Base class with the test client and a fake cloud, ``self.cloud``."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -92,19 +110,19 @@ class HorizonTestCase(base.TestCase):
         return self.cloud.send(None, request, **kwargs)
 
     def check_done(self, response: Any) -> None:
-        """Check that a form was taken: its page goes on elsewhere."""
+        """Check that a form was accepted and redirects."""
         self.assertEqual(200, response.status_code)
         shown = response.context and response.context['form'].errors
         self.assertIn('X-Horizon-Location', response.headers, str(shown))
 
     def logout(self) -> None:
-        """Be nobody."""
+        """Log out."""
         self.patch(
             auth_utils, 'get_user', lambda request: models.AnonymousUser()
         )
 
     def login(self, *roles: str, user: str = 'u') -> None:
-        """Be a user with roles."""
+        """Log in as a user with roles."""
 
         def get_user(request: Any) -> Any:
             token = types.SimpleNamespace(

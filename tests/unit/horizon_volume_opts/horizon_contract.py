@@ -12,36 +12,35 @@
 
 """The parts of Horizon that the plug-in depends on, as a table."""
 
-import importlib.metadata
-
 from tests.unit import contract
+from tests.unit.horizon_volume_opts import horizon_passages
 
 _OURS = 'horizon_volume_opts'
 _CREATE = f'{_OURS}/volumes/create.py'
 _CREATION = f'{_OURS}/volumes/creation.py'
 _ATTACH = f'{_OURS}/volumes/attach.py'
 _TABLE = f'{_OURS}/volumes/table.py'
+_MODE = f'{_OURS}/volumes/cache_mode.py'
+_EXTEND = f'{_OURS}/volumes/extend.py'
+_RETYPE = f'{_OURS}/volumes/retype.py'
+_REFUSING = f'{_OURS}/volumes/refusing.py'
 _DETAILS = f'{_OURS}/volumes/details.py'
 _SOURCE = f'{_OURS}/volumes/source.py'
 _SPECS = f'{_OURS}/type_specs/forms.py'
+_DELETION = f'{_OURS}/type_specs/deletion.py'
+_MODE = f'{_OURS}/volumes/change_mode.py'
 _SPECS_HOOK = f'{_OURS}/type_specs/hook.py'
 _PANEL = f'{_OURS}/admin_images'
 _REST = f'{_OURS}/rest.py'
 _ENABLED = f'{_OURS}/enabled/_3110_rbd_volume_options.py'
-_SCRIPTS = f'{_OURS}/static/horizon_volume_opts'
-_LAUNCH = f'{_SCRIPTS}/launch/launch.module.js'
-
 _DASHBOARD = 'openstack_dashboard'
 _CINDER = f'{_DASHBOARD}.api.cinder'
 _VOLUMES = f'{_DASHBOARD}.dashboards.project.volumes'
+_INSTANCES = f'{_DASHBOARD}.dashboards.project.instances'
+_ADMIN = f'{_DASHBOARD}.dashboards.admin.volumes'
 _EXTRAS = f'{_DASHBOARD}.dashboards.admin.volume_types.extras'
-_WIZARD = 'dashboards/project/static/dashboard/project/workflow'
 
-_VERSION = importlib.metadata.version('horizon')
-#: The wizard's choice of a volume type, which 25.3 (2025.1) hasn't got.
-_VOLUME_TYPE = () if _VERSION.startswith('25.3.') else ('vol_type: {}',)
-
-#: Forms, tables and tabs, and where stock says which are used.
+#: Forms, tables and tabs, and the attributes that select them.
 PAGES = (
     contract.Clause(
         f'{_VOLUMES}.forms', 'CreateForm.__init__', _CREATE, ('request',)
@@ -94,8 +93,79 @@ PAGES = (
         ('request',),
         ('is_valid', 'form_valid', 'get'),
     ),
+    contract.Clause(
+        f'{_INSTANCES}.forms',
+        'AttachVolume.base_fields',
+        _ATTACH,
+        holds=('volume',),
+    ),
+    contract.Clause(
+        f'{_INSTANCES}.forms',
+        'AttachVolume.handle',
+        _ATTACH,
+        ('request', 'data'),
+        ('instance_volume_attach',),
+    ),
+    contract.Clause(
+        f'{_INSTANCES}.views', 'AttachVolumeView.form_class', _ATTACH
+    ),
+    contract.Clause(
+        f'{_INSTANCES}.views',
+        'AttachVolumeView.get_initial',
+        _ATTACH,
+        (),
+        ('volume_list',),
+    ),
+    contract.Clause(
+        f'{_VOLUMES}.forms',
+        'ExtendForm.base_fields',
+        _EXTEND,
+        holds=('new_size',),
+    ),
+    contract.Clause(
+        f'{_VOLUMES}.forms',
+        'ExtendForm.handle',
+        _EXTEND,
+        ('request', 'data'),
+        ('volume_extend',),
+    ),
+    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.form_class', _EXTEND),
+    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.get_initial', _EXTEND),
+    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.get_object', _EXTEND),
+    contract.Clause(
+        f'{_VOLUMES}.forms',
+        'RetypeForm.base_fields',
+        _RETYPE,
+        holds=('volume_type', 'migration_policy'),
+    ),
+    contract.Clause(
+        f'{_VOLUMES}.forms',
+        'RetypeForm.handle',
+        _RETYPE,
+        ('request', 'data'),
+        ('volume_retype',),
+    ),
+    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.form_class', _RETYPE),
+    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.get_initial', _RETYPE),
+    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.get_data', _RETYPE),
     contract.Clause(f'{_VOLUMES}.views', 'VolumesView.table_class', _TABLE),
-    contract.Clause(f'{_VOLUMES}.tables', 'VolumesTable.Meta', _TABLE),
+    contract.Clause(
+        f'{_VOLUMES}.tables', 'VolumesTable.Meta.row_actions', _TABLE
+    ),
+    contract.Clause(f'{_VOLUMES}.urls', 'urlpatterns', _MODE),
+    contract.Clause(f'{_ADMIN}.views', 'VolumesView.table_class', _TABLE),
+    contract.Clause(f'{_ADMIN}.tables', 'VolumesTable.Meta.columns', _TABLE),
+    contract.Clause(f'{_EXTRAS}.views', 'IndexView.table_class', _SPECS_HOOK),
+    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecsTable.Meta', _DELETION),
+    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecCreate', _DELETION),
+    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecEdit', _DELETION),
+    contract.Clause(
+        f'{_EXTRAS}.tables',
+        'ExtraSpecDelete.delete',
+        _DELETION,
+        ('request', 'obj_id'),
+        ('volume_type_extra_delete',),
+    ),
     contract.Clause(f'{_VOLUMES}.tabs', 'VolumeDetailTabs', _ENABLED),
     contract.Clause(
         f'{_DASHBOARD}.dashboards.admin.volumes.tabs',
@@ -131,7 +201,7 @@ PAGES = (
 _ID = ('request', 'volume_id')
 _TYPE_ID = ('request', 'type_id')
 
-#: What pages ask Cinder through.
+#: Functions through which pages call Cinder.
 CLIENTS = (
     *(
         contract.Clause(_CINDER, name, used_in, takes)
@@ -143,11 +213,23 @@ CLIENTS = (
             ),
             'volume_get': (_ID, _SOURCE),
             'volume_snapshot_get': (('request', 'snapshot_id'), _SOURCE),
-            'volume_set_metadata': ((*_ID, 'metadata'), _ATTACH),
-            'volume_delete_metadata': ((*_ID, 'keys'), _ATTACH),
+            'volume_set_metadata': ((*_ID, 'metadata'), _MODE),
+            'volume_delete_metadata': ((*_ID, 'keys'), _MODE),
+            'volume_extend': ((*_ID, 'new_size'), _REFUSING),
+            'volume_retype': (
+                (*_ID, 'new_type', 'migration_policy'),
+                _REFUSING,
+            ),
             'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _SPECS),
             'volume_type_extra_set': ((*_TYPE_ID, 'metadata'), _SPECS),
+            'volume_type_extra_delete': ((*_TYPE_ID, 'keys'), _DELETION),
         }.items()
+    ),
+    contract.Clause(
+        f'{_DASHBOARD}.api.keystone',
+        'tenant_list',
+        f'{_PANEL}/sources.py',
+        ('request',),
     ),
     contract.Clause(f'{_DASHBOARD}.api.rest.urls', 'register', _REST),
     contract.Clause(f'{_DASHBOARD}.api.rest.utils', 'ajax', _REST),
@@ -159,7 +241,7 @@ CLIENTS = (
     ),
 )
 
-#: What pages are made from.
+#: Base classes and functions of the pages.
 FRAMEWORK = (
     contract.Clause('horizon', 'Panel', f'{_PANEL}/panel.py'),
     contract.Clause(
@@ -170,6 +252,9 @@ FRAMEWORK = (
     ),
     contract.Clause(
         'horizon.messages', 'success', _SPECS, ('request', 'message')
+    ),
+    contract.Clause(
+        'horizon.messages', 'warning', _REFUSING, ('request', 'message')
     ),
     contract.Clause('horizon.forms', 'CharField', _SPECS),
     contract.Clause(
@@ -195,147 +280,27 @@ FRAMEWORK = (
         ('transform', 'verbose_name'),
     ),
     contract.Clause(
-        'horizon.tables',
-        'DataTable.get_object_id',
-        f'{_PANEL}/tables.py',
-        ('datum',),
+        'horizon.views', 'HorizonTemplateView', f'{_PANEL}/views.py'
     ),
     contract.Clause(
-        'horizon.tables',
-        'MultiTableView.get_data_methods',
-        f'{_PANEL}/views.py',
-        ('table_classes',),
-    ),
-    contract.Clause(
-        'horizon.tables',
-        'MultiTableView.data_method_pattern',
-        f'{_PANEL}/views.py',
-    ),
-    contract.Clause(
-        'horizon.tables',
-        'MultiTableView.post',
+        'horizon.utils.functions',
+        'get_page_size',
         f'{_PANEL}/views.py',
         ('request',),
     ),
+    contract.Clause('horizon.tables', 'LinkAction', _TABLE),
+    contract.Clause(
+        'horizon.tables',
+        'BatchAction.update',
+        _DELETION,
+        ('request', 'datum'),
+    ),
+    contract.Clause('horizon.forms', 'SelfHandlingForm', _MODE),
+    contract.Clause('horizon.forms', 'ModalFormView', _MODE),
+    contract.Clause(f'{_DASHBOARD}.policy', 'PolicyTargetMixin', _TABLE),
     contract.Clause('horizon.tabs', 'Tab.allowed', _DETAILS, ('request',)),
     contract.Clause(
         'horizon.tabs', 'Tab.get_context_data', _DETAILS, ('request',)
-    ),
-)
-
-#: Settings of files in ``enabled``, templates and scripts.
-PASSAGES = (
-    contract.Passage(
-        _DASHBOARD,
-        'utils/settings.py',
-        (
-            "'FEATURE'",
-            "'ADD_INSTALLED_APPS'",
-            "'ADD_JS_FILES'",
-            "'ADD_SCSS_FILES'",
-            "'ADD_ANGULAR_MODULES'",
-            "'EXTRA_TABS'",
-        ),
-        _ENABLED,
-    ),
-    contract.Passage(
-        'horizon',
-        'base.py',
-        ("'PANEL_DASHBOARD'", "'PANEL_GROUP'", "'PANEL'", "'ADD_PANEL'"),
-        _ENABLED,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        'enabled/_2210_admin_volume_panel_group.py',
-        ("PANEL_GROUP = 'volume'", "PANEL_GROUP_DASHBOARD = 'admin'"),
-        _ENABLED,
-    ),
-    contract.Passage(
-        'horizon',
-        'templates/horizon/common/_form_fields.html',
-        ('for field in form.visible_fields',),
-        f'{_OURS}/volumes/group.py',
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        'templates/base.html',
-        ('{% block title %}', '{% block main %}'),
-        f'{_OURS}/templates/horizon_volume_opts/admin_images/index.html',
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        'templates/horizon/_scripts.html',
-        ('var STATIC_URL =',),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        'horizon',
-        'static/horizon/js/horizon.js',
-        ('horizon.addInitFunction =',),
-        f'{_SCRIPTS}/js',
-    ),
-    contract.Passage(
-        'horizon',
-        'static/horizon/js/horizon.modals.js',
-        ('horizon.modals.addModalInitFunction =',),
-        f'{_SCRIPTS}/js',
-    ),
-    contract.Passage(
-        'horizon',
-        'static/framework/util/http/http.js',
-        ("'horizon.framework.util.http.service'",),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        'api/rest/cinder.py',
-        (
-            "url_regex = r'cinder/volumetypes/(?P<volumetype_id>[^/]+)/$'",
-            "volumetype_id == 'default'",
-        ),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        'horizon',
-        'static/framework/util/extensible/extensible.service.js',
-        ('container.after = function(id, item',),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        'horizon',
-        'static/framework/widgets/wizard/wizard.html',
-        ('step.templateUrl', 'step.formName', 'step.helpUrl'),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        'horizon',
-        'static/framework/widgets/wizard/wizard.controller.js',
-        ('step.checkReadiness',),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        f'{_WIZARD}/launch-instance/launch-instance-workflow.service.js',
-        (
-            ".module('horizon.dashboard.project.workflow.launch-instance')",
-            '.factory('
-            "'horizon.dashboard.project.workflow.launch-instance.workflow'",
-            "id: 'source'",
-        ),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        f'{_WIZARD}/launch-instance/launch-instance-model.service.js',
-        (
-            ".factory('launchInstanceModel'",
-            'newInstanceSpec',
-            'source_type: null',
-            'source: []',
-            'vol_create: ',
-            *_VOLUME_TYPE,
-        ),
-        f'{_SCRIPTS}/launch/layout.controller.js',
     ),
 )
 
@@ -343,5 +308,5 @@ CLAUSES: tuple[contract.Clause | contract.Passage, ...] = (
     *PAGES,
     *CLIENTS,
     *FRAMEWORK,
-    *PASSAGES,
+    *horizon_passages.PASSAGES,
 )

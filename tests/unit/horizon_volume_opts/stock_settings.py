@@ -10,14 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Horizon's own test settings, for a process that runs other tests too."""
+"""Horizon's test settings, for a process that also runs other tests."""
 
 import socket
 import tempfile
 from unittest import mock
 
-# They leave a key in the temporary folder and give every socket of the
-# process a time limit; neither is to outlast this import.
+# They leave a key in the temporary folder and set a default timeout for all
+# sockets of the process. Neither must outlast this import.
 _limit = socket.getdefaulttimeout()
 with (
     tempfile.TemporaryDirectory() as _scratch,
@@ -26,8 +26,8 @@ with (
     from openstack_dashboard.test.settings import *  # noqa: F403,H303
 socket.setdefaulttimeout(_limit)
 
-# There is no runner of Django's here that would make a test database; only
-# transactions are opened, no table is read.
+# Django's runner, which creates a test database, is not used. The tests only
+# open transactions and read no table.
 DATABASES = {
     'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}
 }

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A program: runs Horizon's own tests of volumes, tells what came of each.
+"""A program that runs Horizon's own volume tests and returns the outcomes.
 
-A process of its own, since Horizon's test helpers replace much of the
-clients, and settings are read once a process.
+It runs in a separate process because Horizon's test helpers replace much of
+the clients, and a process reads its settings once.
 """
 
 import json
@@ -32,38 +32,38 @@ _LABELS = (
 
 
 class Outcomes(unittest.TestResult):
-    """Keeps a word for each test."""
+    """Records the outcome of each test."""
 
     def __init__(self) -> None:
         super().__init__()
         self.words: dict[str, str] = {}
 
     def startTest(self, test: Any) -> None:
-        """Take a test for passed until something else is said of it."""
+        """Record a test as passed until another outcome is added."""
         super().startTest(test)
         self.words[test.id()] = 'passed'
 
     def addFailure(self, test: Any, err: Any) -> None:
-        """Note a failure."""
+        """Record a failure."""
         super().addFailure(test, err)
         self.words[test.id()] = 'failed'
 
     def addError(self, test: Any, err: Any) -> None:
-        """Note an error."""
+        """Record an error."""
         super().addError(test, err)
         self.words[test.id()] = 'failed'
 
     def addSkip(self, test: Any, reason: str) -> None:
-        """Note that a test was skipped."""
+        """Record a skipped test."""
         super().addSkip(test, reason)
         self.words[test.id()] = 'skipped'
 
 
 def _offer_everything() -> None:
-    """Have the plug-in offer all it has for each type of the stock tests.
+    """Make the plug-in offer everything for each type of the stock tests.
 
-    They end in failure at any request that they didn't foresee, and they
-    can't foresee ours.
+    The stock tests fail at any unexpected request, including those of the
+    plug-in.
     """
     from openstack_dashboard.test.test_data import utils as data
 
@@ -82,8 +82,8 @@ def _offer_everything() -> None:
 def main(path: str) -> None:
     """Run the tests; write the outcomes to a file as JSON.
 
-    Django has been set up by this package, with the settings that
-    DJANGO_SETTINGS_MODULE names.
+    This package has set up Django with the settings in
+    DJANGO_SETTINGS_MODULE.
     """
     if apps.apps.is_installed('horizon_volume_opts'):
         _offer_everything()

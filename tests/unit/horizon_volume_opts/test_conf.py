@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Settings of the plug-in."""
+"""Test the settings of the plug-in."""
 
 from django.test import utils
 

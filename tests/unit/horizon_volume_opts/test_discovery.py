@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What volume types offer, asked of a fake Cinder by Horizon's client."""
+"""Offers of volume types, from a fake Cinder through Horizon's client."""
 
 from typing import Any
 from unittest import mock
@@ -57,6 +57,22 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
         discovery.by_type(self.request())
         self.assertEqual(3, self.asked())
 
+    def test_not_kept_for_another_scope_or_keystone(self) -> None:
+        scopes: tuple[dict[str, Any], ...] = (
+            {},
+            {'endpoint': 'http://other.example/v3'},
+            {'services_region': 'other'},
+            {'domain_id': 'other'},
+            {'system_scoped': True},
+        )
+        for scope in scopes:
+            request = self.request()
+            for name, value in scope.items():
+                setattr(request.user, name, value)
+            for _ in range(2):
+                discovery.by_type(request)
+        self.assertEqual(len(scopes), self.asked())
+
     def test_kept_as_long_as_set(self) -> None:
         with (
             utils.override_settings(RBD_VOLUME_OPTIONS={'discovery_cache': 7}),
@@ -96,7 +112,7 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
                 self.assertRaises(
                     discovery.Unavailable, discovery.by_type, self.request()
                 )
-            # Nobody waits again for what has just not answered.
+            # A request that just failed is not repeated.
             self.assertEqual(1, self.asked())
         self.assertIn('forms do not show them', self.log.output)
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The list of hooks and how it is run."""
+"""The list of hooks and its execution."""
 
 from django.utils import module_loading
 
@@ -21,12 +21,12 @@ ran: list[str] = []
 
 
 def good() -> None:
-    """Stand for a hook."""
+    """Stand in for a hook that succeeds."""
     ran.append('good')
 
 
 def bad() -> None:
-    """Stand for a hook that meets a Horizon it doesn't know."""
+    """Stand in for a hook that fails on an unknown Horizon release."""
     raise AttributeError('no such view')
 
 

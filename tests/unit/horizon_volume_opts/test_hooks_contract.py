@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What of Horizon the plug-in leans on: it holds."""
+"""Test the parts of Horizon that the plug-in relies on."""
 
 import ast
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ class ContractTest(base.TestCase):
 
 
 def _named(tree: ast.Module) -> Iterator[str]:
-    """Yield the dotted names of Horizon's that a module of ours uses."""
+    """Yield the dotted names of Horizon that one of our modules uses."""
     modules = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -78,7 +78,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
 
 
 def _chain(node: ast.expr) -> list[str]:
-    """Return the names of `a.b.c`; of `f(x).y` those in the front."""
+    """Return the names in `a.b.c`; an empty name stands for `f(x)`."""
     if isinstance(node, ast.Attribute):
         return [*_chain(node.value), node.attr]
     return [node.id] if isinstance(node, ast.Name) else ['']

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Horizon's own tests of volumes, with the plug-in and without it.
+"""Horizon's own volume tests, with and without the plug-in.
 
-The run without the plug-in is not repeated while the installed distributions
-stay the same: its outcomes are kept in the virtual environment.
+The run without the plug-in is repeated only if the installed distributions
+change. Its outcomes are stored in the virtual environment.
 """
 
 import hashlib
@@ -30,12 +30,12 @@ from tests.unit import base
 
 _SETTINGS = 'tests.unit.horizon_volume_opts.{}_settings'
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
-#: The distribution of the suite, which the run without it does not load.
+#: The distribution of the suite, which the run without the plug-in skips.
 _OURS = 'rbd-volume-options'
 
 
 def _kept() -> pathlib.Path:
-    """Return the file for the outcomes without the plug-in."""
+    """Return the file with the outcomes without the plug-in."""
     found = {
         f'{each.name}=={each.version}'
         for each in metadata.distributions()
@@ -56,7 +56,7 @@ class StockSuiteTestCase(base.TestCase):
         self.folder = self.useFixture(fixtures.TempDir()).path
 
     def _outcomes(self, settings: str) -> dict[str, str]:
-        """Run the tests; return a word for each."""
+        """Run the tests and return their outcomes."""
         outcomes = pathlib.Path(self.folder, f'{settings}.json')
         environ = {
             **os.environ,
@@ -83,9 +83,9 @@ class StockSuiteTestCase(base.TestCase):
         return found
 
     def _without(self) -> dict[str, str]:
-        """Run the tests without the plug-in; keep the outcomes."""
+        """Run the tests without the plug-in and store their outcomes."""
         found = self._outcomes('stock')
-        # In one step: another run may be reading it.
+        # Replace the file atomically, as another run may read it.
         new = _kept().with_suffix(f'.{os.getpid()}')
         new.write_text(json.dumps(found))
         new.replace(_kept())
@@ -96,7 +96,7 @@ class StockSuiteTestCase(base.TestCase):
         kept = _kept()
         stock = json.loads(kept.read_text()) if kept.exists() else {}
         if stock != ours or os.environ.get('RBD_TEST_ALL') == '1':
-            # The kept outcomes may be those of a run that was disturbed.
+            # The stored outcomes may be from a disturbed run.
             stock = self._without()
         self.assertGreater(len(stock), 50)
         passed = [name for name, word in stock.items() if word == 'passed']

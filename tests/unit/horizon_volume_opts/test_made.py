@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is recorded of volumes, from Horizon's own class."""
+"""Recorded properties of volumes, read from Horizon's class."""
 
 from cinderclient.v3 import volumes
 from openstack_dashboard.api import cinder

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a type offers, and what is checked by it."""
+"""The options that a volume type offers, and their validation."""
 
 from typing import Any
 
@@ -126,7 +126,7 @@ class OfferTestCase(base.TestCase):
         error = self.assertRaises(
             errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
         )
-        self.assertIn('no back end of the volume type', str(error))
+        self.assertIn('no back end of this volume type', str(error))
 
     def test_a_map_that_a_shared_type_can_not_have(self) -> None:
         offer = _offer(object_map={'allowed': [False]})

@@ -10,9 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Refusals, in the words that Cinder's extension has for them."""
+"""Refusals, with the messages of the API extension."""
 
 from cinderclient import exceptions
+from django.utils import translation
 
 from horizon_volume_opts import refusals
 from rbd_volume_options import errors
@@ -59,3 +60,15 @@ class OfErrorTestCase(base.TestCase):
             refusals.Refusal('rbd:x', "'v': is wrong; allowed: w"),
             refusals.of_error(error),
         )
+
+    def test_each_rule_can_be_translated(self) -> None:
+        self.assertEqual(set(errors.Code), set(refusals.REASONS))
+        for code in errors.Code:
+            error = errors.OptionError('rbd:x', 'v', 'is off', 'w', code=code)
+            with translation.override('en'):
+                english = refusals.of_error(error).text
+            self.assertEqual("'v': is off; allowed: w", english)
+            with translation.override('de'):
+                german = refusals.of_error(error).text
+            self.assertNotIn('is off', german)
+            self.assertIn('erlaubt: w', german)

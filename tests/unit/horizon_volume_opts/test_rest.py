@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What pages' scripts ask, over Horizon's own routes."""
+"""Requests of the pages' scripts on Horizon's routes."""
 
 import json
 from typing import Any
@@ -20,6 +20,7 @@ from django import urls
 from openstack_auth import utils as auth_utils
 import requests.exceptions
 
+from rbd_volume_options import keys
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -27,7 +28,7 @@ _BASE = '/api/rbd_volume_options'
 
 
 class RestTestCase(horizon_case.HorizonTestCase):
-    """Asks without Django's client, which Horizon's responses don't fit."""
+    """Base class for requests without Django's incompatible test client."""
 
     def request(self, path: str) -> Any:
         """Return a GET request of the user."""
@@ -38,7 +39,7 @@ class RestTestCase(horizon_case.HorizonTestCase):
         return request
 
     def ask(self, path: str) -> tuple[int, Any]:
-        """Return status and answer of a GET request."""
+        """Return the status and body of the response to a GET request."""
         request = self.request(path)
         found = urls.resolve(request.path)
         response = found.func(request, *found.args, **found.kwargs)
@@ -49,20 +50,24 @@ class TypesTestCase(RestTestCase):
     def test_what_each_type_offers(self) -> None:
         status, found = self.ask(f'{_BASE}/types/')
         self.assertEqual(200, status)
+        found = horizon_case.unpacked(found)
         self.assertEqual({'rbd', 'lvm'}, set(found))
         self.assertIsNone(found['rbd']['reason'])
         self.assertIn('no back end', found['lvm']['reason'])
         told = fake_cloud.offered('rbd')['options']
-        self.assertEqual(set(told), set(found['rbd']['options']))
+        # Scripts do not need the data pool.
+        self.assertEqual(set(keys.VOLUME_KEYS), set(found['rbd']['options']))
+        wanted = ('settable', 'default', 'allowed')
+        described = {each: told['rbd:object_map'][each] for each in wanted}
         self.assertEqual(
-            {**told['rbd:object_map'], 'default_from': 'volume_type'},
+            {**described, 'default_from': 'volume_type'},
             found['rbd']['options']['rbd:object_map'],
         )
 
     def test_type_that_is_newer_than_the_answer_kept(self) -> None:
         for path in ('types/', 'types/?named=rbd', 'types/?named=new'):
             self.ask(f'{_BASE}/{path}')
-        # Once at first, and once for the type that the answer lacks.
+        # One request at first, and one for the type missing in the cache.
         self.assertEqual(2, len(self.cloud.asked))
 
     def test_nobody_can_tell(self) -> None:
@@ -109,6 +114,15 @@ class SourceTestCase(RestTestCase):
     def test_not_there(self) -> None:
         status, _answer = self.ask(f'{_BASE}/sources/volume/none/')
         self.assertEqual(404, status)
+
+    def test_names_of_lists_of_cinder(self) -> None:
+        for path in (
+            'volume/detail',
+            'volume/summary',
+            'snapshot/detail',
+        ):
+            status, _answer = self.ask(f'{_BASE}/sources/{path}/')
+            self.assertEqual(404, status)
 
     def test_no_other_kind(self) -> None:
         self.assertRaises(

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What forms say."""
+"""The texts of the forms."""
 
 import ddt
 from django.utils import translation
@@ -27,7 +27,7 @@ from tests.unit import base
 class WordingTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        # A test of Horizon's may have left its process in another language.
+        # A test of Horizon may have left another language active.
         english = translation.override('en')
         english.__enter__()
         self.addCleanup(english.__exit__, None, None, None)

@@ -69,7 +69,7 @@ class JudgeTestCase(base.TestCase):
         self.assertEqual(expected, metadata.judge(given, of, size))
 
     def test_what_is_right_by_itself_is_parsed(self) -> None:
-        """The rules of the test and of the code agree, key by key."""
+        """The rules of the test agree with those of the code."""
         plain = kinds.by_name()['plain']
         for seed in range(400):
             given = metadata.drawn(random.Random(seed))

@@ -18,7 +18,7 @@ from tests.unit import base
 
 class ReducedTestCase(base.TestCase):
     def _reduced(self, *needed: int) -> tuple[list[int], int]:
-        """Reduce 18 steps of which some are needed; count the tries."""
+        """Reduce 18 steps to those needed; return also the number of tries."""
         tries = []
 
         def fails(steps: Sequence[int]) -> bool:

@@ -17,7 +17,7 @@ from tests.unit import base
 
 
 def _model() -> model.Model:
-    """Return a model in which every rule finds something to do."""
+    """Return a model to which every rule can be applied."""
     there = model.Model()
     for number, owner in enumerate('aabb'):
         name = f'v{number}'

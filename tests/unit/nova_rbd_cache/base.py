@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nova's configuration and fixtures, for tests of what runs in it."""
+"""Nova's configuration and fixtures, for tests of the Nova plug-in."""
 
 import types
 from typing import Any
@@ -32,7 +32,7 @@ DISK_INFO = {'bus': 'virtio', 'dev': 'vdb', 'type': 'disk'}
 def connection_info(
     mode: str | None = None, volume_id: str = VOLUME_ID, **more: Any
 ) -> dict[str, Any]:
-    """Return what Cinder's RBD driver says of an attachment."""
+    """Return the connection_info of an attachment from Cinder."""
     data = {
         'name': f'volumes/volume-{volume_id}',
         'hosts': ['192.0.2.1'],
@@ -59,22 +59,22 @@ def connection_info(
 
 
 def driver_of(xml: str) -> dict[str, str]:
-    """Return the attributes of a disk's driver in its XML."""
+    """Return the driver attributes in the XML of a disk."""
     return dict(etree.fromstring(xml).find('driver').attrib)
 
 
 def cache_of(xml: str) -> str | None:
-    """Return the cache mode of a disk's XML."""
+    """Return the cache mode in the XML of a disk."""
     driver = etree.fromstring(xml).find('driver')
     found: str | None = driver.get('cache')
     return found
 
 
 class FakeHost:
-    """Nova's object for libvirt, with a guest or none.
+    """Fake of Nova's libvirt host, with one guest or none.
 
-    :ivar xml: of the one guest
-    :ivar secrets: type and id of what they are for
+    :ivar xml: the XML of the guest
+    :ivar secrets: the usage type and usage ID of each secret
     """
 
     def __init__(self, xml: str = '', running: bool = True) -> None:
@@ -97,14 +97,14 @@ class FakeHost:
         return types.SimpleNamespace(UUIDString=lambda: SERVER_ID)
 
     def delete_secret(self, usage_type: str, usage_id: str) -> None:
-        """Undefine the passphrase."""
+        """Remove the passphrase."""
         self.secrets.remove((usage_type, usage_id))
 
 
 def guest_xml(threads: int = 1, driver: Any = None) -> str:
     """Return the XML of a guest.
 
-    :param driver: attributes of the driver of the one volume, if it is there
+    :param driver: the driver attributes of the volume's disk, if attached
     """
     disk = ''
     if driver:
@@ -117,7 +117,7 @@ def guest_xml(threads: int = 1, driver: Any = None) -> str:
 
 
 class NovaTestCase(base.TestCase):
-    """Nova's global configuration, with our section, as it was afterwards."""
+    """Base class with Nova's configuration, which is restored afterwards."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -129,16 +129,16 @@ class NovaTestCase(base.TestCase):
         self.conf.set_default('host', 'compute-1')
 
     def set_options(self, group: str = 'rbd_cache', **values: Any) -> None:
-        """Set options for the time of the test."""
+        """Set options for the duration of the test."""
         for name, value in values.items():
             self.conf.set_override(name, value, group=group)
 
     def patch(self, holder: Any, name: str, value: Any) -> None:
-        """Put a value in place for the time of the test."""
+        """Replace an attribute for the duration of the test."""
         patch = mock.patch.object(holder, name, value)
         patch.start()
         self.addCleanup(patch.stop)
 
     def use_libvirt(self) -> None:
-        """Have Nova's stand-in for libvirt, which takes and gives real XML."""
+        """Use Nova's fake libvirt, which parses and returns real XML."""
         self.useFixture(nova_fixtures.LibvirtFixture())

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""As much of librados, librbd and the command rbd as Nova's disks need.
+"""A fake of librados, librbd and the rbd command for Nova's disks.
 
-Keeps the images that were made, and the configuration of each connection.
+It keeps the created images and the configuration of each connection.
 """
 
 from typing import Any
@@ -23,22 +23,22 @@ FSID = 'f0000000-0000-4000-8000-000000000001'
 
 
 class Error(Exception):
-    """Whatever goes wrong."""
+    """Any error of Ceph."""
 
 
 class ImageNotFound(Error):
-    """There is no such RBD image."""
+    """The RBD image does not exist."""
 
 
 class PermissionError(Error):
-    """The user may not write there."""
+    """The user may not write to the pool."""
 
 
 class Cluster:
-    """The cluster: features of each image, by pool and name.
+    """The cluster, with the features of each image by pool and name.
 
     :ivar default_features: ``rbd_default_features`` of its ceph.conf
-    :ivar connections: those that are open
+    :ivar connections: open connections
     """
 
     Error = Error
@@ -54,19 +54,19 @@ class Cluster:
         self.connections: list[Rados] = []
 
     def Rados(self, **kwargs: Any) -> 'Rados':
-        """Return a handle that is not connected yet."""
+        """Return a handle without a connection."""
         return Rados(self)
 
     def RBD(self) -> 'RBD':
-        """Return what makes images."""
+        """Return an object that creates images."""
         return RBD(self)
 
     def Image(self, ioctx: 'Ioctx', name: str, **kwargs: Any) -> None:
-        """Open an image; these have none to open."""
+        """Raise ImageNotFound, since there are no images to open."""
         raise ImageNotFound(name)
 
     def execute(self, *words: str) -> tuple[str, str]:
-        """Run ``rbd import``, as Nova writes it."""
+        """Run ``rbd import`` with Nova's arguments."""
         arguments = list(words)
         if arguments[:2] != ['rbd', 'import']:
             raise Error(f'no such command: {arguments}')
@@ -95,7 +95,7 @@ def _values(words: list[str], option: str) -> list[str]:
 
 
 class Rados:
-    """A connection, with a configuration of its own."""
+    """A connection with its own configuration."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -112,7 +112,7 @@ class Rados:
         self.cluster.connections.remove(self)
 
     def conf_get(self, option: str) -> str | None:
-        """Return an option's value in this connection."""
+        """Return the value of an option in this connection."""
         return self.config.get(option)
 
     def conf_set(self, option: str, value: str) -> None:
@@ -120,22 +120,22 @@ class Rados:
         self.config[option] = value
 
     def open_ioctx(self, pool: str) -> 'Ioctx':
-        """Return the context for a pool."""
+        """Return the ioctx of a pool."""
         return Ioctx(pool)
 
     def get_fsid(self) -> str:
-        """Return the cluster's id."""
+        """Return the ID of the cluster."""
         return FSID
 
 
 class Ioctx:
-    """A pool, seen through a connection."""
+    """The ioctx of a pool."""
 
     def __init__(self, pool: str) -> None:
         self.pool = pool
 
     def close(self) -> None:
-        """Close it."""
+        """Close the ioctx."""
 
 
 class RBD:

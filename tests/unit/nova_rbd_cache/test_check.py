@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What an operator is told of a compute host."""
+"""Test the findings about a compute host."""
 
 from importlib import metadata
 import types

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the libvirt driver does for cache modes: traits and live migration."""
+"""Traits and checks of live migration in the libvirt driver."""
 
 import types
 from typing import Any
@@ -23,6 +23,7 @@ from nova.virt.libvirt import driver
 
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
+from nova_rbd_cache import traits
 from rbd_volume_options import cache_modes
 from tests.unit.nova_rbd_cache import base
 
@@ -33,7 +34,7 @@ _OTHER = 'CUSTOM_OF_THE_OPERATOR'
 
 
 class ComputeDriverTestCase(base.NovaTestCase):
-    """A real LibvirtDriver; what stock does then is only noted."""
+    """A real LibvirtDriver; calls of stock methods are only recorded."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -50,7 +51,7 @@ class ComputeDriverTestCase(base.NovaTestCase):
         )
 
     def make(self, kind: Any = compute_driver.RBDCacheDriver) -> Any:
-        """Return the driver that nova-compute would have."""
+        """Return the driver that nova-compute would load."""
         return kind(fake.FakeVirtAPI(), False)
 
 
@@ -75,20 +76,20 @@ class TraitsTest(ComputeDriverTestCase):
         )
 
     def test_disabled(self) -> None:
-        before = [compute_driver.trait(m) for m in cache_modes.CacheMode]
+        before = [traits.of_mode(m) for m in cache_modes.CacheMode]
         nova = self.make(compute_driver.WithoutModes)
         self.assertEqual(set(), self.traits(nova, *before))
 
 
 @ddt.ddt
 class LiveMigrationTest(ComputeDriverTestCase):
-    """A guest with a disk whose flushes are dropped."""
+    """Live migration of a guest with cache mode ``unsafe``."""
 
     def migrate(self, mode: str, has: str, kind: str = 'rbd') -> None:
-        """Have Nova check the source.
+        """Run Nova's check on the source host.
 
         :param mode: the mode of the attachment
-        :param has: the mode that the guest has
+        :param has: the mode of the guest
         """
         nova = self.make()
         xml = base.guest_xml(driver={'cache': has})
@@ -98,7 +99,7 @@ class LiveMigrationTest(ComputeDriverTestCase):
         nova.check_can_live_migrate_source(None, _SERVER, None, mapping)
 
     def check_refused(self, mode: str) -> None:
-        """Check that the migration does not begin."""
+        """Check that the migration is refused."""
         error = self.assertRaises(
             exception.MigrationPreCheckError, self.migrate, mode, 'unsafe'
         )
@@ -108,7 +109,7 @@ class LiveMigrationTest(ComputeDriverTestCase):
 
     @ddt.data('unsafe', 'writeback', '')
     def test_unsafe(self, mode: str) -> None:
-        """What the guest has counts: the mode may have changed since."""
+        """The mode of the guest decides; the attachment's may be newer."""
         self.check_refused(mode)
 
     @ddt.data(
@@ -127,7 +128,7 @@ class LiveMigrationTest(ComputeDriverTestCase):
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
 
     def test_mode_of_the_host(self) -> None:
-        """Chosen by the operator for all volumes, as with stock Nova."""
+        """A mode that the operator sets for all volumes is not checked."""
         self.set_options('libvirt', disk_cachemodes=['network=unsafe'])
         self.migrate('', 'unsafe')
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
@@ -143,7 +144,7 @@ class LiveMigrationTest(ComputeDriverTestCase):
 
 class RebuildTest(ComputeDriverTestCase):
     def test_disks_are_remembered(self) -> None:
-        """Before Nova's own implementation, which detaches them."""
+        """The disks are recorded before Nova detaches them."""
         ours = {'rbd': contract.OUR_DRIVER}
         self.patch(driver, 'VOLUME_DRIVERS', ours)
         nova = self.make()

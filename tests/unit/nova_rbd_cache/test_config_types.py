@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Types of options: the option's name in front, the parser's words behind."""
+"""Types of options: errors name the option and give the reason."""
 
 import ddt
 from oslo_config import cfg
@@ -30,7 +30,7 @@ class ParsedTest(base.TestCase):
     def test_refused(self, value: str) -> None:
         error = self.assertRaises(ValueError, config_types.CACHE_MODES, value)
         self.assertIn('; allowed: ', str(error))
-        # oslo.config names the option, not the key of volumes.
+        # oslo.config names the option; the key must not be named.
         self.assertNotIn('rbd:cache_mode', str(error))
 
     def test_equal_when_made_of_the_same(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What Cinder is told of this host."""
+"""The connector that Nova sends to Cinder."""
 
 import json
 
@@ -22,7 +22,7 @@ from tests.unit.nova_rbd_cache import base
 
 class ConnectorTest(base.NovaTestCase):
     def _properties(self) -> dict[str, object]:
-        """As Nova asks for them."""
+        """Return the connector properties, with Nova's arguments."""
         found: dict[str, object] = os_brick.get_connector_properties(
             'sudo', '192.0.2.2', False, False, host='compute-1'
         )
@@ -30,7 +30,7 @@ class ConnectorTest(base.NovaTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        # The others look at this machine, which may have what they look for.
+        # The results of other connectors depend on the test machine.
         ours = [registration.OUR_CONNECTOR]
         self.patch(os_brick, 'unix_connector_list', ours)
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the plug-in stands on: it holds, and what does not is found."""
+"""Test the checks of the parts of Nova that the plug-in relies on."""
 
 from typing import Any
 
@@ -92,7 +92,7 @@ class ContractTest(base.NovaTestCase):
         self.assertIn(text, problem)
 
     def test_connector_lacks_our_key(self) -> None:
-        """There is a list, of which os-brick makes nothing."""
+        """os-brick ignores the list of connectors."""
         self.patch(
             connector, 'get_connector_properties', lambda *_, **kw: {'ip': ''}
         )
@@ -121,7 +121,7 @@ class ContractTest(base.NovaTestCase):
         self.assertEqual([], list(contract.problems(_NOTHING)))
 
     def test_io_threads_where_nova_has_them(self) -> None:
-        """From Nova 33 on."""
+        """Nova has I/O threads since version 33."""
         found = list(contract.problems(_settings(iothread=True)))
         has_them = int(version.version_string().split('.')[0]) >= 33
         self.assertEqual(0 if has_them else 1, len(found))
@@ -134,7 +134,7 @@ class ContractTest(base.NovaTestCase):
             found = list(contract.problems(_settings(iothread=True)))
         self.assertIn('disk_iothread = True', found[0])
         self.assertIn('2026.1', found[0])
-        # Queues need none.
+        # Queues do not require an I/O thread.
         self.assertEqual([], list(contract.problems(_settings(queues=8))))
 
     def test_names_are_those_of_the_classes(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Disks that keep their cache mode, and have an I/O thread or queues."""
+"""Disks with a fixed cache mode, and an I/O thread or queues."""
 
 import copy
 

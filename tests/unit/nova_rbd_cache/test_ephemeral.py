@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""RBD images of ephemeral disks: features, and stock where unset."""
+"""Features of the RBD images of ephemeral disks."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ _WITH_MAP = (
 
 
 class EphemeralTestCase(base.NovaTestCase):
-    """Nova's RBD driver, as Nova finds it, on a cluster in memory."""
+    """Base class for tests of Nova's RBD driver on a fake cluster."""
 
     default_features: str | None = str(_DEFAULT)
 
@@ -68,13 +68,13 @@ class EphemeralTestCase(base.NovaTestCase):
         )
 
     def make_driver(self, *options: tuple[str, str]) -> Any:
-        """Register with these options; return what Nova then makes."""
+        """Register with the given options; return Nova's RBD driver."""
         self.set_options(**dict(options))
         registration.register(settings.read(self.conf))
         return rbd_utils.RBDDriver()
 
     def features(self, name: str, pool: str = 'vms') -> int:
-        """Return the features of an image, as librbd's mask."""
+        """Return the feature mask of an RBD image."""
         self.assertEqual([], self.cluster.connections)
         return self.cluster.images[pool, name]
 
@@ -117,7 +117,7 @@ class FeaturesTest(EphemeralTestCase):
         self.assertEqual((*stock, '--image-feature', 'layering'), ours)
 
     def test_snapshot_for_glance_is_stock(self) -> None:
-        """A server's disk, cloned into Glance's pool, is no disk."""
+        """A disk that is cloned to Glance's pool keeps stock features."""
         made = self.make_driver(_LAYERING)
         made.clone(_LOCATION, 'new-image', dest_pool='images')
         self.assertEqual(_DEFAULT, self.features('new-image', 'images'))
@@ -148,7 +148,7 @@ class FeaturesTest(EphemeralTestCase):
         self.assertEqual([], self.cluster.connections)
 
     def test_images_of_servers_are_made_by_it(self) -> None:
-        """Where Nova looks the class up: the disks of a server."""
+        """Nova creates the disks of a server with the registered class."""
         self.make_driver(_LAYERING)
         disk = imagebackend.Rbd(path='vms/server_disk')
         disk.create_image(lambda target, **kwargs: None, 'base-file', 0)
@@ -157,7 +157,7 @@ class FeaturesTest(EphemeralTestCase):
 
 @ddt.ddt
 class OldDefaultsTest(EphemeralTestCase):
-    """A ceph.conf with few features, or none that says any."""
+    """Tests with few default features in ceph.conf, or none."""
 
     default_features = str(feature_bits.LAYERING)
 
@@ -171,7 +171,7 @@ class OldDefaultsTest(EphemeralTestCase):
         self.assertEqual(_SHORT_WITH_MAP, self.features('other'))
 
     def test_import_names_no_feature_that_nobody_chooses(self) -> None:
-        """``rbd import`` takes striping from a stripe unit, by no name."""
+        """``rbd import`` does not accept ``striping`` as a feature name."""
         self.cluster.default_features = str(_DEFAULT | feature_bits.STRIPING)
         self.make_driver(_PLAIN).import_image('base-file', 'disk')
         self.assertEqual(_WITHOUT_MAP, self.features('disk'))

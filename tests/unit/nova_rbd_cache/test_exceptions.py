@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The texts that operators read."""
+"""Messages for operators."""
 
 from nova_rbd_cache import exceptions
 from tests.unit.nova_rbd_cache import base

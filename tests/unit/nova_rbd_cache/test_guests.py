@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What libvirt has of the guest that a disk is for."""
+"""Test the lookup of a disk's guest in libvirt."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from tests.unit.nova_rbd_cache import base
 
 class FindTest(base.NovaTestCase):
     def find(self, host: base.FakeHost, **info: Any) -> guests.Guest | None:
-        """Find the guest of the base's attachment, or of another one."""
+        """Find the guest of the default attachment, updated with ``info``."""
         fake: Any = host
         return guests.find(fake, {**base.connection_info(), **info})
 
@@ -59,7 +59,7 @@ class FindTest(base.NovaTestCase):
 
 
 class NovaHostTest(base.NovaTestCase):
-    """Nova's own object, with its stand-in for libvirt."""
+    """Nova's own host object, with Nova's fake libvirt."""
 
     def test_finds(self) -> None:
         self.use_libvirt()

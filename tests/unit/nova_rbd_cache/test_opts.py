@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The options: their defaults, and wrong values named."""
+"""The options, their defaults and errors for invalid values."""
 
 import pathlib
 import tempfile

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The entry point, as os-vif uses it."""
+"""The entry point, as os-vif loads it."""
 
 from importlib import metadata
 import pathlib
@@ -27,7 +27,8 @@ from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
 from tests.unit.nova_rbd_cache import base
 
-# os-vif with our entry point beside its own, and what that brought along.
+# Load os-vif with our entry point; show the plug-ins and whether Nova was
+# imported.
 _LOAD = """
 import os_vif, sys
 from nova_rbd_cache import plugin
@@ -50,7 +51,7 @@ class PluginTest(base.NovaTestCase):
         self.addCleanup(patch.stop)
 
     def _initialize(self) -> None:
-        """Have os-vif find our entry point; it isn't installed here."""
+        """Initialize os-vif with our entry point, which is not installed."""
         found = extension.Extension(
             'rbd_cache',
             metadata.EntryPoint('rbd_cache', plugin.__name__, 'os_vif'),
@@ -107,7 +108,7 @@ class PluginTest(base.NovaTestCase):
 
 class ElsewhereTest(base.NovaTestCase):
     def test_without_nova(self) -> None:
-        """A process that is no nova-compute needs no Nova for it."""
+        """Processes other than nova-compute load the plug-in without Nova."""
         root = pathlib.Path(__file__).resolve().parents[3]
         shown = subprocess.run(
             [sys.executable, '-c', _LOAD],

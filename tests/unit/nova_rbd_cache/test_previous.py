@@ -23,7 +23,7 @@ class PreviousDisksTest(base.NovaTestCase):
         self.disks = previous.PreviousDisks()
 
     def note(self, xml: str, server: str = base.SERVER_ID) -> str | None:
-        """Note the volume's disk; return the mode that it had."""
+        """Note the disk of the volume; return its previous cache mode."""
         self.disks.note(base.FakeHost(xml), server, base.VOLUME_ID)
         return self.disks.mode(*_KEY)
 
@@ -49,6 +49,6 @@ class PreviousDisksTest(base.NovaTestCase):
         self.assertEqual('unsafe', self.note(''))
 
     def test_detached(self) -> None:
-        """The guest is there, and has let go of the disk."""
+        """The guest exists without the disk."""
         self.note(base.guest_xml(driver={'cache': 'unsafe'}))
         self.assertIsNone(self.note(base.guest_xml()))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Taking our place in nova-compute, and leaving everything as it is."""
+"""Registration in nova-compute, and cases that change nothing."""
 
 import ddt
 from nova.storage import rbd_utils
@@ -33,7 +33,7 @@ from tests.unit.nova_rbd_cache import base
 
 
 class _OtherDriver:
-    """A driver of somebody else's."""
+    """A third-party driver."""
 
 
 class RegistrationTestCase(base.NovaTestCase):
@@ -43,7 +43,7 @@ class RegistrationTestCase(base.NovaTestCase):
         self.patch(
             connector,
             'unix_connector_list',
-            # The others look for what this machine may have.
+            # The other connectors examine the machine.
             connector.unix_connector_list[:1],
         )
         self.patch(rbd_utils, 'RBDDriver', ephemeral.STOCK)
@@ -51,7 +51,7 @@ class RegistrationTestCase(base.NovaTestCase):
         self.conf.set_default('compute_driver', 'libvirt.LibvirtDriver')
 
     def state(self) -> tuple[object, ...]:
-        """Return all that may change."""
+        """Return everything that registration may change."""
         return (
             dict(driver.VOLUME_DRIVERS),
             list(connector.unix_connector_list),
@@ -68,7 +68,7 @@ class ActivateTest(RegistrationTestCase):
         self.assertIn(
             registration.OUR_CONNECTOR, connector.unix_connector_list
         )
-        # Nothing is asked for ephemeral disks.
+        # Unchanged, because no option for ephemeral disks is set.
         self.assertIs(ephemeral.STOCK, rbd_utils.RBDDriver)
         (line,) = [
             line
@@ -113,7 +113,7 @@ class ActivateTest(RegistrationTestCase):
         before = self.state()
         self.set_options(enabled=False, ephemeral_object_map='true')
         self.assertIs(False, registration.activate())
-        # Only the traits go that the host has reported.
+        # The only change: traits that the host has reported are removed.
         self.assertIs(compute_driver.WithoutModes, libvirt.LibvirtDriver)
         self.assertEqual(before[:-1], self.state()[:-1])
         self.assertIn('[rbd_cache] enabled = False', self.log.output)

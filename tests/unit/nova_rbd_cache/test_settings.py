@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is read from nova.conf."""
+"""Settings from nova.conf."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ class ShellTest(test_registration.RegistrationTestCase):
         return self._run('--config-file', str(path), *words)
 
     def _run(self, *words: str) -> tuple[int, list[Any]]:
-        # As in a process of its own: no command line has been parsed yet.
+        # No command line has been parsed, as in a new process.
         self.conf.reset()
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
@@ -88,7 +88,7 @@ class ShellTest(test_registration.RegistrationTestCase):
         self.assertEqual(1, status)
 
     def test_finds_what_nova_compute_finds(self) -> None:
-        # The test's own home, where oslo.config looks first.
+        # oslo.config searches the home directory first.
         folder = pathlib.Path.home() / '.nova'
         (folder / 'nova-compute.conf.d').mkdir(parents=True)
         (folder / 'nova-compute.conf').write_text(
@@ -116,7 +116,7 @@ class ShellTest(test_registration.RegistrationTestCase):
         return status, shown.getvalue()
 
     def test_connector(self) -> None:
-        """As nova-manage reads it."""
+        """The connector is printed as JSON."""
         status, shown = self._connector('allowed_modes = none,unsafe')
         found = json.loads(shown)
         self.assertEqual(0, status)
@@ -125,7 +125,7 @@ class ShellTest(test_registration.RegistrationTestCase):
         self.assertIn('platform', found)
 
     def test_connector_of_a_host_without_modes(self) -> None:
-        """Not one that Cinder would take for a complete one."""
+        """The output cannot be mistaken for a full connector."""
         status, shown = self._connector('enabled = False')
         self.assertEqual((1, ''), (status, shown))
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""I/O thread and queues of a volume's disk."""
+"""Test the choice of I/O thread and queues for a volume's disk."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class ChooseTest(base.NovaTestCase):
         info: Any = None,
         disk_info: Any = base.DISK_INFO,
     ) -> disk.Tuning:
-        """Choose for a disk as Nova makes it."""
+        """Choose the tuning of a disk that Nova has configured."""
         info = info or base.connection_info()
         stock = net.LibvirtNetVolumeDriver(base.FakeHost()).get_config(
             info, disk_info
@@ -88,7 +88,7 @@ class ChooseTest(base.NovaTestCase):
     ) -> None:
         host = base.FakeHost(base.guest_xml(driver=attributes))
         self.assertEqual(expected, self.choose(host))
-        # Also where nothing is wanted any more.
+        # Also if the options were unset in the meantime.
         found = self.choose(host, settings.DiskSettings())
         self.assertEqual(expected, found)
 

@@ -49,18 +49,18 @@ class VolumeTestCase(base.NovaTestCase):
         return driver.LibvirtDriver(fake.FakeVirtAPI(), False)
 
     def config(self, nova: driver.LibvirtDriver, info: object) -> Any:
-        """Return the disk of an attachment, as Nova makes it."""
+        """Return the disk that Nova configures for an attachment."""
         function = nova._get_volume_config
         server = []
         if 'instance' in inspect.signature(function).parameters:
-            # Nova 31 to 33 look whether its memory is encrypted.
+            # Nova 31 to 33 check for memory encryption of the server.
             flavor = objects.Flavor(extra_specs={})
             meta = objects.ImageMeta.from_dict({'properties': {}})
             server = [types.SimpleNamespace(flavor=flavor, image_meta=meta)]
         return function(*server, info, base.DISK_INFO)
 
     def stock_xml(self, info: object, *cachemodes: str) -> str:
-        """Return the XML that stock Nova makes of an attachment."""
+        """Return the XML of stock Nova for an attachment."""
         self.set_options('libvirt', disk_cachemodes=list(cachemodes))
         made = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
         made.volume_drivers['rbd'] = net.LibvirtNetVolumeDriver(made._host)
@@ -70,7 +70,7 @@ class VolumeTestCase(base.NovaTestCase):
 
 @ddt.ddt
 class ModeTest(VolumeTestCase):
-    """The mode that libvirt is told of."""
+    """The cache mode in the XML for libvirt."""
 
     @ddt.data(
         *(
@@ -84,7 +84,7 @@ class ModeTest(VolumeTestCase):
         nova = self.make_driver(*cachemodes)
         disk = self.config(nova, base.connection_info(mode))
         self.assertEqual(mode, base.cache_of(disk.to_xml()))
-        # When a server starts Nova does it again, to all disks.
+        # Nova calls this again for all disks when a server starts.
         nova._set_cache_mode(disk)
         self.assertEqual(mode, base.cache_of(disk.to_xml()))
 
@@ -104,7 +104,7 @@ class ModeTest(VolumeTestCase):
         found = self.config(nova, info)
         nova._set_cache_mode(found)
         self.assertEqual(self.stock_xml(info, *cachemodes), found.to_xml())
-        # Stock's own object: nothing can differ later either.
+        # It is the stock class, so later calls cannot differ either.
         self.assertIs(
             type(stock_volume.vconfig.LibvirtConfigGuestDisk()), type(found)
         )
@@ -143,7 +143,7 @@ class ModeTest(VolumeTestCase):
 
 @ddt.ddt
 class TuningTest(VolumeTestCase):
-    """I/O thread and queues."""
+    """I/O threads and queues."""
 
     @ddt.data(None, 'directsync')
     def test_in_the_xml(self, mode: str | None) -> None:
@@ -171,22 +171,22 @@ def _fail(instance: Any) -> None:
 
 @ddt.ddt
 class LackingTest(VolumeTestCase):
-    """A mode was taken off the list after volumes were attached with it."""
+    """Attached volumes whose cache mode is no longer allowed."""
 
     def config_of(
         self, host: base.FakeHost, before: base.FakeHost | None = None
     ) -> Any:
         """Return the disk of a volume with a mode that is not allowed.
 
-        :param before: libvirt when Nova disconnects the volume, to make the
-            guest again
+        :param before: the host when Nova disconnects the volume before it
+            creates the guest again
         """
         self.set_options(allowed_modes='none')
         nova = self.make_driver('network=none')
         info = base.connection_info('writeback')
         ours = nova._get_volume_driver(info)
         server = types.SimpleNamespace(uuid=base.SERVER_ID, task_state=None)
-        # Nova may disconnect twice: a retry finds no guest.
+        # Nova may disconnect twice; the second time, there is no guest.
         for seen in (before, host) if before else ():
             self.patch(ours, 'host', seen)
             ours.disconnect_volume(info, server)
@@ -194,7 +194,7 @@ class LackingTest(VolumeTestCase):
         return self.config(nova, info)
 
     def check_refused(self, *hosts: Any) -> None:
-        """Check that the disk is refused, and the host named in the log."""
+        """Check for a refusal that names the host only in the log."""
         error = self.assertRaises(
             exceptions.CacheModeRefused, self.config_of, *hosts
         )
@@ -203,7 +203,7 @@ class LackingTest(VolumeTestCase):
         self.assertNotIn('keeps', self.log.output)
 
     def check_kept(self, found: Any) -> None:
-        """Check that the disk has the mode, and that the log tells of it."""
+        """Check that the disk keeps the mode and that a warning is logged."""
         self.assertEqual('writeback', base.cache_of(found.to_xml()))
         (line,) = [
             line
@@ -215,7 +215,7 @@ class LackingTest(VolumeTestCase):
 
     @ddt.data(True, False)
     def test_guest_is_made_again(self, running: bool) -> None:
-        """Started or rebooted hard: not stranded."""
+        """The disk keeps its mode at a start or a hard reboot."""
         before = base.guest_xml(driver={'cache': 'writeback'})
         found = self.config_of(base.FakeHost(), base.FakeHost(before, running))
         self.check_kept(found)
@@ -241,7 +241,7 @@ class LackingTest(VolumeTestCase):
     def test_guest_is_made_again_with_another_mode(
         self, cache: str | None
     ) -> None:
-        """Cinder's record of the attachment was changed meanwhile."""
+        """Cinder's record of the attachment changed in the meantime."""
         had = {'cache': cache} if cache else {'name': 'qemu'}
         before = base.guest_xml(driver=had)
         self.check_refused(base.FakeHost(), base.FakeHost(before))
@@ -249,12 +249,12 @@ class LackingTest(VolumeTestCase):
         self.check_refused(stopped)
 
     def test_guest_that_was_never_here(self) -> None:
-        """Booted, or come from another host."""
+        """The guest is new, or comes from another host."""
         self.check_refused(base.FakeHost())
         self.check_refused(base.FakeHost(), base.FakeHost(base.guest_xml()))
 
     def test_libvirt_can_not_be_asked(self) -> None:
-        """The volume is disconnected all the same."""
+        """A failure of libvirt does not prevent the disconnection."""
         broken = base.FakeHost()
         self.patch(broken, 'get_guest', _fail)
         self.check_refused(base.FakeHost(), broken)
@@ -262,7 +262,7 @@ class LackingTest(VolumeTestCase):
 
     @ddt.data(True, False)
     def test_guest_that_has_the_disk(self, running: bool) -> None:
-        """Migrated live away from here, when it runs."""
+        """A guest with the disk keeps its mode, as in a live migration."""
         xml = base.guest_xml(driver={'cache': 'writeback'})
         self.check_kept(self.config_of(base.FakeHost(xml, running)))
 
@@ -273,7 +273,7 @@ class LackingTest(VolumeTestCase):
 
 @ddt.ddt
 class RefusedTest(VolumeTestCase):
-    """A mode that reaches the host, with a guest there, and can't be had."""
+    """Invalid or disallowed modes for a guest on the host."""
 
     def make_driver(self, *cachemodes: str) -> driver.LibvirtDriver:
         """Return a driver with the guest."""
@@ -324,7 +324,7 @@ class RefusedTest(VolumeTestCase):
 
     @ddt.data(base.guest_xml(), '')
     def test_secret_is_removed(self, xml: str) -> None:
-        """Nova defines that of an encrypted volume before it asks us."""
+        """Nova defines an encrypted volume's secret before our check."""
         host = base.FakeHost(xml)
         self._refuse(host)
         self.assertEqual({('volume', 'other')}, host.secrets)

@@ -10,9 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Nova's own tests of its volume drivers, with our class in place.
+"""Nova's tests of its volume drivers, run with the suite's class.
 
-They are in its wheel, and each of them runs here.
+Nova's wheel contains these tests. All of them run here.
 """
 
 import sys
@@ -30,7 +30,7 @@ from nova_rbd_cache import volume
 
 
 class _OurDriver:
-    """The stock driver's module, as the suites see it, with our class."""
+    """The stock driver's module, with its class replaced."""
 
     LibvirtNetVolumeDriver = volume.RBDCacheVolumeDriver
 
@@ -39,7 +39,7 @@ class _OurDriver:
 
 
 def _with_our_class(suite: type[unittest.TestCase]) -> type:
-    """Return a suite of theirs on our class."""
+    """Return a test class of Nova that uses the suite's driver."""
 
     def set_up(self: Any) -> None:
         suite.setUp(self)
@@ -66,14 +66,14 @@ _SUITES = [
     and member.__module__ == module.__name__
 ]
 _OURS = {suite.__name__: suite for suite in map(_with_our_class, _SUITES)}
-# Where the runner of tests looks them up by name.
+# The test runner looks them up by name in the module.
 vars(sys.modules[__name__]).update(
     {suite.__name__: suite for suite in _OURS.values()}
 )
 
 
 class SuitesTest(unittest.TestCase):
-    """There is something to run, and it runs on our class."""
+    """Check that there are tests and that they use the suite's driver."""
 
     def test_number(self) -> None:
         loader = unittest.defaultTestLoader
@@ -101,7 +101,7 @@ class SuitesTest(unittest.TestCase):
 def load_tests(
     loader: unittest.TestLoader, tests: Any, pattern: str | None
 ) -> unittest.TestSuite:
-    """Load the suites made here; not the modules that they come from."""
+    """Load the classes created here, not the imported modules."""
     return unittest.TestSuite(
         loader.loadTestsFromTestCase(suite)
         for suite in (*_OURS.values(), SuitesTest)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the tests of this package ask about an error."""
+"""Assertions about errors for the tests of this package."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from rbd_volume_options import errors
 from tests.unit import base
 
-#: Strings that look like numbers somewhere, for keys that take a number.
+#: Strings that resemble numbers, for keys that require a number.
 NO_NUMBERS = {
     'empty': '',
     'a_space': ' ',
@@ -58,7 +58,7 @@ NO_NUMBERS = {
 
 
 class RefusalTestCase(base.TestCase):
-    """Checks every part of an error at once."""
+    """Assertions about all parts of an error."""
 
     def assertRefused(
         self,
@@ -69,9 +69,9 @@ class RefusalTestCase(base.TestCase):
         allowed: str | None = None,
         origin: errors.Origin | None = None,
     ) -> errors.OptionError:
-        """Check that a call is refused, for this value and this reason.
+        """Check that a call is refused for this value and this reason.
 
-        :param allowed: None for any
+        :param allowed: the expected text; None to skip this check
         """
         error: errors.OptionError = self.assertRaises(errors.OptionError, call)
         self.assertEqual(key, error.key)
@@ -84,7 +84,7 @@ class RefusalTestCase(base.TestCase):
         return error
 
     def assertMessageIsWhole(self, error: errors.OptionError) -> None:
-        """Check that the text carries all and can go into a log."""
+        """Check that the message is complete and safe to log."""
         text = str(error)
         where = f' ({error.origin.label})' if error.origin else ''
         self.assertEqual(
@@ -94,5 +94,5 @@ class RefusalTestCase(base.TestCase):
         )
         self.assertNotEqual('', error.allowed)
         self.assertTrue(text.isascii() and text.isprintable(), repr(text))
-        # A value is cut, so a message is no longer than its own words.
+        # Values are truncated, which limits the length of a message.
         self.assertLess(len(text), 1000)

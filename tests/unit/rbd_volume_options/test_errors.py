@@ -53,7 +53,7 @@ class OriginTestCase(refusals.RefusalTestCase):
 
     @ddt.data(*Origin)
     def test_none_is_false(self, origin: Origin) -> None:
-        # Messages leave an origin out with `if origin`.
+        # Messages omit a missing origin with `if origin`.
         self.assertTrue(origin)
 
 
@@ -89,7 +89,7 @@ class ShownTestCase(refusals.RefusalTestCase):
             )
             shown = errors.shown(text)
             self.assertTrue(shown.isascii() and shown.isprintable(), shown)
-            # Each character takes ten at most (\U0010ffff).
+            # An escaped character has at most ten characters (\U0010ffff).
             self.assertLess(len(shown), 10 * errors.MAX_SHOWN + 40)
 
 
@@ -132,7 +132,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         )
 
     def test_is_a_value_error(self) -> None:
-        # oslo.config takes a ValueError of a type for a bad option value.
+        # oslo.config expects a ValueError for an invalid option value.
         self.assertIsInstance(self.error, ValueError)
 
     @ddt.data(*Origin)

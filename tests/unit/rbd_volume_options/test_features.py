@@ -136,8 +136,8 @@ class ParseFeaturesTestCase(refusals.RefusalTestCase):
             _LAYERING | _LOCK | _JOURNALING,
         ],
         ['deep_flatten', 'layering,deep-flatten', _LAYERING | _DEEP_FLATTEN],
-        # librbd adds fast-diff to object-map by itself; so that what is
-        # recorded is what is made, it is added here.
+        # librbd always adds fast-diff to object-map. It is added here, so that
+        # the record matches the image.
         [
             'fast_diff_is_added',
             'layering,exclusive-lock,object-map',
@@ -231,7 +231,7 @@ class ParseFeaturesTestCase(refusals.RefusalTestCase):
             'fast-diff requires object-map',
         ],
         [
-            # Dropped by librbd without a word.
+            # librbd silently drops fast-diff.
             'fast_diff_with_the_lock_only',
             'layering,exclusive-lock,fast-diff',
             'fast-diff requires object-map',

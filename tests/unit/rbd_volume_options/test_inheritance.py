@@ -44,7 +44,7 @@ def _source(
     image_layout: layout.ImageLayout = _STRIPED,
     image_features: frozenset[str] = _MAP,
 ) -> inheritance.Source:
-    """Return a source all of whose parts were given in one place."""
+    """Return a source whose parts all have the same origin."""
     state = plan.ImageState(image_layout, image_features, 'fast')
     return inheritance.Source(
         plan.level_of(Origin.SOURCE_VOLUME, state),
@@ -68,7 +68,7 @@ def _made(
 
 @ddt.ddt
 class LayoutTest(base.TestCase):
-    """A layout is inherited where it could have been requested."""
+    """A layout is inherited if the new volume could have requested it."""
 
     def _layout(self, *args: Any, **kwargs: Any) -> layout.ImageLayout:
         return _made(*args, **kwargs).layout_over(_PLAIN)
@@ -83,11 +83,11 @@ class LayoutTest(base.TestCase):
 
     @ddt.data(Origin.CLUSTER, Origin.BACKEND, Origin.GLANCE_IMAGE)
     def test_not_requested(self, origin: Origin) -> None:
-        """Nobody chose it, so that nobody needs to be allowed to."""
+        """A layout that was not requested needs no permission."""
         self.assertEqual(_STRIPED, self._layout(_source(origin)))
 
     def test_half_of_it_allowed(self) -> None:
-        """A layout is one thing: unit and object size belong together."""
+        """A layout is inherited as a whole or not at all."""
         settable = frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT})
         source = _source(Origin.VOLUME_METADATA)
         self.assertEqual(_PLAIN, self._layout(source, settable=settable))
@@ -203,7 +203,7 @@ class DataPoolTest(base.TestCase):
 
 class OriginsTest(base.TestCase):
     def test_those_of_the_source(self) -> None:
-        """However many clones are between."""
+        """Clones keep the origins of the source."""
         source = inheritance.Source(
             plan.level_of(Origin.SOURCE_VOLUME, _STOCK),
             {Part.STRIPING: Origin.VOLUME_TYPE},

@@ -82,7 +82,7 @@ class KeysTestCase(base.TestCase):
         )
 
     def test_all_begin_with_the_prefix(self) -> None:
-        # The scheduler passes over scoped extra specs only.
+        # The scheduler ignores only scoped extra specs.
         self.assertEqual('rbd:', keys.PREFIX)
         for name in keys.KEYS:
             self.assertTrue(name.startswith(keys.PREFIX), name)
@@ -132,3 +132,8 @@ class KeysTestCase(base.TestCase):
     def test_keys_of_others(self, name: str) -> None:
         self.assertFalse(keys.is_ours(name))
         self.assertFalse(keys.is_misspelled(name))
+
+    def test_partner(self) -> None:
+        self.assertEqual(keys.STRIPE_COUNT, keys.partner(keys.STRIPE_UNIT))
+        self.assertEqual(keys.STRIPE_UNIT, keys.partner(keys.STRIPE_COUNT))
+        self.assertIsNone(keys.partner(keys.OBJECT_SIZE))

@@ -124,7 +124,7 @@ class ParseStripeCountTestCase(refusals.RefusalTestCase):
         self.assertEqual(expected, layout.parse_stripe_count(value))
 
     def test_beyond_31_bits(self) -> None:
-        # librbd's 64 bits end up in 32 in places: with 2^32 + 1 it makes an
+        # librbd truncates to 32 bits in places: with 2^32 + 1 it creates an
         # image and counts that image's objects as if it were 1.
         self.assertRefused(
             lambda: layout.parse_stripe_count('2147483648'),
@@ -169,7 +169,7 @@ class ImageLayoutTestCase(refusals.RefusalTestCase):
         self.assertEqual(MIB, layout.Striping(64 * KIB, 16).width)
 
     @ddt.named_data(
-        # librbd sets no STRIPINGV2 bit for the first, but for the others.
+        # librbd sets the STRIPINGV2 bit for all but the first.
         ['whole_objects_one_by_one', 4 * MIB, 1, False],
         ['whole_objects_in_turn', 4 * MIB, 4, True],
         ['small_units_in_one_object', 64 * KIB, 1, True],
@@ -239,11 +239,11 @@ class ObjectCountTestCase(refusals.RefusalTestCase):
             256_000_001, image.object_count(256_000_000 * 4096 + 1)
         )
         self.assertEqual(2**29, image.object_count(2048 * GIB))
-        # No rounding where floats would: 8 EiB less a byte.
+        # 8 EiB minus one byte, which floats would round.
         self.assertEqual(2**51, image.object_count(2**63 - 1))
 
     def test_as_many_objects_as_the_units_fall_into(self) -> None:
-        # As the Ceph documentation tells how data is striped: unit by unit
+        # As the Ceph documentation describes striping: unit by unit
         # over the objects of a set, stripe by stripe, set by set.
         draw = random.Random(3)
         for _ in range(300):

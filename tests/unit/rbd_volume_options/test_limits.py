@@ -179,7 +179,7 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
             'values whose product divides the size, such as powers of two',
             Origin.BACKEND,
         )
-        # librbd itself doesn't need it, so an operator can turn it off.
+        # librbd does not require it, so operators can disable the check.
         self._check(striping, size, required=False)
 
     def test_no_striping_no_stripes(self) -> None:

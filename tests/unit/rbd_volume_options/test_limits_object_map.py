@@ -28,7 +28,7 @@ _MAP = frozenset({'layering', 'exclusive-lock', 'object-map', 'fast-diff'})
 
 @ddt.ddt
 class ObjectMapTestCase(refusals.RefusalTestCase):
-    """librbd: at most 256,000,000 objects with an object map."""
+    """librbd allows at most 256,000,000 objects with an object map."""
 
     @ddt.named_data(
         ['measured_960_gib_in_4_kib', 4 * KIB, None, 960 * GIB],
@@ -37,7 +37,7 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
         ['976_tib_in_4_mib', 4 * MIB, None, 976 * TIB],
         ['7_pib_in_32_mib', 32 * MIB, None, 7 * 1024 * TIB],
         [
-            # The rest of a set of 8 reaches as many objects as it has units.
+            # The rest of a set of 8 occupies as many objects as it has units.
             'exactly_the_limit_by_units',
             4 * KIB,
             (512, 15),

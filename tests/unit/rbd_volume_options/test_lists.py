@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Comma-separated lists."""
+"""Test comma-separated lists."""
 
 import ddt
 from oslo_config import types

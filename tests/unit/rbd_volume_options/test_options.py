@@ -28,7 +28,7 @@ Origin = errors.Origin
 _VOLUME = keys.Scope.VOLUME
 _TYPE = keys.Scope.TYPE
 
-# One good value for every key, and what it is read as.
+# A valid value for each key, and its parsed value.
 _GOOD: dict[str, tuple[str, dict[str, object]]] = {
     'rbd:object_size': ('8M', {'object_size': 8 * MIB}),
     'rbd:object_map': ('<is> True', {'object_map': True}),
@@ -47,7 +47,7 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
     ),
 }
 
-# Of each key, values that are none, with the reason that must be given.
+# Invalid values for each key, and the reason in the message.
 _BAD = [
     ['size_three_mib', 'rbd:object_size', '3M', 'not a power of two'],
     ['size_zero', 'rbd:object_size', '0', 'not a power of two'],
@@ -128,7 +128,7 @@ class ParseTestCase(refusals.RefusalTestCase):
         self.assertEqual(set(keys.KEYS), set(_GOOD) | pair)
 
     def test_the_unit_is_not_held_against_the_object_size_yet(self) -> None:
-        # The object size may come from another place.
+        # The object size may come from another source.
         self.assertEqual(
             layout.Striping(8 * MIB, 2),
             _parse(
@@ -169,7 +169,7 @@ class ParseTestCase(refusals.RefusalTestCase):
         error = self.assertRaises(
             errors.OptionError, _parse, {'rbd:object_size': '3M'}
         )
-        # Without a cause, a logged traceback names the value's place once.
+        # Without a cause, a logged traceback names the origin only once.
         self.assertIsNone(error.__cause__)
         self.assertTrue(error.__suppress_context__)
 

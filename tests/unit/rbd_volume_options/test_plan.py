@@ -40,9 +40,9 @@ _DEFAULT = frozenset(
 _NO_MAP = frozenset({'layering', 'exclusive-lock', 'deep-flatten'})
 _LEAST = frozenset({'layering'})
 
-#: What stock makes on an ordinary backend ...
+#: The image that the stock driver creates on an ordinary back end.
 _STOCK = plan.ImageState(ImageLayout(4 * MIB), _DEFAULT)
-#: ... and where ceph.conf has rbd_default_stripe_unit and _count.
+#: The same if ceph.conf has rbd_default_stripe_unit and _count.
 _STRIPED = plan.ImageState(ImageLayout(4 * MIB, Striping(64 * KIB, 8)), _LEAST)
 
 _BY_METADATA = Origin.VOLUME_METADATA
@@ -77,7 +77,8 @@ class LevelOfTestCase(refusals.RefusalTestCase):
                 Origin.SOURCE_VOLUME,
                 object_size=8 * MIB,
                 striping=Striping(64 * KIB, 16),
-                # Those that follow from the layout or the pool aren't asked.
+                # Features that follow from the layout or the pool are left
+                # out.
                 image_features=_DEFAULT,
             ),
             plan.level_of(Origin.SOURCE_VOLUME, state),
@@ -108,12 +109,12 @@ class LevelOfTestCase(refusals.RefusalTestCase):
     ) -> None:
         state = plan.ImageState(image_layout, image_features, data_pool)
         self.assertEqual(
-            # But for the data pool, which comes from type or back end.
+            # The data pool is omitted; the type or the back end provides it.
             plan.ImagePlan(image_layout, image_features),
             _plan(
                 plan.level_of(Origin.SOURCE_VOLUME, state),
                 base=_STRIPED,
-                # An image that was allowed once isn't held against limits.
+                # Limits do not apply to the values of an existing image.
                 size=3 * GIB,
             ),
         )
@@ -132,7 +133,7 @@ class PlanTestCase(refusals.RefusalTestCase):
     def test_nothing_asked_is_what_stock_makes(
         self, levels: list[precedence.Level]
     ) -> None:
-        # Even where rules of ours would refuse it.
+        # This applies even if our rules would refuse the layout.
         huge = plan.ImageState(
             ImageLayout(4 * KIB, Striping(512, 3)), _DEFAULT
         )
@@ -215,7 +216,7 @@ class PlanTestCase(refusals.RefusalTestCase):
 
 @ddt.ddt
 class RefusedTestCase(refusals.RefusalTestCase):
-    """Each rule, with the place that gave the value that it names."""
+    """Each rule names the origin of the refused value."""
 
     @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
     def test_unit_over_object_size(self, origin: Origin) -> None:
@@ -294,7 +295,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
         )
 
     def test_too_many_objects_whatever_else_the_source_has(self) -> None:
-        """A source that has no striping says so."""
+        """A source without striping does not change the message."""
         state = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
         how = limits.Limits(max_objects=1000)
         given = _said(_BY_METADATA, object_size=64 * KIB)

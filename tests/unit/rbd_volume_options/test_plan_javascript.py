@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The scripts' cases hold for the rules of this package.
+"""Test the rules of this package with the cases of the scripts.
 
-The tests of the dashboard's scripts (tests/javascript) read the same file, so
-that rules which are written twice can not differ.
+The tests of the dashboard's scripts (tests/javascript) use the same file, so
+that rules that are implemented twice cannot differ.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ Origin = errors.Origin
 
 
 def _level(origin: Origin, defaults: Case) -> precedence.Level:
-    """Return what one place gives of the defaults, parsed as it would be."""
+    """Return the parsed defaults of one origin as a level."""
     given = {
         key: str(value).lower()
         for key, (value, code) in defaults.items()
@@ -63,13 +63,14 @@ def _made(made: Case) -> precedence.Level:
 
 
 def _code(case: Case) -> str | None:
-    """Return the code of the rule that a case breaks."""
+    """Return the code of the rule that a case violates; None without one."""
     defaults, source = case.get('defaults', {}), case.get('source', {})
     levels = [
         _level(origin, defaults)
-        # An image is no level without options: it says that it has none.
+        # An image without values must not be a level: that would mean "not
+        # striped".
         for origin in (Origin.VOLUME_TYPE, Origin.BACKEND, Origin.CLUSTER)
-        # What a Glance image has comes before Ceph's configuration.
+        # The values of a Glance image override Ceph's configuration.
         if not (source.get('is_image') and origin is Origin.CLUSTER)
     ]
     if 'made' in source:

@@ -51,7 +51,7 @@ def _plan(
 
 
 class ObjectMapTestCase(refusals.RefusalTestCase):
-    """2 TiB in objects of 4 KiB."""
+    """Object maps for 2 TiB in objects of 4 KiB."""
 
     def _assert_too_many(
         self, origin: Origin, *levels: precedence.Level, **kwargs: Any

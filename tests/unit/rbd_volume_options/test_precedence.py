@@ -37,8 +37,7 @@ _WITH_MAP = frozenset(
     {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
 )
 
-# Of each key, a value that each level says: another one, where there are
-# as many.
+# A value of each key for each level; different values if possible.
 _SAID: dict[str, Callable[[Origin], object]] = {
     'object_size': lambda origin: 4096 << origin,
     'striping': lambda origin: layout.Striping(4096, int(origin)),
@@ -48,7 +47,7 @@ _SAID: dict[str, Callable[[Origin], object]] = {
     'data_pool': lambda origin: f'pool-{int(origin)}',
 }
 
-# They speak of striping whether or not they have any; see StripingTestCase.
+# These always define the striping; see StripingTestCase.
 _IMAGES = (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE)
 
 
@@ -63,7 +62,7 @@ def _subsets() -> Iterable[tuple[Origin, ...]]:
 
 @ddt.ddt
 class EachKeyTestCase(base.TestCase):
-    """Of any levels that say something, the highest one wins."""
+    """The highest level that sets a key takes precedence."""
 
     @ddt.data(*_SAID)
     def test_highest_that_says_something(self, key: str) -> None:
@@ -74,7 +73,7 @@ class EachKeyTestCase(base.TestCase):
                 silent -= set(_IMAGES)
             levels = [_level(o, **{key: _SAID[key](o)}) for o in speakers]
             levels += [_level(o) for o in silent]
-            # Nobody need give levels in order.
+            # The order of the levels in the list has no effect.
             draw.shuffle(levels)
             expected = None
             if speakers:
@@ -156,7 +155,7 @@ class EachKeyTestCase(base.TestCase):
 
 @ddt.ddt
 class StripingTestCase(base.TestCase):
-    """Unit and count travel as one."""
+    """Stripe unit and stripe count always come from the same level."""
 
     def test_never_mixed_from_two_levels(self) -> None:
         resolved = precedence.resolve(
@@ -208,7 +207,7 @@ class StripingTestCase(base.TestCase):
 
 @ddt.ddt
 class FeaturesTestCase(base.TestCase):
-    """Whoever lists all features has spoken about the object map too."""
+    """A list of features also decides about the object map."""
 
     def test_above_below_or_beside_a_list(self) -> None:
         listed = frozenset({'layering', 'exclusive-lock'})
@@ -313,7 +312,7 @@ class LayoutOverTestCase(base.TestCase):
 
 
 class NamedChoiceTestCase(base.TestCase):
-    """What a complaint names."""
+    """Tests for the choice that an error names."""
 
     def test_striping_before_object_size(self) -> None:
         size = _level(Origin.VOLUME_METADATA, object_size=4096)

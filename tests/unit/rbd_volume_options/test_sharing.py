@@ -78,7 +78,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
 
     @ddt.data(*sorted(features.SINGLE_CLIENT))
     def test_each_alone(self, name: str) -> None:
-        # Not a set that anybody could ask for; the check stands by itself.
+        # Not a valid set of features; the check does not depend on others.
         listed = ','.join(sorted(('layering', name)))
         self._refused_for(listed, name, Origin.VOLUME_TYPE)
 
@@ -93,6 +93,9 @@ class MultiattachTestCase(refusals.RefusalTestCase):
             _WITHOUT,
             origin,
         )
+
+    def test_attached_without_a_cache(self) -> None:
+        self.assertIs(CacheMode.NONE, sharing.MULTIATTACH_CACHE_MODE)
 
     @ddt.data(*(mode for mode in CacheMode if mode is not CacheMode.NONE))
     def test_cache_mode(self, mode: CacheMode) -> None:
@@ -123,7 +126,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
 
     @ddt.data(*(origin for origin in Origin if origin not in _ASKED))
     def test_nobody_asked_so_the_type_wins(self, origin: Origin) -> None:
-        # Stock takes the features away from such a volume by itself.
+        # The stock driver disables the features of such a volume itself.
         sharing.check_shareable(
             _resolved(
                 origin,
@@ -168,7 +171,7 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
             'both',
             {'image_features': _set('layering,exclusive-lock,journaling')},
         ],
-        # The map is no matter of replication, and false keeps the lock.
+        # Replication does not depend on the object map; false keeps the lock.
         ['map', {'object_map': True}],
         ['no_map', {'object_map': False}],
         ['cache', {'cache_mode': CacheMode.WRITEBACK}],

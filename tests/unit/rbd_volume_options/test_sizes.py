@@ -20,7 +20,7 @@ from tests.unit.rbd_volume_options import refusals
 
 _KEY = keys.OBJECT_SIZE
 
-# The list and the look-alikes, with units.
+# Strings that resemble sizes, without and with units.
 _NO_SIZES = {
     **refusals.NO_NUMBERS,
     'unit_alone': 'K',

@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of rbd_volume_options.wire: names that may never change."""
+"""Unit tests of rbd_volume_options.wire: names that must not change."""
 
 from rbd_volume_options import wire
 from tests.unit import base
 
-#: Services of an earlier release, and what is recorded of volumes, have them.
+#: Names that earlier releases and the records of volumes use.
 _CONTRACT = {
     'ALIAS': 'os-rbd-volume-options',
     'ROUTE': '/os-rbd-volume-options',
@@ -25,11 +25,26 @@ _CONTRACT = {
     'ATTRIBUTE_FEATURES': 'os-rbd-volume-options:features',
     'ATTRIBUTE_DATA_POOL': 'os-rbd-volume-options:data_pool',
     'ATTRIBUTE_CACHE_MODES': 'os-rbd-volume-options:cache_modes',
+    'ATTRIBUTE_ORIGINS': 'os-rbd-volume-options:origins',
     'ATTRIBUTE_REFUSED': 'os-rbd-volume-options:refused',
     'ATTRIBUTE_ATTACH_REFUSED': 'os-rbd-volume-options:attach_refused',
+    'ATTRIBUTE_CONVERSION': 'os-rbd-volume-options:conversion',
     'SUPPORTED': 'supported',
     'REQUIRE_WHOLE_STRIPES': 'require_whole_stripes',
     'SETTABLE': 'settable',
+    'WITH_PARTNER': 'with_partner',
+    'NEXT_ATTACHMENT': 'next_attachment',
+    'REQUIRED_CACHE_MODES': 'required_cache_modes',
+    # Clients compare these texts.
+    'NO_BACKEND': (
+        'no back end that has reported its capabilities matches the volume '
+        'type'
+    ),
+    'NOT_RBD': 'no back end of the volume type supports RBD volume options',
+    'MIXED': (
+        'the volume type can also use back ends that do not support RBD '
+        'volume options'
+    ),
     'FIXED_AT_CREATION': 'fixed_at_creation',
     'DEFAULT_FROM': 'default_from',
     'MAXIMUM_OBJECTS': 'maximum_objects',
@@ -57,6 +72,8 @@ _CONTRACT = {
             'correct_fixed_keys',
         )
     },
+    'LOCATION_INFO': 'location_info',
+    'RBD_LOCATION_INFO': 'rbd_location_info',
     'RBD_VOLUME_OPTIONS': 'rbd_volume_options',
     'RBD_VOLUME_OBJECT_SIZE': 'rbd_volume_object_size',
     'RBD_VOLUME_STRIPE_UNIT': 'rbd_volume_stripe_unit',
@@ -87,6 +104,8 @@ _CONTRACT = {
     ),
     'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
     'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',
+    'RECORD_CONVERSION': 'rbd:conversion',
+    'RECORD_CONVERSION_REFUSED': 'rbd:conversion_refused',
     'RECORD_ORIGINS': 'rbd:origins',
     'RECORD_RECORDED_BY': 'rbd:recorded_by',
     'RECORD_RESTORING': 'rbd:restoring',

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What tools/test runs, and what it comes to."""
+"""The sessions that tools/test runs, and their results."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ from runner import __main__ as command_line
 from sandbox_cloud import state
 from tests.unit import base
 
-# In the place of nox: passes, fails or waits by its first session, and says
-# which environment it got.
+# A fake nox: passes, fails or waits, depending on its first session, and shows
+# its environment.
 _NOX = """\
 import json, os, pathlib, sys, time
 from runner import results
@@ -104,22 +104,29 @@ class MainTestCase(base.TestCase):
         self.assertEqual(counts, shown[-1])
         self.assertTrue(any(line.startswith(failure) for line in shown))
 
-    @ddt.data((['all'], False, '-all'), ([], True, '-regex'), ([], False, ''))
+    @ddt.data(
+        (['all'], False, True, '-all', 3),
+        ([], False, True, '', 3),
+        # Expressions select tests on the newest release, and the other
+        # releases have no lane of other platforms.
+        ([], True, True, '-regex', 2),
+        ([], False, False, '', 2),
+    )
     @ddt.unpack
-    def test_lanes(self, parts: list[str], some: bool, kind: str) -> None:
+    def test_lanes(
+        self, parts: list[str], some: bool, newest: bool, kind: str, count: int
+    ) -> None:
+        names = ('sandbox', 'others', 'platforms')[:count]
         self.assertEqual(
-            {
-                'sandbox': ['--tags', f'sandbox{kind}'],
-                'others': ['--tags', f'others{kind}'],
-            },
-            command_line.lanes(parts, some),
+            {name: ['--tags', f'{name}{kind}'] for name in names},
+            command_line.lanes(parts, some, newest),
         )
 
-    def test_both_lanes_are_counted(self) -> None:
+    def test_each_lane_is_counted(self) -> None:
         status, shown = self._main('all')
         self.assertEqual(0, status)
-        self.assertEqual('2 passed, 0 failed, 0 skipped', shown[-1])
-        self.assertIn('others  | nox --tags others-all --', shown)
+        self.assertEqual('3 passed, 0 failed, 0 skipped', shown[-1])
+        self.assertIn('platforms | nox --tags platforms-all --', shown)
         self.assertEqual('1', os.environ['RBD_TEST_ALL'])
 
     def test_no_such_release(self) -> None:

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a stream of results comes to, and how much of it is shown."""
+"""Test the totals and the output of a stream of results."""
 
 import io
 import pathlib
@@ -22,7 +22,7 @@ import subunit
 from runner import results
 from tests.unit import base
 
-# In the place of stestr: the stream of a test for each word.
+# Replaces stestr: writes the result of a test for each word.
 _RUNNER = """\
 import sys
 import subunit
@@ -85,7 +85,7 @@ class ResultsTestCase(base.TestCase):
         self.assertRaises(RuntimeError, self._follow, 100)
 
     def _told(self, name: str, text: str) -> str:
-        """Return what is shown of a failed test with a text."""
+        """Return the output for a failed test with a text."""
         stream = io.BytesIO()
         subunit.StreamResultToBytes(stream).status(
             test_id='t',

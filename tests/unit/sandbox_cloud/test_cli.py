@@ -37,7 +37,7 @@ class EnvTestCase(base.TestCase):
         self.assertEqual(0, cli.main())
         shown.seek(0)
         script = f'{shown.read()}\necho "$RBD_SANDBOX_STATE"'
-        # Where HOME is another one, as in tests, it is the same sandbox.
+        # The sandbox is the same if HOME differs, as in tests.
         done = subprocess.run(
             ['sh', '-c', script],
             env={'PATH': os.environ['PATH'], 'HOME': '/nonexistent'},

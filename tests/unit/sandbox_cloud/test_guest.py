@@ -39,14 +39,14 @@ class GuestTestCase(base.TestCase):
             'disk': 'vdc',
             'size': '3221225472',
             'cache': 'write-back',
-            # virtio has room for no more.
+            # virtio truncates serial numbers.
             'serial': _SERIAL[:20],
         }
         self.assertEqual(expected, found)
         self.assertIsNone(guest.seen(_CONSOLE, 'another'))
 
     def test_checksum_is_that_of_lines_cut_off(self) -> None:
-        # A word whose lines don't end where a MiB does.
+        # The lines of this word do not end at the end of a MiB.
         content = (b'seven7\n' * 2**19)[: 2 * 2**20]
         self.assertEqual(
             hashlib.md5(content, usedforsecurity=False).hexdigest(),

@@ -52,6 +52,6 @@ class GuestImageTestCase(base.TestCase):
         self.assertEqual(b'code', sector[:4])
         self.assertEqual(b'\x55\xaa', sector[510:])
         flag, kind, first, count = struct.unpack('<B3xB3xII', sector[446:462])
-        # Bootable; FAT16 whose place is told in sectors.
+        # Bootable; FAT16 with LBA addressing.
         self.assertEqual((0x80, 0x0E), (flag, kind))
         self.assertEqual(49152, first + count)

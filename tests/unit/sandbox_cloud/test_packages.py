@@ -45,18 +45,18 @@ class WantedTestCase(base.TestCase):
         sandbox = set(packages.wanted('sandbox', text))
         test = set(packages.wanted('test', text))
         self.assertIn('ceph-osd', test)
-        # What only checks the code or looks at pages is nothing for the
-        # sandbox.
+        # The sandbox does not need the packages for code checks or browser
+        # tests.
         only = {'shellcheck', 'chromium', 'chromium-driver'}
         self.assertLess(test - only, sandbox)
-        # A second release of Debian gets no more than these tests need.
+        # Another release of Debian only gets what these tests need.
         functional = set(packages.wanted('functional', text))
         self.assertIn('python3-rbd', functional)
         self.assertLess(functional, test - only)
 
 
 class NoDaemonsTestCase(base.TestCase):
-    """Installing never starts a daemon, and leaves the machine's rule."""
+    """Installation starts no daemons and keeps an existing policy."""
 
     def setUp(self) -> None:
         super().setUp()

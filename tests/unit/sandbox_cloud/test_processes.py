@@ -25,7 +25,7 @@ _RUN = pathlib.Path('/nowhere/run')
 
 class OursTestCase(base.TestCase):
     def _start(self, run: pathlib.Path) -> subprocess.Popen[str]:
-        # Its own child, which outlives it, is ours as well.
+        # Its child process, which outlives it, also belongs to the sandbox.
         code = (
             'import subprocess, sys;'
             'child = subprocess.Popen(["sleep", "60"]);'
@@ -42,8 +42,8 @@ class OursTestCase(base.TestCase):
         self.addCleanup(processes.end, run)
         with started.stdout or self.fail('no pipe') as out:
             self.child = int(out.readline())
-        # Popen returns when exec has closed its pipe, and Linux shows the
-        # new environment a moment later.
+        # Popen returns when exec has closed its pipe; Linux shows the new
+        # environment a moment later.
         deadline = time.monotonic() + 5
         while not processes.is_ours(self.child, run):
             self.assertLess(time.monotonic(), deadline)

@@ -24,7 +24,7 @@ from tests.unit.sandbox_cloud.services import base
 
 class UWSGITest(base.ServiceTestCase):
     def rendered(self, release: str, workers: int = 1) -> dict[str, str]:
-        """Return what uWSGI is told of a service of a release."""
+        """Return the uWSGI configuration of a service of a release."""
         cinder = cloud.Cloud(self.state, release).services['cinder']
         cinder.etc.mkdir(parents=True, exist_ok=True)
         cinder.render_uwsgi('cinder.wsgi.api', workers=workers)
@@ -51,7 +51,7 @@ class _Service(service.Service):
 
 
 class WaitTest(base.ServiceTestCase):
-    """Until a service can be used."""
+    """Waiting until a service is usable."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -64,7 +64,7 @@ class WaitTest(base.ServiceTestCase):
         self.addCleanup(self.server.close)
 
     def service(self) -> service.Service:
-        """Return a service on the port that the test holds."""
+        """Return a service on the port of the test's socket."""
 
         class Service(_Service):
             ports = (self.server.getsockname()[1],)

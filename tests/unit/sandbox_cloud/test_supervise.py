@@ -22,7 +22,7 @@ from sandbox_cloud import state
 from sandbox_cloud import supervise
 from tests.unit import base
 
-# A service, as most of them are.
+# A typical service.
 _SERVICE = 'exec </dev/null; echo ready; exec sleep 60'
 
 
@@ -38,7 +38,7 @@ class ProgramTestCase(base.TestCase):
         (line,) = (
             line for line in text.splitlines() if line.startswith('command')
         )
-        # As supervisord reads it.
+        # Parse it as supervisord does.
         return shlex.split(line.partition(' = ')[2].replace('%%', '%'))
 
     def test_what_is_started(self) -> None:
@@ -59,5 +59,5 @@ class ProgramTestCase(base.TestCase):
         self.addCleanup(process.kill)
         shown = process.stdout.readline() if process.stdout else None
         self.assertEqual(b'ready\n', shown)
-        # Raises BrokenPipeError where nobody could read it.
+        # Raises BrokenPipeError if there is no reader.
         self.assertEqual(1, os.write(write, b'x'))

@@ -36,7 +36,7 @@ class TempestConfTest(base.TestCase):
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def _cloud(self, *services: str) -> Any:
-        """Return a connection to a cloud with some services."""
+        """Return a mocked connection to a cloud with the given services."""
         cloud = mock.create_autospec(connection.Connection, instance=True)
         cloud.config = mock.Mock(spec_set=['get_auth_args'])
         cloud.config.get_auth_args.return_value = _AUTH

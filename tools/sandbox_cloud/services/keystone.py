@@ -81,7 +81,7 @@ class Keystone(Service):
         self._manage('db_sync')
 
     def _bootstrap(self) -> None:
-        # In the environment: all users can read a command line.
+        # Passed in the environment, because all users can read a command line.
         self._manage(
             'bootstrap',
             OS_BOOTSTRAP_PASSWORD=self.state.secret('admin'),

@@ -167,7 +167,7 @@ class Nova(Service):
     def _restart(self, host: ComputeHost) -> None:
         """Restart a compute host; return when it accepts servers.
 
-        At startup it treats servers that are being built there as stuck.
+        At startup, nova-compute treats servers that it was building as stuck.
         """
         name, before = self._compute(host).name, self._reported(host)
         self.runtime.supervisor.stop(name)

@@ -59,7 +59,8 @@ class RabbitMQ(Service):
             'RABBITMQ_CONF_ENV_FILE': '/dev/null',
             'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _ERLANG,
         }
-        # Not /usr/sbin/rabbitmq-server, which switches to another user.
+        # /usr/sbin/rabbitmq-server is not used, because it switches to another
+        # user.
         server = ('/usr/lib/rabbitmq/bin/rabbitmq-server',)
         return (
             Program('epmd', ('/usr/bin/epmd',), mapper),

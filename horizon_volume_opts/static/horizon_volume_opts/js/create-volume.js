@@ -23,8 +23,6 @@ horizon.rbdVolumeOptions = (function () {
   var rules = horizon.rbdLayout;
   var words = horizon.rbdLayoutWords;
   var KEYS = rules.KEYS;
-  // The keys with a field in the form; the others do not apply to a volume.
-  var ROWS = ['objectSize', 'unit', 'count', 'map', 'features'];
   var SOURCES = {
     volume_source: 'volume',
     snapshot_source: 'snapshot',
@@ -34,13 +32,49 @@ horizon.rbdVolumeOptions = (function () {
   function Group($group) {
     this.$group = $group;
     this.$form = $group.closest('form');
-    this.offers = JSON.parse($group.attr('data-rbd-offers'));
+    this.offers = horizon.rbdOffers.unpack(
+      JSON.parse($group.attr('data-rbd-offers')));
     this.sourceUrl = $group.attr('data-rbd-sources');
     this.sources = {};
+    // The boxes of features that the user changed.
+    this.picked = {};
+    this.findRefused();
+    this.keepPicks();
     // Also on clicks: lists of stock Horizon fail for a value with a quote.
     this.$form.on('change input click', this.update.bind(this));
     this.update();
   }
+
+  /* Fields that the server refused stay until their value or the type is
+   * changed, also if the type does not offer them. */
+  Group.prototype.findRefused = function () {
+    var refused = this.refused = {};
+    this.refusedType = this.field('type').val();
+    this.$group.find('[data-rbd-field].has-error').each(function () {
+      refused[this.getAttribute('data-rbd-field')] = true;
+    });
+  };
+
+  Group.prototype.isRefused = function (name) {
+    var $field = this.field(name);
+    var value = $field.is(':checkbox')
+      ? $field.filter(':checked').length : $field.val();
+    return Boolean(this.refused[name] && value &&
+      this.field('type').val() === this.refusedType);
+  };
+
+  Group.prototype.keepPicks = function () {
+    var picked = this.picked;
+    var $boxes = this.row(KEYS.features).find('input');
+    function keep() {
+      picked[this.value] = this.checked;
+    }
+    if (this.field('rbd_choose_features').prop('checked')) {
+      $boxes.each(keep);
+    }
+    // Before the handler of the form, which sets all boxes.
+    $boxes.on('click', keep);
+  };
 
   Group.prototype.field = function (name) {
     return this.$form.find('[name="' + name + '"]');
@@ -64,12 +98,12 @@ horizon.rbdVolumeOptions = (function () {
       : null;
   };
 
-  /* Cinder's data about a source; null during the request and if it fails. */
+  /* Cinder's data about a source; {} during the request, null if it fails. */
   Group.prototype.lookUp = function (source) {
     var path = source.kind + '/' + encodeURIComponent(source.id) + '/';
     var group = this;
     if (!(path in this.sources)) {
-      this.sources[path] = null;
+      this.sources[path] = {};
       $.ajax({url: this.sourceUrl + path, dataType: 'json'}).then(
         function (found) { group.sources[path] = found; },
         function () { group.sources[path] = null; }
@@ -80,75 +114,96 @@ horizon.rbdVolumeOptions = (function () {
 
   Group.prototype.update = function () {
     var source = this.source();
-    var type = this.field('type').val();
-    this.made = null;
+    var found = {volume_type: this.field('type').val()};
     this.fromImage = Boolean(source && source.kind === 'image');
     if (source && !this.fromImage) {
-      var found = source.id ? this.lookUp(source) : null;
-      type = found ? found.volume_type : null;
-      this.made = found ? found.made : null;
+      found = source.id ? this.lookUp(source) : {};
     }
-    // Not `in`: a type can have the same name as a member of Object.
-    var known = Object.prototype.hasOwnProperty.call(this.offers, type);
-    this.offer = known ? this.offers[type] : null;
-    this.$group.prop({hidden: !this.offer, disabled: !this.offer});
+    this.made = found && found.made ? found.made : null;
+    var reason = this.findOffer(found);
+    var rows = this.showRows();
+    var isEmpty = !this.offer && !rows;
+    this.$group.prop({hidden: isEmpty && !reason, disabled: isEmpty});
+    this.showLine('[data-rbd-status]', reason
+      ? words.noOptions(reason, this.hasChosen()) : '');
+    this.showLine('[data-rbd-source]', this.sourceText());
     if (this.offer) {
-      this.showSource();
-      this.showRows();
       this.showDefaults();
       this.showFeatures();
-      this.showPreview();
+    }
+    this.showPreview();
+  };
+
+  /* Set the offer of a type; return why there is none, or an empty text. */
+  Group.prototype.findOffer = function (found) {
+    this.offer = null;
+    if (!found) {
+      return gettext('the source of the volume is not available');
+    }
+    var type = found.volume_type;
+    // Not `in`: a type can have the same name as a member of Object.
+    if (Object.prototype.hasOwnProperty.call(this.offers, type)) {
+      var offer = this.offers[type];
+      this.offer = offer.reason ? null : offer;
+      return offer.reason || '';
+    }
+    return type === '' ? gettext('no volume type is selected') : '';
+  };
+
+  Group.prototype.hasChosen = function () {
+    return this.$group.find('select, input:not(:checkbox), :checked').is(
+      function () { return this.value !== ''; });
+  };
+
+  Group.prototype.showLine = function (selector, text) {
+    var $line = this.$group.find(selector).prop('hidden', !text);
+    // Screen readers announce each change.
+    if ($line.text() !== text) {
+      $line.text(text);
     }
   };
 
-  Group.prototype.showSource = function () {
-    var text = '';
-    if (this.made) {
-      text = interpolate(
-        gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
-          ' and the features %(features)s.'),
-        {
-          object: rules.sizeText(this.made.object_size),
-          unit: rules.sizeText(this.made.stripe_unit),
-          count: this.made.stripe_count,
-          features: this.made.features.join(', ')
-        },
-        true
-      );
-    } else if (this.fromImage) {
-      text = gettext('The volume type or the image sets other values.');
+  Group.prototype.sourceText = function () {
+    if (this.offer && this.made) {
+      return words.source(this.made);
     }
-    this.$group.find('[data-rbd-source]').text(text).prop('hidden', !text);
+    return this.offer && this.fromImage
+      ? gettext('The volume type or the image sets other values.') : '';
   };
 
   Group.prototype.option = function (key) {
     return this.offer.options[key];
   };
 
+  Group.prototype.isSettable = function (key) {
+    return Boolean(this.offer && this.option(key).settable);
+  };
+
   Group.prototype.choosesFeatures = function () {
-    return this.option(KEYS.features).settable &&
+    return this.isSettable(KEYS.features) &&
       this.field('rbd_choose_features').prop('checked');
   };
 
-  /* Hidden rows are disabled, so that they are not sent. */
+  /* Hidden rows are disabled, so that they are not sent. Returns the number of
+   * rows that are shown. */
   Group.prototype.showRows = function () {
     var group = this;
     var chooses = this.choosesFeatures();
-    ROWS.forEach(function (name) {
-      var key = KEYS[name];
-      var shown = group.option(key).settable;
+    return this.$group.find('[data-rbd-field]').filter(function () {
+      var name = this.getAttribute('data-rbd-field');
+      var key = this.getAttribute('data-rbd-key') || KEYS.features;
+      var shown = group.isSettable(key);
       if (key === KEYS.map) {
         // A complete set of features also decides on the object map.
         shown = shown && !chooses;
-      } else if (key === KEYS.features) {
-        group.$group.find('[data-rbd-field="rbd_choose_features"]')
-          .prop('hidden', !shown)
-          .find('input').prop('disabled', !shown);
+      } else if (name === 'rbd_features') {
         shown = shown && chooses;
       }
-      group.row(key).prop('hidden', !shown)
+      shown = shown || group.isRefused(name);
+      $(this).prop('hidden', !shown)
         .find('input, select').prop('disabled', !shown);
-    });
+      return shown;
+    }).length;
   };
 
   /* {value, from}: the default of a key and its origin. */
@@ -161,24 +216,17 @@ horizon.rbdVolumeOptions = (function () {
     return {made: this.made, isImage: this.fromImage};
   };
 
-  function defaultText(found, shown) {
-    if (found.value === null) {
-      return gettext('Default');
-    }
-    var origin = words.origin(found.from);
-    var text = origin
-      ? gettext('Default: %(value)s (%(origin)s)')
-      : gettext('Default: %(value)s');
-    return interpolate(
-      text, {value: shown(found.value), origin: origin}, true);
-  }
+  /* The text for the default of a key and its origin. */
+  Group.prototype.defaultText = function (key, shown) {
+    return words.byDefault(this.byDefault(key), shown, this.fromImage);
+  };
 
   Group.prototype.showDefaults = function () {
     var group = this;
     var chosen = this.layout();
     function label(key, shown) {
       group.row(key).find('option[value=""]')
-        .text(defaultText(group.byDefault(key), shown));
+        .text(group.defaultText(key, shown));
     }
     label(KEYS.objectSize, rules.sizeText);
     label(KEYS.unit, rules.sizeText);
@@ -200,51 +248,35 @@ horizon.rbdVolumeOptions = (function () {
     // Stripe unit and stripe count are required together.
     var $unit = this.field('rbd_stripe_unit');
     var $count = this.field('rbd_stripe_count');
-    $count.attr({
-      max: this.option(KEYS.count).maximum,
-      placeholder: defaultText(this.byDefault(KEYS.count), String)
-    });
+    $count.attr('max', this.option(KEYS.count).maximum);
+    this.row(KEYS.count).find('[data-rbd-default]')
+      .text(this.defaultText(KEYS.count, words.number));
     $unit.prop('required', Boolean($count.val()));
     $count.prop('required', Boolean($unit.val()));
   };
 
-  /* A box is disabled until all features that it requires are checked. */
+  /* Each box that the user cannot change says why. */
   Group.prototype.showFeatures = function () {
+    var $boxes = this.row(KEYS.features).find('input');
+    var names = $boxes.map(function () { return this.value; }).get();
     if (!this.choosesFeatures()) {
-      this.ticked = false;
       return;
     }
-    var option = this.option(KEYS.features);
-    var boxes = {};
-    var fresh = this.ticked === false;
-    var defaults = this.byDefault(KEYS.features).value || [];
-    this.row(KEYS.features).find('input').each(function () {
-      boxes[this.value] = this;
-      if (fresh) {
-        this.checked = defaults.indexOf(this.value) >= 0;
-      }
-      $(this).closest('.checkbox')
-        .prop('hidden', option.allowed.indexOf(this.value) < 0);
-    });
-    this.ticked = true;
-    // The boxes are in the order of their requirements.
-    $.each(boxes, function (name, box) {
-      var needs = option.requires[name] || [];
-      var met = needs.every(function (each) {
-        return boxes[each] && boxes[each].checked;
-      });
-      var required = option.required.indexOf(name) >= 0;
-      // librbd enables object-map and fast-diff together.
-      var follows = name === 'fast-diff' && met;
-      var allowed = option.allowed.indexOf(name) >= 0;
-      box.checked = allowed && met && (box.checked || required || follows);
-      box.disabled = !allowed || !met || required || follows;
+    horizon.rbdFeatures.boxes(
+      names,
+      this.option(KEYS.features),
+      this.picked,
+      this.byDefault(KEYS.features).value || []
+    ).forEach(function (box, number) {
+      $boxes.eq(number)
+        .prop({checked: box.checked, disabled: box.disabled})
+        .closest('.checkbox').find('[data-rbd-why]').text(words.feature(box));
     });
   };
 
   /* The chosen value of a key; null if nothing is chosen. */
   Group.prototype.chosen = function (key, name, parse) {
-    return this.option(key).settable ? parse(this.field(name).val()) : null;
+    return this.isSettable(key) ? parse(this.field(name).val()) : null;
   };
 
   /* The layout that the volume would get. */
@@ -270,26 +302,38 @@ horizon.rbdVolumeOptions = (function () {
   };
 
   Group.prototype.showPreview = function () {
-    var gib = parseInt(this.field('size').val(), 10) || 0;
-    var layout = this.layout();
-    var limits = rules.limitsOf(this.offer);
+    var gib = rules.parseGib(this.field('size').val());
     var text = '';
-    var code = null;
-    if (gib > 0) {
-      code = rules.problem(gib * rules.GIB, layout, limits);
-      text = code
-        ? words.problem(code, gib, layout, limits)
-        : words.preview(gib, layout);
+    var isProblem = false;
+    if (this.offer && gib) {
+      var problem = this.problem(gib);
+      isProblem = Boolean(problem);
+      text = problem || words.preview(gib, this.layout());
     }
-    var $preview = this.$group.find('[data-rbd-preview]');
-    $preview.toggleClass('text-danger', Boolean(code));
-    if ($preview.text() !== text) {
-      $preview.text(text);
+    this.$group.find('[data-rbd-preview]')
+      .toggleClass('text-danger', isProblem);
+    this.showLine('[data-rbd-preview]', text);
+  };
+
+  /* What is wrong with the chosen values; an empty text if they are valid. */
+  Group.prototype.problem = function (gib) {
+    var limits = rules.limitsOf(this.offer);
+    var layout = this.layout();
+    // A number field has no value for a text that is not a number.
+    var $count = this.field('rbd_stripe_count');
+    var isNumber = !$count[0] || !$count[0].validity ||
+      !$count[0].validity.badInput;
+    var isBad = !isNumber || $count.val() && layout.count === null;
+    if (this.isSettable(KEYS.count) && isBad) {
+      return words.invalidCount(limits);
     }
+    var code = rules.problem(gib * rules.GIB, layout, limits);
+    return code ? words.problem(code, gib, layout, limits) : '';
   };
 
   function init(root) {
-    $(root).find('fieldset.rbd-volume-options').each(function () {
+    // Without offers, the server shows only what it refused.
+    $(root).find('fieldset[data-rbd-offers]').each(function () {
       if (!$(this).data('rbdGroup')) {
         $(this).data('rbdGroup', new Group($(this)));
       }

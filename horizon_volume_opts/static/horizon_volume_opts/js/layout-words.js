@@ -12,15 +12,16 @@
  * under the License.
  */
 
-/* The texts of the Create Volume form about a layout, for codes of rules. */
+/* The texts of forms about layouts and features, for codes of rules. */
 
 horizon.rbdLayoutWords = (function () {
   'use strict';
 
   var rules = horizon.rbdLayout;
 
+  /* A number, grouped as in the user's language. */
   function number(value) {
-    return value.toLocaleString(document.documentElement.lang || 'en');
+    return value.toLocaleString(horizon.languageCode || 'en');
   }
 
   /* The text for the origin of a default; undefined for other origins. */
@@ -31,6 +32,65 @@ horizon.rbdLayoutWords = (function () {
     words[rules.ORIGINS.cluster] = gettext('set by Ceph');
     words[rules.ORIGINS.source] = gettext('same as the source');
     return words[code];
+  }
+
+  /*
+   * "Default: 4 MiB (set by the back end)"
+   *
+   * found: {value, from}, of byDefault() in layout.js. shown: the function
+   * that returns the text of a value. isImage: whether the source is a Glance
+   * image.
+   */
+  function byDefault(found, shown, isImage) {
+    if (found.value === null && !found.from) {
+      return isImage ? gettext('Default: same as the image')
+        : gettext('Default: depends on the back end');
+    }
+    var text = found.value === null
+      ? gettext('no striping') : shown(found.value);
+    var by = origin(found.from);
+    return interpolate(
+      by ? gettext('Default: %(value)s (%(origin)s)')
+        : gettext('Default: %(value)s'),
+      {value: text, origin: by}, true);
+  }
+
+  /* Why a user cannot change the box of a feature. */
+  function feature(box) {
+    if (box.why === horizon.rbdFeatures.WHY.notAllowed) {
+      return gettext('Not allowed for this volume type.');
+    }
+    return box.why === horizon.rbdFeatures.WHY.requires
+      ? interpolate(gettext('Requires %s.'), [box.missing.join(', ')]) : '';
+  }
+
+  /* Why there are no options; chosen: whether the user selected some. */
+  function noOptions(reason, chosen) {
+    var text = interpolate(
+      gettext('This volume type offers no RBD volume options: %s.'), [reason]);
+    return chosen
+      ? text + ' ' + gettext('The selected values are not used.') : text;
+  }
+
+  /* The source of a volume. */
+  function source(made) {
+    return interpolate(
+      gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
+        ' and the features %(features)s.'),
+      {
+        object: rules.sizeText(made.object_size),
+        unit: rules.sizeText(made.stripe_unit),
+        count: number(made.stripe_count),
+        features: made.features.join(', ')
+      },
+      true
+    );
+  }
+
+  function invalidCount(limits) {
+    return interpolate(
+      gettext('The stripe count must be a whole number from 1 to %s.'),
+      [number(limits.maxCount)]);
   }
 
   /* "8 GiB = 2,048 objects of 4 MiB, 64 KiB x 8, with object map" */
@@ -80,18 +140,24 @@ horizon.rbdLayoutWords = (function () {
   /* The text for the code of the rule that a layout violates. */
   function problem(code, gib, layout, limits) {
     return interpolate(sentences()[code], {
-      count: limits.maxCount,
+      count: number(limits.maxCount || 0),
       mapped: number(rules.MAX_OBJECT_MAP_OBJECTS),
       object: rules.sizeText(limits.minObjectSize),
       objects: number(limits.maxObjects || 0),
-      size: gib,
+      size: number(gib),
       striping: rules.stripingText(layout)
     }, true);
   }
 
   return {
+    byDefault: byDefault,
+    feature: feature,
+    invalidCount: invalidCount,
+    noOptions: noOptions,
+    number: number,
     origin: origin,
     preview: preview,
-    problem: problem
+    problem: problem,
+    source: source
   };
 }());

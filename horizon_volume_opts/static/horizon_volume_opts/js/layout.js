@@ -33,6 +33,8 @@ horizon.rbdLayout = (function () {
   var SIZE = /^([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?$/;
   var COUNT = /^[1-9][0-9]{0,9}$/;
   var MAX_COUNT = Math.pow(2, 31) - 1;
+  /* Larger numbers are not exact. */
+  var MAX_BYTES = Math.pow(2, 53);
 
   /* The number of objects of at least this size is not limited. */
   var DEFAULT_OBJECT_SIZE = 4 * MIB;
@@ -76,6 +78,12 @@ horizon.rbdLayout = (function () {
     }
     var unit = (match[2] || match[3] || '').toUpperCase();
     return Number(match[1]) * (FACTORS[unit] || 1);
+  }
+
+  /* Whole GiB of a field; 0 if it is not a size of a volume. */
+  function parseGib(text) {
+    var gib = COUNT.test(text) ? Number(text) : 0;
+    return gib * GIB <= MAX_BYTES ? gib : 0;
   }
 
   /* A stripe count; null if it is not one. */
@@ -278,6 +286,7 @@ horizon.rbdLayout = (function () {
     CODES: CODES,
     parseSize: parseSize,
     parseCount: parseCount,
+    parseGib: parseGib,
     sizeText: sizeText,
     isStriped: isStriped,
     stripingText: stripingText,

@@ -81,6 +81,7 @@
 
   /* The offers of volume types and the layouts of volumes, from our routes. */
   function offers($q, http) {
+    var known = $q.when(null);
     return {
       types: types,
       typeName: typeName,
@@ -90,19 +91,28 @@
 
     /*
      * Resolves to the offers by type name; null if they are not available at
-     * the moment. A cached response without the named type is older than the
-     * type and is not used.
+     * the moment. One response serves the page. A response without the named
+     * type is older than the type and is not used, here and on the server.
      */
     function types(named) {
-      var asked = {params: {named: named}};
-      return http.get('/api/rbd_volume_options/types/', asked).then(
+      return known.then(function (found) {
+        return found && (!named || found.hasOwnProperty(named))
+          ? found : ask(named);
+      });
+    }
+
+    function ask(named) {
+      known = http.get(
+        '/api/rbd_volume_options/types/', {params: {named: named}}
+      ).then(
         function (response) {
-          return response.data;
+          return horizon.rbdOffers.unpack(response.data);
         },
         function () {
           return null;
         }
       );
+      return known;
     }
 
     /*
@@ -138,10 +148,13 @@
       );
     }
 
-    /* False in a cloud without the extension of Cinder's API. */
+    /* Whether any volume type has options. Without them, a step would have
+     * neither an input nor a finding. */
     function isWorthShowing() {
       return types().then(function (found) {
-        return found === null || Object.keys(found).length > 0;
+        return Object.keys(found || {}).some(function (name) {
+          return !found[name].reason;
+        });
       });
     }
   }

@@ -35,6 +35,7 @@
     ctrl.rows = [];
     ctrl.reason = null;
     ctrl.isUnavailable = false;
+    ctrl.isSettable = false;
 
     // A string, because a new object in each digest would always differ.
     $scope.$watch(chosen, show);
@@ -55,6 +56,7 @@
       ctrl.rows = [];
       ctrl.reason = null;
       ctrl.isUnavailable = false;
+      ctrl.isSettable = false;
       ctrl.volumeType = null;
       if (values[0] === 'volume' || values[0] === 'volume_snapshot') {
         ctrl.kind = 'source';
@@ -84,6 +86,9 @@
       }
       ctrl.reason = offer.reason;
       ctrl.rows = offer.reason ? [] : rowsOfType(offer.options);
+      ctrl.isSettable = Object.keys(offer.options || {}).some(function (key) {
+        return offer.options[key].settable;
+      });
     }
 
     function showSource(text, type, id) {

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Cinder's API with the extension loaded: router, policy and database real.
+"""Base class of tests with Cinder's API and the extension loaded.
 
-Only the scheduler's answer about its pools is canned, and that is made by
-the code that makes it in a back end.
+Router, policy and database are real. Only the scheduler's report of its pools
+is fixed. It is built by the code that builds it in a back end.
 """
 
 import functools
@@ -22,6 +22,7 @@ import re
 import sys
 import types
 from typing import Any
+from unittest import mock
 
 import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder import context as cinder_context
@@ -42,6 +43,7 @@ import webob
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext.api import pools
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import limits
@@ -54,9 +56,10 @@ OTHER_PROJECT = '99999999-0000-4000-8000-000000000000'
 MIB = 1 << 20
 
 Answer = dict[str, Any]
+_REPORTED = pools.ReportedPools
 
-# The router of each test has the same thousand patterns, more than `re` keeps.
-# Compiling them took most of the time of these tests.
+# The routers of all tests compile the same thousand patterns, more than `re`
+# caches. This took most of the time of these tests.
 _RE = types.SimpleNamespace(
     **{**vars(re), 'compile': functools.lru_cache(maxsize=None)(re.compile)}
 )
@@ -77,16 +80,16 @@ def settings(
 def pool(
     name: str, of: backend_settings.BackendSettings | None = None, **more: Any
 ) -> Answer:
-    """Return what the scheduler tells of a back end's pool."""
+    """Return the pool of a back end as the scheduler reports it."""
     report: Answer = {'volume_backend_name': name, 'multiattach': True, **more}
     if of:
         report.update(capabilities.reported(of))
-    # As RPC would: no tuples, no sets.
+    # RPC transports neither tuples nor sets.
     plain: Answer = jsonutils.loads(jsonutils.dumps(report))
     return {'name': f'host@{name}#{name}', 'capabilities': plain}
 
 
-#: Two on RBD with limits of their own, and one that isn't.
+#: Two RBD back ends with different limits, and another back end.
 POOLS = [
     pool('rbd', settings()),
     pool(
@@ -108,7 +111,7 @@ POOLS = [
     pool('fake'),
 ]
 
-#: The volume types that are there, by name.
+#: The extra specs of the existing volume types, by name.
 TYPES = {
     'rbd': {'volume_backend_name': 'rbd'},
     'rbd2': {'volume_backend_name': 'rbd2'},
@@ -133,14 +136,34 @@ MADE = {
 }
 
 
-class ApiTestCase(test.TestCase):
-    """Requests to a whole API, as a member unless they say otherwise."""
+@functools.cache
+def _router(
+    extensions: tuple[str, ...],
+) -> tuple[Any, list[pools.ReportedPools]]:
+    """Return the API, which takes longer to build than most tests take.
 
-    # The wheel has no etc/; this is where it puts the file.
+    Also return what its extensions remember, for a test to reset.
+
+    :param extensions: the value of osapi_volume_extension
+    """
+    reported = []
+
+    def new() -> pools.ReportedPools:
+        reported.append(_REPORTED())
+        return reported[-1]
+
+    with mock.patch.object(pools, 'ReportedPools', new):
+        return router.APIRouter(), reported
+
+
+class ApiTestCase(test.TestCase):
+    """Requests to the complete API, by default as a member."""
+
+    # The wheel of Cinder has no etc/ and installs the file here.
     RESOURCE_FILTER_PATH = os.path.join(
         sys.prefix, 'etc/cinder/resource_filters.json'
     )
-    #: What osapi_volume_extension names.
+    #: The value of osapi_volume_extension.
     extensions: tuple[str, ...] = (STOCK, OURS)
 
     def setUp(self) -> None:
@@ -154,7 +177,7 @@ class ApiTestCase(test.TestCase):
             autospec=True,
             return_value=POOLS,
         )
-        # Volumes end here: what is past the API is another test's.
+        # Creation ends here: other tests cover the steps after the API.
         self.mock_object(rpcapi.SchedulerAPI, 'create_volume', autospec=True)
         self.admin_context = cinder_context.get_admin_context()
         self.types = {
@@ -170,7 +193,9 @@ class ApiTestCase(test.TestCase):
             for name, specs in TYPES.items()
         }
         self.override_config('default_volume_type', 'rbd')
-        self.router = router.APIRouter()
+        self.router, reported = _router(self.extensions)
+        for each in reported:
+            vars(each).update(vars(_REPORTED()))
         self.app = self.make_app('member', 'reader')
         self.reader = self.make_app('reader')
         self.admin = self.make_app('admin', 'member', 'reader')
@@ -179,7 +204,7 @@ class ApiTestCase(test.TestCase):
         )
 
     def make_app(self, *roles: str, project: str = fake.PROJECT_ID) -> Any:
-        """Return the API as a user with roles in a project sees it."""
+        """Return the API for a user with roles in a project."""
         context = cinder_context.RequestContext(
             fake.USER_ID,
             project,
@@ -214,7 +239,7 @@ class ApiTestCase(test.TestCase):
         return request.get_response(app)
 
     def ok(self, method: str, path: str, body: Any = None, **how: Any) -> Any:
-        """Send a request that succeeds; return the answer."""
+        """Send a request that must succeed; return the response body."""
         response = self.call(method, path, body, **how)
         self.assertLess(response.status_int, 300, f'{body} {response.text}')
         return response.json if response.body else None
@@ -228,7 +253,7 @@ class ApiTestCase(test.TestCase):
         body: Any = None,
         **how: Any,
     ) -> None:
-        """Send a request that is refused with some words."""
+        """Check that a request is refused with a message."""
         response = self.call(method, path, body, **how)
         shown = f'{method} {path} {body}: {response.text}'
         self.assertEqual(status, response.status_int, shown)
@@ -237,7 +262,7 @@ class ApiTestCase(test.TestCase):
             self.assertIn(each, fault['message'])
 
     def create(self, metadata: Any = None, **values: Any) -> Answer:
-        """Return the body of a request for a volume."""
+        """Return the body of a request to create a volume."""
         volume = {'size': 1, 'volume_type': 'rbd', **values}
         if metadata is not None:
             volume['metadata'] = metadata
@@ -250,7 +275,7 @@ class ApiTestCase(test.TestCase):
         volume_type: str = 'rbd',
         **values: Any,
     ) -> Any:
-        """Return a volume that is there."""
+        """Create a volume in the database."""
         context = cinder_context.RequestContext(
             fake.USER_ID, fake.PROJECT_ID, is_admin=True
         )
@@ -262,13 +287,13 @@ class ApiTestCase(test.TestCase):
         )
 
     def enforce_new_defaults(self) -> None:
-        """Have the policies that newer releases of Cinder enforce."""
+        """Enforce the policy defaults of newer releases of Cinder."""
         self.override_config('enforce_new_defaults', True, 'oslo_policy')
         cinder_policy.reset()
         self.addCleanup(cinder_policy.reset)
 
     def set_specs(self, name: str, **specs: str) -> None:
-        """Give a type extra specs, unchecked; ``rbd__x`` is ``rbd:x``."""
+        """Set extra specs without checks; ``rbd__x`` stands for ``rbd:x``."""
         db.volume_type_extra_specs_update_or_create(
             self.admin_context,
             self.types[name],
@@ -276,7 +301,7 @@ class ApiTestCase(test.TestCase):
         )
 
     def private_type(self, name: str, **specs: str) -> str:
-        """Make a type that no project sees; return its id."""
+        """Create a private volume type without projects; return its ID."""
         made = db.volume_type_create(
             self.admin_context,
             {
@@ -291,5 +316,5 @@ class ApiTestCase(test.TestCase):
         return str(made['id'])
 
     def volumes(self) -> int:
-        """Return how many volumes are there."""
+        """Return the number of volumes."""
         return len(objects.VolumeList.get_all(self.admin_context))

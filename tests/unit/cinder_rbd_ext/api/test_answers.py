@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.answers: what comes of defaults."""
+"""Unit tests of cinder_rbd_ext.api.answers: the resulting defaults."""
 
 import dataclasses
 from typing import Any
@@ -33,7 +33,7 @@ def _answer(
 
 
 class AnswersTest(base.TestCase):
-    """The HTTP side is tested with the routes."""
+    """Content of answers; the tests of the routes cover HTTP."""
 
     def _defaults(self, specs: dict[str, str]) -> answers.Answer:
         return {
@@ -77,7 +77,7 @@ class AnswersTest(base.TestCase):
     def test_object_map_alone(self) -> None:
         found = self._defaults({keys.OBJECT_MAP: 'false'})
         self.assertEqual((False, 'volume type'), found[keys.OBJECT_MAP])
-        # Ceph's configuration decides on the others.
+        # Ceph's configuration determines the other features.
         self.assertNotIn(keys.FEATURES, found)
 
     def test_features_of_a_multiattach_type(self) -> None:

@@ -11,8 +11,8 @@
 #    under the License.
 """Unit tests of cinder_rbd_ext.api.attachments.
 
-The volume service is Cinder's RPC interface, replaced: what it is asked with
-is what Cinder records.
+The RPC interface of the volume service is mocked. Its arguments are what
+Cinder would record.
 """
 
 import pathlib
@@ -36,7 +36,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
 _HOST = 'compute-7'
-#: Method, path and body.
+#: Method, path and body of a request.
 Request = tuple[str, str, base.Answer]
 _MODE = {'rbd:cache_mode': 'writeback'}
 
@@ -67,7 +67,7 @@ class AttachmentsTestCase(base.ApiTestCase):
         self.nova = self._with_token('service')
 
     def _with_token(self, *roles: str) -> Any:
-        """Return the API as a member sees it through a service."""
+        """Return the API for a member with a service token."""
         context = cinder_context.RequestContext(
             fake.USER_ID,
             fake.PROJECT_ID,
@@ -85,7 +85,7 @@ class AttachmentsTestCase(base.ApiTestCase):
     def reserved(
         self, volume: Any, server: str | None = _SERVER, status: str = ''
     ) -> Any:
-        """Return an attachment that waits."""
+        """Create a reserved attachment."""
         found = objects.VolumeAttachment(
             self.admin_context,
             volume_id=volume.id,
@@ -98,26 +98,26 @@ class AttachmentsTestCase(base.ApiTestCase):
         return found
 
     def put(self, attachment: Any, *offer: str) -> Request:
-        """Return a request that connects an attachment."""
+        """Return a request that updates an attachment with a connector."""
         body = {'attachment': {'connector': _connector(*offer)}}
         return 'PUT', f'/attachments/{attachment.id}', body
 
     def post(
         self, volume: Any, *offer: str, server: str | None = _SERVER
     ) -> Request:
-        """Return a request that makes and connects an attachment."""
+        """Return a request that creates an attachment with a connector."""
         asked = {'volume_uuid': volume.id, 'connector': _connector(*offer)}
         if server:
             asked['instance_uuid'] = server
         return 'POST', '/attachments', {'attachment': asked}
 
     def action(self, volume: Any, *offer: str) -> Request:
-        """Return a request that connects without an attachment."""
+        """Return a request for os-initialize_connection."""
         body = {'os-initialize_connection': {'connector': _connector(*offer)}}
         return 'POST', f'/volumes/{volume.id}/action', body
 
     def seen(self) -> list[base.Answer]:
-        """Return the connectors that came to the volume service."""
+        """Return the connectors that the volume service received."""
         return [
             next(each for each in call.args if isinstance(each, dict))
             for asked in self.asked_driver
@@ -125,7 +125,7 @@ class AttachmentsTestCase(base.ApiTestCase):
         ]
 
     def refusal(self, volume: Any) -> str:
-        """Return what is recorded with a volume."""
+        """Return the reason that is recorded for a volume."""
         found = refused_attachment.of_volume(
             requester.current(volume).admin_metadata
         )
@@ -134,7 +134,10 @@ class AttachmentsTestCase(base.ApiTestCase):
     def check_refused(
         self, volume: Any, words: str, request: Request, app: Any = None
     ) -> None:
-        """Check a refusal: 400, recorded, before the volume service."""
+        """Check that a request is refused with 400 and recorded.
+
+        It must not reach the volume service.
+        """
         response = self.call(*request, app=app)
         self.assertEqual(400, response.status_int, response.text)
         (fault,) = response.json.values()
@@ -148,10 +151,10 @@ class AttachmentsTestCase(base.ApiTestCase):
 
 @ddt.ddt
 class OfferTest(AttachmentsTestCase):
-    """Whose offer counts."""
+    """Tests for who may offer cache modes in a connector."""
 
     def requests(self) -> list[Request]:
-        """Return one of each kind, for volumes that ask for no mode."""
+        """Return a request of each kind, for volumes without a mode."""
         return [
             self.put(self.reserved(self.volume()), 'unsafe'),
             self.post(self.volume(), 'unsafe'),
@@ -193,7 +196,7 @@ class OfferTest(AttachmentsTestCase):
 
     @ddt.data(None, 'text', [], {'connector': None}, {'connector': 'text'})
     def test_malformed(self, part: Any) -> None:
-        """Left to Cinder's schemas."""
+        """Cinder's schemas refuse malformed requests."""
         attachment = self.reserved(self.volume(_MODE))
         body = {'attachment': part}
         path = f'/attachments/{attachment.id}'
@@ -204,7 +207,7 @@ class OfferTest(AttachmentsTestCase):
 
 @ddt.ddt
 class RefusalTest(AttachmentsTestCase):
-    """A mode that the host does not offer, or the back end does not allow."""
+    """Modes that the host does not offer or the back end does not allow."""
 
     def test_tenant_that_offers_what_it_asks_for(self) -> None:
         volume = self.volume({'rbd:cache_mode': 'writeback'})
@@ -270,7 +273,7 @@ class RefusalTest(AttachmentsTestCase):
         self.check_refused(volume, words, request, self.nova)
 
     def test_what_tenants_may_set_by_now(self) -> None:
-        """It was judged when the key was set."""
+        """The list applies when a key is set, not at attachment."""
         self.get_pools.return_value = [
             base.pool('rbd', base.settings(tenant_options=frozenset()))
         ]
@@ -279,7 +282,7 @@ class RefusalTest(AttachmentsTestCase):
 
     @ddt.data(True, False)
     def test_server_keeps_the_mode_that_it_has(self, live: bool) -> None:
-        """Live migration, and evacuation, where the old one goes first."""
+        """Live migration, and evacuation, which first deletes the old one."""
         volume = self.volume(
             {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
         )
@@ -295,13 +298,13 @@ class RefusalTest(AttachmentsTestCase):
         self.assertEqual([_connector('directsync')], self.seen())
 
     def test_server_that_is_rebuilt(self) -> None:
-        """On the same host it keeps its mode, whatever changed since."""
+        """A rebuild on the same host keeps the mode despite changes."""
         volume = self.volume(_MODE)
         before = self.reserved(volume, status='attached')
         before.connection_info = {'cache_mode': 'writeback'}
         before.attached_host = _HOST
         before.save()
-        # Its connector changed: it replaces no other one.
+        # A changed connector: the attachment replaces no other one.
         request = self.put(before, 'none')
         self.check_refused(volume, 'does not offer it', request, self.nova)
         request = self.put(self.reserved(volume), 'none')
@@ -311,10 +314,10 @@ class RefusalTest(AttachmentsTestCase):
 
 
 class LeftTest(AttachmentsTestCase):
-    """What is left to Cinder, and to the driver."""
+    """Requests that are left to Cinder and the driver."""
 
     def test_no_server(self) -> None:
-        """Glance, for one."""
+        """An attachment without a server, such as Glance's."""
         volume = self.volume(_MODE)
         self.ok(*self.put(self.reserved(volume, None)))
         self.ok(*self.post(self.volume(_MODE), server=None))
@@ -340,7 +343,7 @@ class LeftTest(AttachmentsTestCase):
         self.get_pools.assert_not_called()
 
     def test_connection_of_a_restore(self) -> None:
-        """Its end gives the volume its keys back, so it is not a tenant's."""
+        """Tenants may not end it, as that restores the volume's keys."""
         body = {'os-terminate_connection': {'connector': _connector()}}
         for status, code in (('restoring-backup', 400), ('available', 202)):
             volume = self.volume(_MODE, status=status)
@@ -370,7 +373,7 @@ class LeftTest(AttachmentsTestCase):
         self.assertEqual('', self.refusal(volume))
 
     def test_volume_that_is_in_use(self) -> None:
-        """Cinder's own refusal, and no other reason with the volume."""
+        """Cinder refuses the request, and no reason is recorded."""
         volume = self.volume(_MODE)
         self.reserved(volume, status='attached')
         other = '22222222-2222-4333-8444-555555555555'

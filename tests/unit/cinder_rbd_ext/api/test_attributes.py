@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.attributes: what is shown on volumes."""
+"""Unit tests of cinder_rbd_ext.api.attributes."""
 
 from typing import Any
 
@@ -21,6 +21,7 @@ import sqlalchemy
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext.conversion import marker
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -29,9 +30,11 @@ _NAMES = (
     'stripe_count',
     'features',
     'data_pool',
+    'origins',
     'cache_modes',
     'refused',
     'attach_refused',
+    'conversion',
 )
 _SHOWN = {
     'object_size': 1048576,
@@ -39,9 +42,11 @@ _SHOWN = {
     'stripe_count': 8,
     'features': ['exclusive-lock', 'layering', 'striping'],
     'data_pool': 'ec',
+    'origins': None,
     'cache_modes': {},
     'refused': None,
     'attach_refused': None,
+    'conversion': None,
 }
 
 
@@ -49,7 +54,7 @@ class AttributesTest(base.ApiTestCase):
     """GET volumes/{id} and volumes/detail."""
 
     def attributes(self, shown: base.Answer) -> base.Answer:
-        """Return our attributes of a volume."""
+        """Return the suite's attributes of a volume."""
         return {
             key.partition(':')[2]: value
             for key, value in shown.items()
@@ -61,14 +66,27 @@ class AttributesTest(base.ApiTestCase):
         volume = self.volume({'rbd:object_size': '1M'}, made)
         for app in (self.app, self.admin, self.reader):
             shown = self.ok('GET', f'/volumes/{volume.id}', app=app)['volume']
-            # Names of pools are for administrators.
+            # Only administrators see names of pools.
             pool = 'ec' if app is self.admin else None
             wanted = {**_SHOWN, 'data_pool': pool}
             self.assertEqual(wanted, self.attributes(shown))
-            # What was asked stays as it was written.
+            # The metadata keeps the value as it was requested.
             self.assertEqual({'rbd:object_size': '1M'}, shown['metadata'])
             (shown,) = self.ok('GET', '/volumes/detail', app=app)['volumes']
             self.assertEqual(wanted, self.attributes(shown))
+
+    def test_origins(self) -> None:
+        origins = 'object_size=volume_type,striping=backend,features=cluster'
+        volume = self.volume(made={**base.MADE, 'rbd:origins': origins})
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual(
+            {
+                'object_size': 'volume type',
+                'striping': 'backend configuration',
+                'features': 'Ceph configuration',
+            },
+            self.attributes(shown)['origins'],
+        )
 
     def test_nothing_recorded(self) -> None:
         elsewhere = {**base.MADE, 'rbd:recorded_by': 'host@elsewhere'}
@@ -116,6 +134,29 @@ class AttributesTest(base.ApiTestCase):
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 
+    def test_conversion(self) -> None:
+        volume = self.volume(made=base.MADE)
+        found = marker.Marker(volume.volume_type_id, '10a')
+        marker.begin(volume.id, found)
+        marker.progress(volume.id, found, 42)
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        # The conversion has ended. Its marker will be removed.
+        self.assertIsNone(self.attributes(shown)['conversion'])
+        volume.update({'status': 'retyping'})
+        volume.save()
+        (shown,) = self.ok('GET', '/volumes/detail')['volumes']
+        told = self.attributes(shown)['conversion']
+        self.assertEqual((42, None), (told['percent'], told['reason']))
+        at = timeutils.parse_isotime(told['at'])
+        self.assertFalse(timeutils.is_older_than(at, 60))
+        marker.forget(volume.id)
+        marker.refuse(volume.id, 'in use')
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual(
+            {'percent': None, 'at': None, 'reason': 'in use'},
+            self.attributes(shown)['conversion'],
+        )
+
     def test_list_without_details(self) -> None:
         self.volume(made=base.MADE)
         (shown,) = self.ok('GET', '/volumes')['volumes']
@@ -127,13 +168,13 @@ class AttributesTest(base.ApiTestCase):
         self.refused(404, volume.id, 'GET', path, app=self.stranger)
 
     def _queries(self) -> int:
-        """Return how often a page asks the database."""
+        """Return the number of database queries for a page of volumes."""
         asked: list[Any] = []
 
         def counted(*arguments: Any) -> None:
             asked.append(arguments)
 
-        # Up to Cinder 28 the database's modules are behind IMPL.
+        # Up to Cinder 28 the database API is behind IMPL.
         engine = getattr(db, 'IMPL', db).get_engine()
         sqlalchemy.event.listen(engine, 'before_cursor_execute', counted)
         try:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.checks, beyond what HTTP tests reach."""
+"""Unit tests of cinder_rbd_ext.api.checks that do not use HTTP."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ _STRIPED = options.VolumeOptions(striping=layout.Striping(4096, 8))
 
 
 class ChecksTest(base.TestCase):
-    """No HTTP here."""
+    """Direct calls of the checks."""
 
     def test_ours(self) -> None:
         for items, wanted in (
@@ -52,12 +52,12 @@ class ChecksTest(base.TestCase):
         offer = offers.TypeOffer({}, (api_base.settings(_STRIPED),))
         asked = {'rbd:object_size': '4K'}
         checks.check_created(offer, asked, 1, volume_source.Source())
-        # Of what the API can't see it says nothing.
+        # The API does not check what it does not know.
         source = volume_source.Source(known=False)
         checks.check_created(offer, asked, 1, source)
 
     def test_what_cephs_configuration_gives_counts(self) -> None:
-        """Nobody asks for the map, or for the striping, that is too much."""
+        """The object map or striping that fails comes from Ceph's options."""
         for given, asked, size, reason in (
             (
                 {'ceph_features': frozenset({'object-map'})},

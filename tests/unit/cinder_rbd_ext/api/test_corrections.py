@@ -18,7 +18,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 
 class CorrectionsTest(base.ApiTestCase):
-    """By PUT, POST and DELETE of metadata."""
+    """Corrections by PUT, POST and DELETE of metadata."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -87,7 +87,7 @@ class CorrectionsTest(base.ApiTestCase):
         self.refused(400, words, 'DELETE', path)
 
     def test_back_end_that_is_not_ours(self) -> None:
-        """Nothing reads the keys there; their owner may remove them."""
+        """Other back ends ignore the keys, so the owner may remove them."""
         path = self._path(self.volume(self.there, volume_type='fake'))
         words = 'fixed at creation of the volume'
         self.refused(400, words, 'PUT', path, self._fixed())

@@ -17,7 +17,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 
 class LoadedTest(base.ApiTestCase):
-    """Named in osapi_volume_extension."""
+    """Tests with the extension in osapi_volume_extension."""
 
     def test_listed(self) -> None:
         path = f'/extensions/{wire.ALIAS}'
@@ -27,7 +27,7 @@ class LoadedTest(base.ApiTestCase):
 
 
 class NotLoadedTest(base.ApiTestCase):
-    """Stock Cinder: what is refused is refused by the driver then."""
+    """Tests without the extension: only the driver refuses requests."""
 
     extensions = (base.STOCK,)
 

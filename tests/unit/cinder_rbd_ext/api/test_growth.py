@@ -48,7 +48,7 @@ class ExtendTest(base.ApiTestCase):
         extend.assert_not_called()
 
     def _accepted(self, volume: Any, size: Any, **how: Any) -> None:
-        """Check that Cinder's own method is reached."""
+        """Check that the request reaches Cinder's own method."""
         body = {'os-extend': {'new_size': size}}
         with mock.patch(_EXTEND % '_extend', autospec=True) as extend:
             self.ok('POST', self._path(volume), body, **how)
@@ -77,7 +77,7 @@ class ExtendTest(base.ApiTestCase):
         self._refused(volume, 4, 'not a multiple', version='3.0')
 
     def test_too_many_objects_for_an_object_map(self) -> None:
-        # Librbd would refuse it, whoever chose the layout.
+        # librbd would refuse the size, regardless of the source of the layout.
         volume = self.volume(None, _SMALL)
         self._refused(volume, 2048, '256,000,000')
         self._accepted(volume, 512)
@@ -103,7 +103,7 @@ class ExtendTest(base.ApiTestCase):
         body = {'os-extend': {'new_size': 4}}
         self.refused(503, 'not reported', 'POST', self._path(volume), body)
         self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
-        # A size that every back end allows needs no answer.
+        # A size that all back ends allow needs no response of the scheduler.
         self._accepted(self.volume(_KEYS, _MADE, size=3), 6)
 
     def test_what_cinder_refuses_is_left_to_it(self) -> None:
@@ -126,5 +126,5 @@ class ExtendTest(base.ApiTestCase):
         path, body = self._path(volume), {'os-extend': {'new_size': 4}}
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
         self.enforce_new_defaults()
-        # Cinder's own policy comes first.
+        # Cinder's own policy is checked first.
         self.refused(403, 'volume:extend', 'POST', path, body, app=self.reader)

@@ -24,7 +24,7 @@ _PATHS = ('/os-volume-manage', '/manageable_volumes')
 
 
 class ManageTest(base.ApiTestCase):
-    """POST os-volume-manage and manageable_volumes."""
+    """Tests for POST os-volume-manage and manageable_volumes."""
 
     def _body(
         self, metadata: Any, name: str = 'rbd', **values: Any
@@ -43,7 +43,7 @@ class ManageTest(base.ApiTestCase):
             self.refused(400, words, 'POST', path, body, app=self.admin)
 
     def _accepted(self, body: Any) -> None:
-        """Check that Cinder's own method is reached."""
+        """Check that Cinder's method is called."""
         manage = 'cinder.volume.api.API.manage_existing'
         for path in _PATHS:
             with mock.patch(
@@ -84,7 +84,7 @@ class ManageTest(base.ApiTestCase):
         self.get_pools.assert_not_called()
 
     def test_member_of_a_cluster(self) -> None:
-        """Its pools have the name of the cluster, not of the host."""
+        """Pools of a clustered host have the name of the cluster."""
         objects.Service(
             cinder_context.get_admin_context(),
             host='one@member',

@@ -62,11 +62,11 @@ class MetadataTest(base.ApiTestCase):
         self.refused(400, 'unknown key', 'POST', self.path, body)
         body = {'metadata': {'rbd:data_pool': 'ec'}}
         self.refused(400, 'volume metadata', 'POST', self.path, body)
-        # One that stood there before may go.
+        # A key that exists already may be deleted.
         self.ok('DELETE', f'{self.path}/rbd:stripes')
 
     def test_other_spellings(self) -> None:
-        """To MariaDB they are the same key, as an addition and a deletion."""
+        """MariaDB treats other spellings as the same key."""
         for key in ('RBD:object_size', 'rbd:Object_Size', 'rbd:object_size '):
             words = 'the exact spelling is rbd:object_size'
             meta = {key: '1M'}
@@ -84,15 +84,15 @@ class MetadataTest(base.ApiTestCase):
                 ),
             ):
                 self.refused(400, words, method, where, body)
-        # WSGI reads the bytes of a path as ISO 8859-1: A with a tilde, and a
-        # control character, which newer collations ignore.
+        # WSGI decodes the path as ISO 8859-1: A with a tilde, and a control
+        # character, which newer collations ignore.
         path = f'{self.path}/rbd:object_m%C3%80p'
         words = 'the exact spelling is rbd:object_map'
         self.refused(400, words, 'DELETE', path)
         self.assertEqual(self.there, self.ok('GET', self.path)['metadata'])
 
     def test_other_spelling_that_is_there(self) -> None:
-        """It may go, unless the exact key would go with it."""
+        """Delete another spelling, unless this also deletes the exact key."""
         old = {'RBD:object_size': '1M', 'Rbd:x': '1'}
         alone = self.volume(old, base.MADE)
         path = f'/volumes/{alone.id}/metadata'
@@ -120,7 +120,7 @@ class MetadataTest(base.ApiTestCase):
         return found
 
     def test_attachments_keep_what_they_were_made_with(self) -> None:
-        """Each request that changes the mode says so, and no other one."""
+        """Only a request that changes the mode returns a warning."""
         meta = {'rbd:cache_mode': 'writeback'}
         added = ('POST', self.path, {'metadata': meta})
         self.assertIsNone(self._warning(*added))
@@ -148,7 +148,7 @@ class MetadataTest(base.ApiTestCase):
                 'existing attachments (1) keep their mode"',
                 self._warning(*request),
             )
-        # No change, and a change of something else.
+        # An unchanged mode, and a change of another key.
         self.assertIsNone(self._warning(*added))
         other = {'metadata': {'a': 'c'}}
         self.assertIsNone(self._warning('POST', self.path, other))

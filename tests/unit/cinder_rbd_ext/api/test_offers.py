@@ -31,7 +31,7 @@ def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
 
 
 class OfferTest(base.TestCase):
-    """What several back ends offer together."""
+    """Combined offers of several back ends."""
 
     def test_reasons(self) -> None:
         ours = api_base.settings()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.options: the routes of our own."""
+"""Unit tests of cinder_rbd_ext.api.options."""
 
 import importlib.resources
 import json
@@ -34,10 +34,10 @@ _VALIDATOR = jsonschema.Draft202012Validator(
 
 
 class OptionsTest(base.ApiTestCase):
-    """GET os-rbd-volume-options, of all types and of one."""
+    """Tests for GET os-rbd-volume-options, for all types and for one."""
 
     def get(self, name: str, **how: Any) -> base.Answer:
-        """Return what is told of a type."""
+        """Return the response for a type."""
         answer: base.Answer = self.ok('GET', f'{_PATH}/{name}', **how)
         _VALIDATOR.validate(answer)
         told: base.Answer = answer['volume_type']
@@ -45,7 +45,7 @@ class OptionsTest(base.ApiTestCase):
 
     def test_schema_is_one(self) -> None:
         jsonschema.Draft202012Validator.check_schema(_SCHEMA)
-        # It has teeth.
+        # The schema refuses an incomplete response.
         self.assertFalse(_VALIDATOR.is_valid({'volume_type': {}}))
 
     def test_all_types(self) -> None:
@@ -92,7 +92,7 @@ class OptionsTest(base.ApiTestCase):
         )
         self.assertFalse(both['rbd:object_size']['settable'])
         self.assertTrue(both['rbd:cache_mode']['settable'])
-        # The back ends differ.
+        # None, because the back ends differ.
         self.assertIsNone(both['rbd:object_size']['default'])
 
     def test_multiattach(self) -> None:

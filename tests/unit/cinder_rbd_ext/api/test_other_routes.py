@@ -12,7 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.api.other_routes.
 
-That they are Cinder's is tested with those of ``routes``.
+The tests of ``routes`` check that they are routes of Cinder.
 """
 
 from cinder_rbd_ext.api import other_routes
@@ -20,7 +20,7 @@ from tests.unit import base
 
 
 class OtherRoutesTest(base.TestCase):
-    """The list by itself."""
+    """Test the list itself."""
 
     def test_each_is_there_once_and_changes_something(self) -> None:
         found = [

@@ -25,7 +25,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 
 class PoliciesTest(base.ApiTestCase):
-    """Defaults, and what an operator makes of them."""
+    """Default policies, and policies that an operator overrides."""
 
     def test_each_key_has_one(self) -> None:
         with_policy = {key.name for key in keys.KEYS.values() if key.policy}
@@ -39,11 +39,11 @@ class PoliciesTest(base.ApiTestCase):
         for rule in policies.list_rules():
             self.assertNotEqual('', rule.description)
             self.assertNotEqual([], rule.operations)
-            # What the sample is made of.
+            # The text in the sample file.
             self.assertIn(rule.name, generator._format_rule_default_yaml(rule))
 
     def _override(self, **rules: str) -> None:
-        """Have other rules than the defaults; ``a__b`` stands for ``a:b``."""
+        """Override policies; ``a__b`` stands for ``a:b``."""
         file = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
         )

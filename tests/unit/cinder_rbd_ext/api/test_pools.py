@@ -27,7 +27,7 @@ from tests.unit.cinder_rbd_ext.api import base as api_base
 
 
 class ReportedPoolsTest(base.TestCase):
-    """What the scheduler tells, and for how long it is good."""
+    """Pools from the scheduler, and how long they are cached."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -90,7 +90,7 @@ class ReportedPoolsTest(base.TestCase):
         self.assertIsNone(self._holding(host=None))
 
     def test_holding_of_a_cluster(self) -> None:
-        """Its pools are named by the cluster; its volumes' hosts are not."""
+        """Pools of a cluster have the cluster's name instead of the host's."""
         where = {'host': 'one@rbd#rbd', 'cluster_name': 'host@rbd#rbd'}
         pool = self._holding(**where)
         self.assertEqual('host@rbd#rbd', pool and pool.name)
@@ -123,7 +123,7 @@ class ReportedPoolsTest(base.TestCase):
         self._unavailable()
 
     def _while_one_asks(self) -> threading.Event:
-        """Have another request ask, without an answer until an event."""
+        """Start another request that blocks until the event is set."""
         asked, go_on = threading.Event(), threading.Event()
 
         def late(*args: Any, **kwargs: Any) -> Any:
@@ -162,7 +162,7 @@ class ReportedPoolsTest(base.TestCase):
 
 
 class TimeoutTest(api_base.ApiTestCase):
-    """Cinder's own client, whose messages go nowhere."""
+    """Cinder's own RPC client without a server."""
 
     def test_scheduler_has_seconds_to_answer(self) -> None:
         prepared = pools._scheduler()._get_cctxt()

@@ -26,7 +26,7 @@ _MIB = 1 << 20
 
 
 class CheckTest(base.TestCase):
-    """Against all sizes that the type has."""
+    """Tests against all sizes that the type allows."""
 
     def _passes(
         self,

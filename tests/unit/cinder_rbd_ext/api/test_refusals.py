@@ -22,7 +22,7 @@ from tests.unit import base
 
 
 class RefusalsTest(base.TestCase):
-    """Errors of the rules as answers."""
+    """Errors of the rules become HTTP responses."""
 
     def _refused(self, *arguments: Any) -> str:
         def raises() -> None:

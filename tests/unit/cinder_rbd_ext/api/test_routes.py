@@ -27,13 +27,13 @@ from tests.unit.cinder_rbd_ext.api import base
 _PAGE = tree.ROOT / 'doc/source/contributor/routes.rst'
 # The newest major version of Cinder that the lists were compared with.
 _NEWEST = 29
-# Of the requests about attachments, which are checked by a part of its own.
+# Attachment requests are checked separately.
 _PREFIX = re.compile(r'^/(\{project_id(:[^}]*)?\}|:\(?project_id\)?)?/?')
 _PARAMETER = re.compile(r':\(?(\w+)\)?')
 
 
 def _paths(mapper: Any) -> Iterator[tuple[Any, str, str, str]]:
-    """Return controller, method, path and action of each route."""
+    """Yield the controller, method, path and action of each route."""
     for route in mapper.matchlist:
         controller = route.defaults.get('controller')
         path = route.routepath
@@ -45,9 +45,9 @@ def _paths(mapper: Any) -> Iterator[tuple[Any, str, str, str]]:
 
 
 def _changing(mapper: Any) -> Iterator[tuple[str, frozenset[str]]]:
-    """Return each request that may change something, and who extends it.
+    """Yield each request that may change something, and its extensions.
 
-    That is, the modules of ours whose code runs before Cinder's.
+    The extensions are our modules whose code runs before Cinder's.
     """
     for controller, method, path, action in _paths(mapper):
         if method == 'GET':

@@ -22,7 +22,7 @@ _WORDS = 'not allowed in snapshot metadata'
 
 
 class SnapshotsTest(base.ApiTestCase):
-    """Snapshots and their metadata."""
+    """Tests for snapshots and their metadata."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -72,7 +72,7 @@ _BAD: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 class SpecsTest(base.ApiTestCase):
-    """Extra specs at creation and afterwards."""
+    """Extra specs of new and existing volume types."""
 
     def test_create_with_specs(self) -> None:
         for number, (bad, words) in enumerate(_BAD):
@@ -118,7 +118,7 @@ class SpecsTest(base.ApiTestCase):
             self.refused(
                 400, 'set without', 'DELETE', f'{path}/{key}', app=self.admin
             )
-        # WSGI reads the bytes of a path as ISO 8859-1.
+        # WSGI decodes the path as ISO 8859-1.
         for key, exact in (
             ('RBD:stripe_unit', 'rbd:stripe_unit'),
             ('rbd:d%C3%80ta_pool', 'rbd:data_pool'),
@@ -136,6 +136,27 @@ class SpecsTest(base.ApiTestCase):
             )
         self.ok('DELETE', f'{path}/rbd:tenant_options', app=self.admin)
         self.refused(404, '', 'DELETE', f'{path}/rbd:x', app=self.admin)
+
+    def test_deletion_of_a_pair(self) -> None:
+        path = f'/types/{self.types["striped"]}/extra_specs'
+        one = f'{path}/rbd:stripe_count?with_partner'
+        self.refused(400, 'not a bool', 'DELETE', f'{one}=x', app=self.admin)
+        self.refused(
+            400, 'set without', 'DELETE', f'{one}=false', app=self.admin
+        )
+        self.refused(403, '', 'DELETE', f'{one}=true', app=self.app)
+        self.ok('DELETE', f'{one}=true', app=self.admin)
+        left = self.ok('GET', path, app=self.admin)['extra_specs']
+        self.assertEqual(
+            set(), {k for k in left if k.startswith('rbd:stripe')}
+        )
+        self.refused(404, '', 'DELETE', f'{one}=true', app=self.admin)
+
+    def test_partner_of_what_has_none(self) -> None:
+        self.set_specs('rbd', rbd__object_map='true')
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        one = f'{path}/rbd:object_map?with_partner=true'
+        self.ok('DELETE', one, app=self.admin)
 
     def test_deletion_that_breaks_what_is_left(self) -> None:
         self.set_specs('striped', rbd__stripe_unit='8M', rbd__object_size='8M')

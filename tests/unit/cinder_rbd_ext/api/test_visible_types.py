@@ -24,7 +24,7 @@ _NONE = '77777777-0000-4000-8000-000000000000'
 
 
 class FindTest(base.ApiTestCase):
-    """As a member of a project."""
+    """Lookups by a member of a project."""
 
     def setUp(self) -> None:
         super().setUp()

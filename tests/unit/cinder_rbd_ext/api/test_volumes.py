@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.volumes: what is refused at creation."""
+"""Unit tests of cinder_rbd_ext.api.volumes."""
 
 import dataclasses
 from typing import Any
@@ -28,7 +28,7 @@ _RETYPE = 'cinder.volume.api.API.retype'
 
 
 class CreateTest(base.ApiTestCase):
-    """POST volumes."""
+    """Tests for POST volumes."""
 
     ACCEPTED: tuple[Any, ...] = (
         ({'rbd:object_size': '4M'}, {}),
@@ -231,7 +231,7 @@ class CreateTest(base.ApiTestCase):
         self.ok('POST', _VOLUMES, self.create())
 
     def test_private_type(self) -> None:
-        """It is answered as one that isn't there, whatever it asks for."""
+        """The response is the same as for a type that does not exist."""
         self.private_type('secret', rbd__tenant_options='', rbd__features='x')
         body = self.create({'rbd:object_size': '1M'}, volume_type='secret')
         words = 'Volume type with name secret could not be found'
@@ -253,14 +253,14 @@ class CreateTest(base.ApiTestCase):
     def test_reader(self) -> None:
         self.enforce_new_defaults()
         body = self.create({'rbd:object_size': '1M'})
-        # Cinder's own policy comes first.
+        # Cinder's policy applies first.
         self.refused(
             403, 'volume:create', 'POST', _VOLUMES, body, app=self.reader
         )
 
 
 class RetypeTest(base.ApiTestCase):
-    """POST volumes/{id}/action with os-retype."""
+    """Tests for POST volumes/{id}/action with os-retype."""
 
     def _body(self, new_type: str, policy: str | None = None) -> base.Answer:
         body = {'new_type': new_type, 'migration_policy': policy}
@@ -280,7 +280,7 @@ class RetypeTest(base.ApiTestCase):
         policy: str | None = None,
         warning: str = '',
     ) -> None:
-        """Check that Cinder's own retype is reached, and what is told."""
+        """Check that Cinder's retype is called, and the Warning header."""
         with mock.patch(_RETYPE, autospec=True) as retype:
             body = self._body(new_type, policy)
             path = f'/volumes/{volume.id}/action'
@@ -303,10 +303,12 @@ class RetypeTest(base.ApiTestCase):
             'rbd:stripe_unit': '1048576',
             'rbd:stripe_count': '1',
         }
-        volume = self.volume(None, plain)
+        volume = self.volume(None, plain, status='in-use')
         words = ('fixed at creation', 'the source has 1 MiB objects')
         self._refused(volume, words, 'striped')
         self._accepted(volume, 'striped', 'on-demand')
+        # Ceph converts the image of a detached volume.
+        self._accepted(self.volume(None, plain), 'striped')
 
     def test_keys_that_the_new_type_keeps_from_tenants(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
@@ -334,7 +336,7 @@ class RetypeTest(base.ApiTestCase):
         self.refused(404, 'none such', 'POST', path, self._body('none such'))
 
     def test_private_type(self) -> None:
-        """It is answered as one that isn't there, whatever it asks for."""
+        """The response is the same as for a type that does not exist."""
         ident = self.private_type('secret', rbd__stripe_unit='1K')
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
         path = f'/volumes/{volume.id}/action'
@@ -353,7 +355,7 @@ class RetypeTest(base.ApiTestCase):
 
     def test_names_of_pools(self) -> None:
         self.set_specs('striped', rbd__data_pool='secret-pool')
-        volume = self.volume(None, base.MADE, volume_type='rbd')
+        volume = self.volume(None, base.MADE, 'rbd', status='in-use')
         path = f'/volumes/{volume.id}/action'
         body = self._body('striped')
         response = self.call('POST', path, body)
@@ -376,7 +378,7 @@ class RetypeTest(base.ApiTestCase):
 
 
 class UpdateTest(base.ApiTestCase):
-    """PUT volumes/{id}, whose metadata takes the place of all."""
+    """Tests for PUT volumes/{id}, which replaces the metadata."""
 
     def test_fixed_key(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

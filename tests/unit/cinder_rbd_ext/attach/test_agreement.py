@@ -23,9 +23,9 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 _ALL = {'rbd_cache_modes': ['none', 'writeback']}
 _NOTHING: dict[str, Any] = {'host': 'compute-1'}
 
-#: Mode in metadata, connector, mode of the attachment that is replaced (None:
-#: there is none); mode that is agreed, words of the error, whether it is
-#: refused in strict and in lenient.
+#: Requested mode, connector, mode of the replaced attachment (None: there is
+#: none); agreed mode, part of the error, whether the attachment is refused
+#: with strict and with lenient enforcement.
 _CASES: dict[str, tuple[Any, ...]] = {
     'nobody_asks': (None, _NOTHING, None, None, '', False, False),
     'offered': ('writeback', _ALL, None, 'writeback', '', False, False),
@@ -98,7 +98,7 @@ class AgreeTest(base.TestCase):
         )
 
     def check(self, case: str, found: agreement.Agreement) -> None:
-        """Check mode and error."""
+        """Check the agreed mode and the error."""
         *_, mode, words, _, _ = _CASES[case]
         agreed = found.asked.mode.value if found.asked else None
         self.assertEqual(mode, agreed)
@@ -131,7 +131,7 @@ class AgreeTest(base.TestCase):
     )
     @ddt.unpack
     def test_same_host(self, mode: str, connector: dict[str, Any]) -> None:
-        """A rebuild: the mode that the server has is kept in any case."""
+        """A rebuild always keeps the current mode of the server."""
         volume = cinder_objects.volume({'rbd:cache_mode': mode})
         here = {**connector, 'host': 'compute-0'}
         for before in (cache_modes.CacheMode.WRITETHROUGH, None):

@@ -23,7 +23,7 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 
 CacheMode = cache_modes.CacheMode
 
-#: Metadata, extra specs, backend's options, the mode that comes out.
+#: Metadata, extra specs, options of the back end, and the expected mode.
 _MODES: dict[
     str,
     tuple[dict[str, str], dict[str, str], dict[str, str], CacheMode | None],
@@ -123,7 +123,7 @@ class CacheModeTest(base.TestCase):
     def test_tenants_are_not_held_to_their_keys(
         self, specs: dict[str, str]
     ) -> None:
-        """They were when the key was set, and the list may be shorter now."""
+        """The key was checked when it was set; the list may have changed."""
         volume = cinder_objects.volume(
             {'rbd:cache_mode': 'none'}, cinder_objects.volume_type(**specs)
         )
@@ -137,7 +137,7 @@ class CacheModeTest(base.TestCase):
 class MultiattachTest(base.TestCase):
     @ddt.data({}, {'rbd_volume_cache_mode': 'writeback'})
     def test_always_none(self, options: dict[str, str]) -> None:
-        """And nobody's wish, which a host could refuse."""
+        """The mode is not a request, which a host could refuse."""
         volume = cinder_objects.volume(
             {}, cinder_objects.volume_type(), multiattach=True
         )
@@ -161,7 +161,7 @@ class MultiattachTest(base.TestCase):
         self.assertEqual('none', error.allowed)
 
     def test_left_from_before_a_retype(self) -> None:
-        """The type is multi-attach no longer, the volume's flag follows."""
+        """The volume is no longer multi-attach after a retype."""
         volume = cinder_objects.volume(
             {'rbd:cache_mode': 'writeback'}, cinder_objects.volume_type()
         )

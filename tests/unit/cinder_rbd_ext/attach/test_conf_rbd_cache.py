@@ -82,7 +82,7 @@ class OverrideTest(base.TestCase):
         self.assertNotIn(mode.value, error.allowed.split(';')[0].split(', '))
 
     def test_room_for_the_longest(self) -> None:
-        """Where tenants read it there are 255 characters."""
+        """The field that tenants read holds 255 characters."""
         longest = attachment_mode.Asked(
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )

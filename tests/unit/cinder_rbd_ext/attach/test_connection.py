@@ -30,18 +30,18 @@ _PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none', 'writeback']}
 
 
 class AttachingTestCase(base.DriverTestCase):
-    """Volumes that a server waits for, as Nova makes it wait."""
+    """Base class for tests with volumes that Nova has reserved."""
 
     def waiting(self, mode: str | None = 'writeback', **fields: Any) -> Any:
         """Return a volume that is reserved for a server."""
         volume = self.made_volume({}, **fields)
-        # Not before: nobody gets a volume made for a mode that is none.
+        # Set later, because a volume with an unknown mode is not created.
         volume.metadata = {'rbd:cache_mode': mode} if mode else {}
         self.reserve(volume)
         return volume
 
     def reserve(self, volume: Any) -> None:
-        """Do what the API does, before it asks the driver."""
+        """Reserve a volume, as the API does before it calls the driver."""
         objects.VolumeAttachment(
             self.context,
             volume_id=volume.id,
@@ -52,18 +52,18 @@ class AttachingTestCase(base.DriverTestCase):
         volume.save()
 
     def data(self, volume: Any, connector: Any) -> dict[str, Any]:
-        """Return what a connection is made with."""
+        """Return the data of a connection."""
         found: dict[str, Any] = self.driver.initialize_connection(
             volume, connector
         )['data']
         return found
 
     def refusal(self, volume: Any) -> refused_attachment.Refusal | None:
-        """Return what its tenant can read."""
+        """Return the refusal that the tenant can read."""
         return refused_attachment.of_volume(self.recorded(volume))
 
     def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
-        """Check that an attachment is refused, and its tenant told why."""
+        """Check that an attachment is refused and the tenant gets a reason."""
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.data, volume, connector
         )
@@ -86,7 +86,7 @@ class ServerTest(AttachingTestCase):
 
     @ddt.data(_PLAIN, _PLUGGED)
     def test_nobody_asks(self, connector: dict[str, Any]) -> None:
-        """No key at all: the compute host decides."""
+        """Without a key, the compute host decides."""
         volume = self.waiting(None)
         self.override_backend('rbd_cache_mode_enforcement', 'strict')
         self.assertNotIn('cache_mode', self.data(volume, connector))
@@ -138,7 +138,7 @@ class ServerTest(AttachingTestCase):
         self.assertIsNone(self.refusal(volume))
 
     def test_multiattach(self) -> None:
-        """Nova gives those `none` by itself, plug-in or not."""
+        """Nova sets `none` for multi-attach, with or without the plug-in."""
         volume = self.waiting(
             None,
             volume_type=self.make_type(multiattach='<is> True'),
@@ -158,7 +158,7 @@ class ServerTest(AttachingTestCase):
         self.check_refused(volume, _PLAIN, 'offers no cache modes')
 
     def test_tenants_may_not_set_it_by_now(self) -> None:
-        """The key was taken off the list: no reason to keep it away."""
+        """A key that was removed from the list still takes effect."""
         self.driver = self.make_driver(rbd_tenant_options='')
         data = self.data(self.waiting(), _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
@@ -166,7 +166,7 @@ class ServerTest(AttachingTestCase):
 
 @ddt.ddt
 class ManagerTest(AttachingTestCase):
-    """What Cinder's manager makes of a refusal."""
+    """Tests for refusals in Cinder's manager."""
 
     @ddt.data('_connection_create', 'initialize_connection')
     def test_refusal_passes_on_unwrapped(self, name: str) -> None:
@@ -182,7 +182,7 @@ class ManagerTest(AttachingTestCase):
             service,
             *arguments,
         )
-        # Not a subclass: RPC carries classes of Cinder's own module.
+        # Not a subclass: RPC only passes on classes of cinder.exception.
         self.assertIs(exception.InvalidVolume, type(error))
         self.assertEqual(400, error.code)
         self.assertIn('offers no cache modes', str(error))
@@ -215,7 +215,7 @@ class LenientTest(AttachingTestCase):
 
     @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
     def test_attached_as_by_stock(self, connector: dict[str, Any]) -> None:
-        """Without the mode: a host must not find it there one day."""
+        """The connection has no mode, which a host could find later."""
         volume = self.waiting()
         self.assertNotIn('cache_mode', self.data(volume, connector))
         text = "to host 'compute-1' without the requested cache mode: "
@@ -264,7 +264,7 @@ class OverrideTest(AttachingTestCase):
         self.data(volume, _PLUGGED)
 
     def test_nobody_asks(self) -> None:
-        """Then nobody is disappointed, and the image isn't opened."""
+        """Without a request, there is no refusal, and no image is opened."""
         volume = self.waiting(None)
         self.cluster.stored(volume.name).metadata['conf_rbd_cache'] = 'false'
         self.cluster.fail('Image.config_list', self.librbd.Error('asked'))
@@ -291,7 +291,7 @@ class OverrideTest(AttachingTestCase):
 
 @ddt.ddt
 class OwnTest(AttachingTestCase):
-    """Cinder's own attachments are the stock ones, whatever is asked for."""
+    """Cinder's own attachments are the same as with the stock driver."""
 
     @ddt.data('writeback', 'no-such-mode')
     def test_empty_connector(self, mode: str) -> None:
@@ -300,7 +300,7 @@ class OwnTest(AttachingTestCase):
 
     @ddt.data('writeback', 'no-such-mode')
     def test_nobody_waits(self, mode: str) -> None:
-        """Backup, migration, and os-initialize_connection."""
+        """Backup, migration and os-initialize_connection have no mode."""
         volume = self.made_volume()
         volume.metadata = {'rbd:cache_mode': mode}
         volume.save()
@@ -309,7 +309,7 @@ class OwnTest(AttachingTestCase):
 
     @ddt.data('writeback', 'no-such-mode')
     def test_driver_attaches(self, mode: str) -> None:
-        """As for an upload that is not raw; the server may be waiting."""
+        """The driver attaches a volume, as for an upload that is not raw."""
         volume = self.waiting()
         volume.metadata = {'rbd:cache_mode': mode}
         volume.save()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Attachments that replace another one of the same server."""
+"""Attachments that replace another attachment of the same server."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ _OTHER_SERVER = '22222222-2222-4333-8444-555555555555'
 
 @ddt.ddt
 class ReplacedTest(test_connection.AttachingTestCase):
-    """A mode that is not available any more, and servers that have it."""
+    """A mode that is no longer available, and servers that have it."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -48,7 +48,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.driver = self.make_driver(rbd_allowed_cache_modes='none')
 
     def detach(self) -> None:
-        """End the attachment, as the volume service does."""
+        """End the attachment as the volume service does."""
         db.volume_detached(
             cinder_context.get_admin_context(),
             self.volume.id,
@@ -56,14 +56,14 @@ class ReplacedTest(test_connection.AttachingTestCase):
         )
 
     def test_live_migration(self) -> None:
-        """The old attachment goes last."""
+        """A live migration ends the old attachment last."""
         self.reserve(self.volume)
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
         self.assertIn('not allowed by this back end', self.log.output)
 
     def test_evacuation(self) -> None:
-        """The old attachment goes before the new one is connected."""
+        """An evacuation ends the old attachment before the new one."""
         self.reserve(self.volume)
         self.detach()
         data = self.data(self.volume, _PLUGGED)
@@ -89,7 +89,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         {**_PLUGGED, 'host': 'compute-0'},
     )
     def test_rebuild(self, connector: dict[str, Any]) -> None:
-        """On the same host: whatever changed since."""
+        """A rebuild on the same host keeps the mode, whatever has changed."""
         stored = self.cluster.stored(self.volume.name)
         stored.metadata['conf_rbd_cache'] = 'false'
         self.reserve(self.volume)
@@ -116,14 +116,14 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.assertEqual('writeback', data['cache_mode'])
 
     def test_live_migration_from_a_host_without_the_plug_in(self) -> None:
-        """The guest has no mode before it restarts; nor has its record."""
+        """The guest and its record have no mode until the guest restarts."""
         self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
         self.attached.connector = {'host': 'compute-0'}
         self.attached.save()
         self.reserve(self.volume)
         self.assertNotIn('cache_mode', self.data(self.volume, _PLUGGED))
         self.assertIn('next attachment gets the mode', self.log.output)
-        # A cold migration: the guest is created again.
+        # A cold migration creates the guest again.
         self.detach()
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])

@@ -27,7 +27,7 @@ _ASKED = attachment_mode.Asked(
     CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA
 )
 
-#: What stands in a connector, and what it offers.
+#: Connectors and the modes that they offer.
 _OFFERS: dict[str, tuple[dict[str, Any], frozenset[CacheMode] | None]] = {
     'no_plug_in': ({}, None),
     'list': (

@@ -59,7 +59,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
         )
 
     def test_database_that_is_down(self) -> None:
-        """The refusal, or the attachment, matters more."""
+        """A database failure is logged and not raised."""
         for name, call in (
             ('volume_admin_metadata_update', refused_attachment.record_reason),
             ('volume_admin_metadata_delete', refused_attachment.forget),

@@ -29,7 +29,7 @@ _OTHER = '22222222-2222-4333-8444-555555555555'
 
 @ddt.ddt
 class OfServerTest(test.TestCase):
-    """Cinder's database, with what Nova's ways of moving leave in it."""
+    """Tests with attachments that Nova leaves when it moves a server."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -39,7 +39,7 @@ class OfServerTest(test.TestCase):
     def attachment(
         self, mode: Any = 'writeback', server: str = _SERVER, **values: Any
     ) -> Any:
-        """Return an attachment that has been connected."""
+        """Create an attachment with a connection."""
         made = objects.VolumeAttachment(
             self.admin,
             volume_id=self.volume.id,
@@ -53,13 +53,13 @@ class OfServerTest(test.TestCase):
         return made
 
     def detach(self, attachment: Any) -> None:
-        """End an attachment, as the volume service does."""
+        """Delete an attachment, as the volume service does."""
         db.volume_detached(self.admin, self.volume.id, attachment.id)
 
     def mode(self, minutes: int | None = None) -> Any:
-        """Return the mode that is found, or 'nothing'.
+        """Return the cache mode of the replaced attachment, or 'nothing'.
 
-        :param minutes: from now to when the new attachment was reserved
+        :param minutes: minutes from now to the new attachment's reservation
         """
         since = None
         if minutes is not None:
@@ -107,7 +107,7 @@ class OfServerTest(test.TestCase):
         self.assertFalse(replacement.Earlier(None).is_on({}))
 
     def test_does_not_replace_itself(self) -> None:
-        """Its connector is changed."""
+        """An attachment whose connector changes does not replace itself."""
         new = self.attachment()
         found = replacement.of_server(
             self.volume.id, _SERVER, new.created_at, new.id
@@ -116,7 +116,7 @@ class OfServerTest(test.TestCase):
 
 
 class OfWaitingTest(OfServerTest):
-    """Found by the attachment that waits."""
+    """Tests that search by the reserved attachment."""
 
     def mode(self, minutes: int | None = None) -> Any:
         waiting = self.attachment(

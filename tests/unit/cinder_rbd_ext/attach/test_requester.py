@@ -25,8 +25,8 @@ _SERVER = '11111111-2222-4333-8444-555555555555'
 _PLAIN = {'host': 'h', 'do_local_attach': False}
 _PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none']}
 
-#: Statuses that the volume and an attachment of a server's have, and who
-#: asks with a connector that offers nothing.
+#: Statuses of the volume and of a server's attachment, and the expected
+#: consumer for a connector that offers no modes.
 _SERVERS: dict[str, tuple[str, str | None, str, Consumer]] = {
     'attach': ('reserved', None, 'reserved', Consumer.SERVER),
     'once_more': ('attaching', None, 'attaching', Consumer.SERVER),
@@ -106,7 +106,7 @@ class ConsumerTest(test.TestCase):
                 attach_status=attached,
                 instance_uuid=server,
             ).create()
-        # As it comes by RPC: without what was recorded since.
+        # As it arrives by RPC, without later database changes.
         return requester.current(objects.Volume(id=made.id))
 
     @ddt.data(*_SERVERS)
@@ -117,7 +117,7 @@ class ConsumerTest(test.TestCase):
 
     @ddt.data(*_SERVERS)
     def test_host_that_offers_modes(self, case: str) -> None:
-        """Only a nova-compute does so, whatever else is going on."""
+        """Only nova-compute offers modes, whatever the statuses are."""
         status, moving, attached, _ = _SERVERS[case]
         volume = self._volume(status, moving, attached)
         self.assertIs(
@@ -138,13 +138,13 @@ class ConsumerTest(test.TestCase):
         'available', 'backing-up', 'maintenance', 'retyping', 'attaching'
     )
     def test_nobody_has_it(self, status: str) -> None:
-        """Cinder's own doing, or Ironic's by os-initialize_connection."""
+        """A connection for Cinder itself, or for Ironic."""
         volume = self._volume(status)
         self.assertIs(Consumer.OTHER, requester.of_connection(volume, _PLAIN))
 
     @ddt.data('reserved', 'attaching', 'attached')
     def test_attachment_without_a_server(self, attached: str) -> None:
-        """Glance's, whose store keeps images in volumes."""
+        """An attachment of Glance, which can store images in volumes."""
         volume = self._volume('reserved', None, attached, server=None)
         self.assertIs(Consumer.OTHER, requester.of_connection(volume, _PLAIN))
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Images, volumes and records for tests."""
+"""RBD images, volumes and records for tests."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ MAPPED = features.MAP_ON | {features.LAYERING, features.DEEP_FLATTEN}
 
 
 def image(name: str = f'volume-{IDENT}', **values: Any) -> images.Image:
-    """Return an image of 1 GiB with a valid map."""
+    """Return an RBD image of 1 GiB with a valid object map."""
     given = {
         'size': 2**30,
         'image_layout': layout.ImageLayout(4 * 2**20),
@@ -39,7 +39,7 @@ def image(name: str = f'volume-{IDENT}', **values: Any) -> images.Image:
 
 
 def snapshot(name: str, *children: str, **values: Any) -> images.Snapshot:
-    """Return a snapshot with a valid map."""
+    """Return a snapshot with a valid object map."""
     given = {
         'namespace': 'user',
         'size': 2**30,
@@ -50,7 +50,7 @@ def snapshot(name: str, *children: str, **values: Any) -> images.Snapshot:
 
 
 def pool(*found: images.Image, **values: Any) -> scan.PoolScan:
-    """Return a scan of the pool of volumes."""
+    """Return a scan of the pool ``volumes``."""
     given = {'unreadable': {}, 'trash': (), **values}
     return scan.PoolScan('volumes', found, **given)
 
@@ -69,7 +69,7 @@ def volume(ident: str = IDENT, **values: Any) -> records.Volume:
 
 
 def known(*volumes: records.Volume, **values: Any) -> records.Records:
-    """Return records with volumes; Glance and Nova know nothing."""
+    """Return records of volumes; those of Glance and Nova are empty."""
     given = {
         'snapshots': frozenset(),
         'backups': frozenset(),

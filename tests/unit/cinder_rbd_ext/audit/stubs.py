@@ -10,25 +10,32 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""As much of librados and librbd as a scan calls.
+"""Stubs of librados and librbd for scans.
 
-The functional tests run scans on a cluster; this is for faults.
+The functional tests run scans on a cluster; these stubs are for faults.
 """
 
 from collections.abc import Iterator
 import contextlib
 import datetime
+import errno
 from typing import Any
 
 _TIME = datetime.datetime(2026, 1, 1)
 
 
 class Error(Exception):
-    """Base of librbd's errors."""
+    """Base class of librbd's errors."""
+
+
+class PermissionError(Error):
+    """The user may not do this."""
+
+    errno = errno.EPERM
 
 
 class ImageNotFound(Error):
-    """There is no such image."""
+    """The image does not exist."""
 
 
 class Image:
@@ -47,10 +54,10 @@ class Image:
         pass
 
     def close(self) -> None:
-        """Close it."""
+        """Close the image."""
 
     def features(self) -> int:
-        """Return the mask."""
+        """Return the feature mask."""
         return 1
 
     def flags(self) -> int:
@@ -62,7 +69,7 @@ class Image:
         return {'size': 2**23, 'obj_size': 2**22}
 
     def id(self) -> str:
-        """Return the id."""
+        """Return the ID."""
         return 'abc'
 
     def stripe_unit(self) -> int:
@@ -74,7 +81,7 @@ class Image:
         return 1
 
     def parent_info(self) -> None:
-        """Raise, as there is no parent."""
+        """Raise the error for an image without a parent."""
         raise ImageNotFound
 
     def list_snaps(self) -> list[dict[str, Any]]:
@@ -87,13 +94,19 @@ class Image:
 
 
 class Pool:
-    """A pool, as a connection and its context, and both modules.
+    """A pool that stands in for the connection, the context and both modules.
 
-    :ivar errors: what opening an image raises
+    :ivar errors: the errors that opening an image raises
     """
 
     Error: type[Exception] = Error
     ImageNotFound = ImageNotFound
+    RBD_FEATURE_MIGRATING = 1 << 9
+    RBD_FLAG_OBJECT_MAP_INVALID = 1 << 0
+    RBD_SNAP_NAMESPACE_TYPE_USER = 0
+    RBD_SNAP_NAMESPACE_TYPE_GROUP = 1
+    RBD_SNAP_NAMESPACE_TYPE_TRASH = 2
+    RBD_SNAP_NAMESPACE_TYPE_MIRROR = 3
 
     def __init__(self, *images: str) -> None:
         self.images = list(images)
@@ -101,14 +114,17 @@ class Pool:
         self.trash: list[dict[str, Any] | Exception] = []
         self.connections = 0
         self.refused = False
+        self.forbidden: Exception | None = None
+        self.options: dict[str, str] = {}
 
     def Rados(self, **kwargs: Any) -> 'Pool':
         """Count a connection."""
         self.connections += 1
+        self.options = kwargs['conf']
         return self
 
     def RBD(self) -> 'Pool':
-        """Return what lists images."""
+        """Return the object that lists images."""
         return self
 
     def Image(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> Image:
@@ -145,12 +161,14 @@ class Pool:
         return 'data'
 
     def list(self, ioctx: Any) -> list[str]:
-        """Return the images, and those whose opening fails."""
+        """Return the images, including those that fail to open."""
+        if self.forbidden:
+            raise self.forbidden
         there = {*self.images, *self.errors}
         return sorted(there)
 
     def trash_list(self, ioctx: Any) -> Iterator[dict[str, Any]]:
-        """Yield the trash; raise what is in it."""
+        """Yield the entries of the trash; raise those that are errors."""
         for each in self.trash:
             if isinstance(each, Exception):
                 raise each
@@ -159,7 +177,7 @@ class Pool:
 
 @contextlib.contextmanager
 def no_connection_left(pool: Pool) -> Iterator[None]:
-    """Check that all connections are shut down in the end."""
+    """Check that all connections are shut down."""
     yield
     if pool.connections:
         raise AssertionError(f'{pool.connections} connections are left')

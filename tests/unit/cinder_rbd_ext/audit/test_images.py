@@ -21,14 +21,14 @@ from tests.unit.cinder_rbd_ext.audit import stubs
 
 
 class ReadTest(base.TestCase):
-    """An image that has nothing; the functional tests have the rest."""
+    """A plain image; the functional tests cover other images."""
 
     def test_plain_image(self) -> None:
         pool = stubs.Pool('one')
         found = images.read(pool, pool, 'volumes', 'one', str)
         self.assertEqual(images.MapState.NONE, found.map_state)
         self.assertEqual(2, found.objects)
-        # librbd's own count: the last period of stripes is incomplete.
+        # librbd counts the same: the last period of stripes is incomplete.
         striped = dataclasses.replace(
             found,
             size=2**20 + 1,

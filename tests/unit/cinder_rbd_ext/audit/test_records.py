@@ -16,6 +16,9 @@ import types
 from typing import Any
 from unittest import mock
 
+import requests
+
+from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.audit import records
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
@@ -48,12 +51,59 @@ class _Cinder:
                     for name, where in reports.items()
                 ]
             }
+            # A back end with a data pool.
+            location = 'ceph:/etc/ceph/ceph.conf:fsid:cinder:fast'
+            body['pools'].append(
+                {
+                    'name': 'h@fast#fast',
+                    'capabilities': {
+                        'location_info': None,
+                        'rbd_location_info': location,
+                    },
+                }
+            )
+        elif path.startswith('/types'):
+            fast = {'name': 'fast', 'extra_specs': {'rbd:features': 'a'}}
+            body = {'volume_types': [fast, {'name': 'hidden'}]}
         else:
             kind = path.split('/')[1]
             body = {kind: [{'id': f'one of {kind}'}]}
         return types.SimpleNamespace(
             json=lambda: body, raise_for_status=lambda: None
         )
+
+
+def _response(status: int) -> requests.Response:
+    made = requests.Response()
+    made.status_code = status
+    return made
+
+
+def _images(
+    limit: int, visibility: str = '', is_hidden: bool = False
+) -> list[Any]:
+    """Glance's list for an administrator."""
+    there = [('shared', False), ('community', False), ('shared', True)]
+    return [
+        types.SimpleNamespace(id=str(n))
+        for n, (seen_by, hidden) in enumerate(there)
+        if hidden is is_hidden
+        and (seen_by != 'community' or visibility == 'all')
+    ]
+
+
+def _servers(
+    all_projects: bool, status: str = '', is_soft_deleted: bool = False
+) -> list[Any]:
+    """Nova's list; ``soft_deleted`` alone adds them to the others."""
+    found = {'a': 'ACTIVE'}
+    if is_soft_deleted:
+        found['b'] = 'SOFT_DELETED'
+    return [
+        types.SimpleNamespace(id=ident)
+        for ident, state in found.items()
+        if status in ('', state)
+    ]
 
 
 class RecordsTest(base.TestCase):
@@ -65,14 +115,11 @@ class RecordsTest(base.TestCase):
 
     def read(self, *volumes: dict[str, Any]) -> records.Records:
         self.cinder = _Cinder(list(volumes))
-        one = types.SimpleNamespace(id=facts.OTHER)
         return records.of_cloud(
             types.SimpleNamespace(
                 block_storage=self.cinder,
-                image=types.SimpleNamespace(images=lambda limit: [one]),
-                compute=types.SimpleNamespace(
-                    servers=lambda all_projects: [one]
-                ),
+                image=types.SimpleNamespace(images=_images),
+                compute=types.SimpleNamespace(servers=_servers),
             )
         )
 
@@ -85,9 +132,42 @@ class RecordsTest(base.TestCase):
         self.assertTrue(all('all_tenants=1' in page for page in pages))
         self.assertEqual({'one of snapshots'}, found.snapshots)
         self.assertEqual({'one of backups'}, found.backups)
-        self.assertEqual({facts.OTHER}, found.images)
-        self.assertEqual({facts.OTHER}, found.servers)
-        self.assertEqual({'h@rbd#rbd': 'volumes'}, found.backends)
+        self.assertEqual(set('012'), found.images)
+        self.assertEqual(set('ab'), found.servers)
+        self.assertEqual(
+            {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, found.backends
+        )
+        self.assertEqual(
+            {'fast': {'rbd:features': 'a'}, 'hidden': {}}, found.types
+        )
+
+    def test_has_record(self) -> None:
+        asked: list[str] = []
+        status = 404
+
+        def get(path: str) -> Any:
+            asked.append(path)
+            return _response(status)
+
+        service = types.SimpleNamespace(get=get)
+        cloud = types.SimpleNamespace(
+            block_storage=service, image=service, compute=service
+        )
+        paths = {
+            names.Owner.VOLUME: '/volumes/1',
+            names.Owner.BACKUP: '/backups/1',
+            names.Owner.GLANCE_IMAGE: '/images/1',
+            names.Owner.SERVER_DISK: '/servers/1',
+        }
+        for owner in paths:
+            self.assertFalse(records.has_record(cloud, owner, '1'))
+        self.assertEqual(list(paths.values()), asked)
+        status = 200
+        self.assertTrue(records.has_record(cloud, owner, '1'))
+        status = 503
+        self.assertRaises(
+            requests.HTTPError, records.has_record, cloud, owner, '1'
+        )
 
     def test_volume(self) -> None:
         body = {
@@ -98,12 +178,14 @@ class RecordsTest(base.TestCase):
             'os-vol-mig-status-attr:name_id': facts.OTHER,
             'os-rbd-volume-options:object_size': 2**20,
             'os-rbd-volume-options:data_pool': None,
+            'metadata': {'rbd:object_map': 'true'},
         }
         (volume,) = self.read(body).volumes.values()
         self.assertEqual(f'volume-{facts.OTHER}', volume.image_name)
         self.assertEqual({'object_size': 2**20}, volume.made)
         self.assertTrue(volume.multiattach)
         self.assertTrue(volume.migrating)
+        self.assertEqual({'rbd:object_map': 'true'}, volume.metadata)
 
     def test_migration_that_ended(self) -> None:
         for status in (None, 'none', 'success', 'error'):

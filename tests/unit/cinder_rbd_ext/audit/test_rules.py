@@ -29,7 +29,7 @@ _NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 
 @ddt.ddt
 class RulesTest(base.TestCase):
-    """Contradictions; tests on a cluster plant each kind."""
+    """Find contradictions; functional tests create each kind."""
 
     def found(
         self, there: scan.PoolScan, known: records.Records | None
@@ -63,6 +63,29 @@ class RulesTest(base.TestCase):
         ((code, detail),) = self.found(facts.pool(facts.image()), known)
         self.assertEqual('attributes-contradict-image', code)
         self.assertIn(f'recorded as {value}', detail)
+
+    @ddt.data(
+        ('retyping', 1, []),
+        # It has stopped, or another program migrates the image.
+        ('retyping', 11, ['unfinished-rbd-migration']),
+        ('retyping', None, ['unfinished-rbd-migration']),
+        ('available', 1, ['unfinished-rbd-migration']),
+    )
+    @ddt.unpack
+    def test_conversion(
+        self, status: str, minutes: int | None, codes: list[str]
+    ) -> None:
+        made: dict[str, Any] = {'object_size': 2**20}
+        if minutes is not None:
+            at = _NOW - datetime.timedelta(minutes=minutes)
+            told = at.strftime('%Y-%m-%dT%H:%M:%SZ')
+            made['conversion'] = {'percent': 4, 'at': told, 'reason': None}
+        there = facts.pool(facts.image(migrating=True))
+        known = facts.known(facts.volume(made=made, status=status))
+        found = [code for code, _ in self.found(there, known)]
+        if codes:
+            codes = [*codes, 'attributes-contradict-image']
+        self.assertEqual(codes, found)
 
     def test_services_that_were_not_asked(self) -> None:
         there = facts.pool(

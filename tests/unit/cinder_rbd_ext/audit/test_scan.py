@@ -12,6 +12,8 @@
 
 """Unit tests of cinder_rbd_ext.audit.scan."""
 
+import errno
+
 from cinder_rbd_ext.audit import scan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import stubs
@@ -40,7 +42,7 @@ class ScanTest(base.TestCase):
         self.assertEqual(3, len(found.found))
 
     def test_image_that_was_removed_meanwhile(self) -> None:
-        # It is listed first, and neither there nor listed afterwards.
+        # It is in the first list only, and cannot be opened.
         self.pool.errors['gone'] = stubs.ImageNotFound('gone')
 
         def forget(done: int, total: int) -> None:
@@ -53,12 +55,45 @@ class ScanTest(base.TestCase):
         self.pool.errors['bad'] = RuntimeError('made to fail')
         self.assertRaises(RuntimeError, self.cluster.scan, 'volumes')
 
+    def test_cluster_that_does_not_respond(self) -> None:
+        # The error is not about the image.
+        lost = stubs.Error('timed out')
+        lost.errno = errno.ETIMEDOUT  # type: ignore[attr-defined]
+        self.pool.errors['bad'] = lost
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_timeout(self) -> None:
+        limited = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me', 7)
+        limited.pools()
+        self.assertEqual(
+            {
+                'client_mount_timeout': '7',
+                'rados_mon_op_timeout': '7',
+                'rados_osd_op_timeout': '7',
+            },
+            self.pool.options,
+        )
+        self.cluster.pools()
+        self.assertEqual({}, self.pool.options)
+
     def test_no_connection(self) -> None:
         self.pool.refused = True
         error = self.assertRaises(
             scan.NotConnected, self.cluster.scan, 'volumes'
         )
         self.assertIn('as client.me with ceph.conf: made', str(error))
+
+    def test_pool_that_the_user_may_not_read(self) -> None:
+        self.pool.forbidden = stubs.PermissionError('listing')
+        error = self.assertRaises(
+            scan.NotAllowed, self.cluster.scan, 'volumes'
+        )
+        self.assertIn(
+            'client.me may not list the images of pool volumes: listing',
+            str(error),
+        )
+        self.pool.forbidden = stubs.Error('other')
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
 
     def test_cancelled(self) -> None:
         self.cluster.cancel()

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A cloud for commands, and a client that runs them."""
+"""A fake cloud for commands, and a client that runs them."""
 
 import io
 import json
@@ -24,7 +24,7 @@ ROUTE = '/os-rbd-volume-options'
 
 
 def response(status: int, body: Any = None) -> requests.Response:
-    """Return what an API answers with."""
+    """Return the response of an API."""
     made = requests.Response()
     made.status_code = status
     made._content = json.dumps(body or {}).encode()
@@ -32,15 +32,15 @@ def response(status: int, body: Any = None) -> requests.Response:
 
 
 def fault(status: int, text: str) -> requests.Response:
-    """Return what an API refuses a request with."""
+    """Return the fault with which an API refuses a request."""
     return response(status, {'fault': {'code': status, 'message': text}})
 
 
 class Service:
     """An API: answers by path, and names by ID.
 
-    :ivar answers: the bodies of answers to GET
-    :ivar names: the ID for each name, in each kind of resource
+    :ivar answers: the bodies of responses to GET
+    :ivar names: the ID for each name, for each kind of resource
     :ivar posted: the bodies of requests that would change something
     """
 
@@ -53,13 +53,13 @@ class Service:
             self.answers[path] = {'extension': {'alias': ROUTE[1:]}}
 
     def get(self, path: str) -> requests.Response:
-        """Return the answer, or 404."""
+        """Return the response, or 404."""
         if path in self.answers:
             return response(200, self.answers[path])
         return fault(404, 'The resource could not be found.')
 
     def post(self, path: str, json: Any) -> requests.Response:
-        """Keep a request."""
+        """Record a request."""
         self.posted.append(json)
         return response(202, self.answers[f'POST {path}'])
 
@@ -87,7 +87,7 @@ class Service:
 
 
 class Client:
-    """The ``openstack`` client, as far as a command uses it."""
+    """The parts of the ``openstack`` client that commands use."""
 
     def __init__(self, extension: bool = True) -> None:
         self.storage = Service(extension)
@@ -108,5 +108,5 @@ class Client:
         return self.stdout.getvalue()
 
     def rows(self, command: Any, *words: str) -> Any:
-        """Run a command and return its output for programs."""
+        """Run a command and return its machine-readable output."""
         return json.loads(self.run(command, '-f', 'json', *words))

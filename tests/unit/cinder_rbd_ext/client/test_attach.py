@@ -27,10 +27,10 @@ _TOLD = 'the compute host offers no cache modes'
 
 
 class Cloud:
-    """Cinder and Nova as far as one volume and one server are concerned.
+    """A fake Cinder and Nova with one volume and one server.
 
-    :ivar offers: what the compute host offers; None for no plug-in
-    :ivar polls: how often one has to look until an attachment is settled
+    :ivar offers: modes that the compute host offers; None without plug-in
+    :ivar polls: number of polls until an attachment is complete
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Cloud:
     # Cinder
 
     def get(self, path: str) -> requests.Response:
-        """Answer both services' questions."""
+        """Respond to GET requests of both services."""
         self._proceed()
         if path == '/volumes/v-id':
             return fake_cloud.response(
@@ -76,7 +76,7 @@ class Cloud:
         raise AssertionError(path)
 
     def delete(self, path: str) -> requests.Response:
-        """Remove the mode from the metadata."""
+        """Respond to DELETE: remove the mode from the metadata."""
         if path != '/volumes/v-id/metadata/rbd:cache_mode':
             raise AssertionError(path)
         del self.metadata['rbd:cache_mode']
@@ -85,7 +85,7 @@ class Cloud:
     def post(
         self, path: str, json: Any, microversion: str | None = None
     ) -> requests.Response:
-        """Set the mode, or attach."""
+        """Respond to POST: set the mode or attach the volume."""
         if path == '/volumes/v-id/metadata':
             return self._set(json['metadata'])
         if path != '/servers/s-id/os-volume_attachments':
@@ -134,7 +134,7 @@ class AttachTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cloud = Cloud()
-        # iterate_timeout's: a test has no time to lose.
+        # iterate_timeout() would sleep.
         patch = mock.patch('time.sleep', autospec=True)
         patch.start()
         self.addCleanup(patch.stop)
@@ -192,7 +192,7 @@ class AttachTest(base.TestCase):
         self.assertEqual(before, self.cloud.metadata)
 
     def test_another_reason(self) -> None:
-        """An earlier refusal's text isn't this one's."""
+        """Do not report the reason of an earlier refusal."""
         self.cloud.refused = {'reason': 'an earlier one', 'at': 'then'}
         self.cloud.fails = True
         text = self._fails('--cache-mode', 'writeback')
@@ -233,7 +233,7 @@ class AttachTest(base.TestCase):
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
     def test_too_late(self) -> None:
-        """Nothing is put back then: it may still be attached."""
+        """Keep the mode after a timeout: the attachment may still succeed."""
         self.cloud.polls = 9999999
         text = self._fails('--cache-mode', 'writeback', '--timeout', '0')
         self.assertIn('within 0 seconds. Its status is reserved', text)
@@ -241,14 +241,14 @@ class AttachTest(base.TestCase):
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
     def test_server_on_no_host(self) -> None:
-        """It gets the volume when it is unshelved."""
+        """A shelved server gets the volume when it is unshelved."""
         self.cloud.server_status = 'SHELVED_OFFLOADED'
         found = self._attach('--cache-mode', 'writeback')
         self.assertIsNone(found['attachment_id'])
         self.assertEqual('writeback', found['asked_cache_mode'])
 
     def test_without_the_extension(self) -> None:
-        """Nothing would tell whether the guest got the mode."""
+        """Refuse to attach: without the extension the result is unknown."""
         client = fake_cloud.Client(extension=False)
         client.storage.names = {'Volume': {'v': 'v-id'}}
         client.compute.names = {'Server': {'s': 's-id'}}
@@ -262,7 +262,7 @@ class AttachTest(base.TestCase):
         self.assertEqual([], client.storage.posted + client.compute.posted)
 
     def test_result(self) -> None:
-        """No mode is no text: "None" would look like the mode none."""
+        """Show nothing for no mode: "None" would look like the mode none."""
         client = fake_cloud.Client()
         client.storage.names = {'Volume': {'v': 'v-id'}}
         client.compute.names = {'Server': {'s': 's-id'}}

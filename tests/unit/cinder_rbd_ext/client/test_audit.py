@@ -33,7 +33,7 @@ from tests.unit.cinder_rbd_ext.audit import stubs
 
 @ddt.ddt
 class AuditTest(base.TestCase):
-    """cinder-rbd-ext audit."""
+    """Tests of the ``cinder-rbd-ext audit`` command."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -111,6 +111,9 @@ class AuditTest(base.TestCase):
         self.audit('--output', str(path))
         self.assertEqual(1, len(json.loads(path.read_text())['images']))
 
-    @ddt.data('0', '65', 'x')
-    def test_workers(self, number: str) -> None:
-        self.assertRaises(SystemExit, self.audit, '--workers', number)
+    @ddt.data('none/a', '')
+    def test_output_is_checked_before_the_scan(self, name: str) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, name)
+        self.assertEqual(3, self.audit('--output', str(path)))
+        self.assertIn(str(path), self.err.getvalue())
+        self.connected.assert_not_called()

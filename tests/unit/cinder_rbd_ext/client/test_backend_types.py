@@ -28,7 +28,7 @@ def _type(name: str, **specs: str) -> Any:
 
 
 class PlanTest(base.TestCase):
-    """What is made, and what is left alone."""
+    """Tests for which volume types are created and which are kept."""
 
     def _actions(self, pools: Any, types: Any) -> Any:
         return {
@@ -87,3 +87,36 @@ class PlanTest(base.TestCase):
         ):
             (made,) = backend_types.plan([_pool('one', **said)], [])
             self.assertEqual({'volume_backend_name': 'one'}, made.specs)
+
+
+class PlanNamedTest(base.TestCase):
+    """Tests for a single type with the operator's keys."""
+
+    def _action(self, specs: dict[str, str], **kwargs: Any) -> str:
+        types = [_type('new', **specs)] if specs else []
+        pools = [_pool('one'), _pool('lvm', rbd_volume_options=False)]
+        return backend_types.plan_named(
+            pools, types, 'new', {'rbd:cache_mode': 'writeback'}, **kwargs
+        ).action
+
+    def test_actions(self) -> None:
+        self.assertEqual('make', self._action({}))
+        self.assertEqual('make', self._action({}, backend='one'))
+        same = {
+            'volume_backend_name': 'one',
+            'rbd:cache_mode': 'writeback',
+        }
+        self.assertEqual('there', self._action(same))
+        other = {**same, 'rbd:cache_mode': 'none'}
+        self.assertEqual('name is taken', self._action(other))
+
+    def test_back_end_that_is_ambiguous(self) -> None:
+        self.assertRaisesRegex(
+            ValueError,
+            'allowed: one, two',
+            backend_types.plan_named,
+            [_pool('one'), _pool('two')],
+            [],
+            'new',
+            {},
+        )

@@ -22,7 +22,7 @@ from tests.unit import base
 
 @ddt.ddt
 class PrintableTest(base.TestCase):
-    """No character that a terminal obeys."""
+    """Escaping of terminal control characters."""
 
     @ddt.data(
         ('plain, \u00fcml\u00e4ut \u4e2d', 'plain, \u00fcml\u00e4ut \u4e2d'),

@@ -31,7 +31,7 @@ _WITHOUT = (
 
 class ProgramTest(base.TestCase):
     def test_without_the_libraries(self) -> None:
-        """No traceback, in a process of its own: nothing is imported yet."""
+        """No traceback; a new process has not imported the libraries."""
         done = subprocess.run(
             [sys.executable, '-c', _WITHOUT],
             cwd=tree.ROOT,

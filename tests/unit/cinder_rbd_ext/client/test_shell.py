@@ -37,7 +37,7 @@ _POOLS = [
 
 
 class _Cinder:
-    """As much of Cinder as the commands use; keeps the types."""
+    """A fake Cinder with the volume types that the commands use."""
 
     def __init__(self) -> None:
         self.types: list[Any] = []
@@ -65,7 +65,7 @@ class EnsureTypesTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cinder = _Cinder()
-        # The tables are not for who runs the tests.
+        # Keep the tables out of the test output.
         out = self.useFixture(fixtures.StringStream('stdout')).stream
         self.useFixture(fixtures.MonkeyPatch('sys.stdout', out))
         for target, value in (
@@ -86,6 +86,36 @@ class EnsureTypesTest(base.TestCase):
             (made,) = self.cinder.types
         self.assertEqual('one', made['name'])
         self.assertEqual('one', made['extra_specs']['volume_backend_name'])
+
+    def test_named_type(self) -> None:
+        command = ['types', 'ensure', '--name', 'rbd-striped']
+        for word in ('rbd:stripe_unit=64K', 'rbd:stripe_count=8'):
+            command += ['--property', word]
+        for _ in range(2):
+            self.assertEqual(0, shell.main(command))
+        (made,) = self.cinder.types
+        self.assertEqual('rbd-striped', made['name'])
+        self.assertEqual(
+            {
+                'volume_backend_name': 'one',
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '8',
+            },
+            made['extra_specs'],
+        )
+
+    def test_named_type_that_is_refused(self) -> None:
+        name = ['--name', 'new']
+        for words in (
+            ['--property', 'rbd:object_map=true'],
+            [*name, '--property', 'rbd:object_map'],
+            [*name, '--property', 'rbd:object_map=maybe'],
+            [*name, '--property', 'other=1'],
+            [*name, '--backend', 'two'],
+        ):
+            status = shell.main(['types', 'ensure', *words])
+            self.assertEqual(1, status, str(words))
+        self.assertEqual([], self.cinder.types)
 
     def test_refused(self) -> None:
         self.cinder.status = 403
@@ -133,11 +163,11 @@ class HelpTest(base.TestCase):
     def test_of_a_command(self, line: str) -> None:
         status, text = self._run(*line.split())
         self.assertEqual(0, status)
-        for once in ('usage: ', ' --dry-run Show', 'has none. Existing '):
+        for once in ('usage: ', ' --dry-run Show', ' Existing volume types'):
             self.assertEqual(1, text.count(once), text)
 
     def test_without_a_command(self) -> None:
-        """A script that loses its arguments must not go on."""
+        """Fail without arguments, so that a script does not continue."""
         status, text = self._run()
         self.assertEqual(2, status)
         self.assertIn('types ensure', text)

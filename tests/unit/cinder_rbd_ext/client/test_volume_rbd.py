@@ -61,7 +61,7 @@ _FAKE = {
 
 
 def _values(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return rows as programs get them."""
+    """Return the machine-readable values of rows."""
     return [
         tuple(
             each.machine_readable()
@@ -74,7 +74,7 @@ def _values(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 class OptionsTest(base.TestCase):
-    """What a volume type offers."""
+    """The options of volume types."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -140,7 +140,7 @@ class OptionsTest(base.TestCase):
 
 
 class ShowTest(base.TestCase):
-    """What is shown of a volume."""
+    """The values shown for a volume."""
 
     def _client(self, volume: Any, extension: bool = True) -> Any:
         client = fake_cloud.Client(extension)
@@ -218,7 +218,7 @@ class ShowTest(base.TestCase):
         self.assertIn('API extension not loaded', self.log.output)
 
     def test_without_the_extension_and_without_extra_specs(self) -> None:
-        """Cinder shows them to administrators."""
+        """Cinder shows extra specs only to administrators."""
         client = self._client({}, extension=False)
         path = '/types?is_public=None'
         client.storage.answers[path] = {'volume_types': [{'name': 'rbd'}]}
@@ -259,14 +259,14 @@ class ShowTest(base.TestCase):
         self.assertEqual('source volume', rows[0][2])
 
     def test_a_cache_mode_that_nobody_asked_for(self) -> None:
-        """It is not the source's either."""
+        """It does not come from the source volume either."""
         rows = volume_rbd.rows_of_volume(
             {'metadata': {}, 'source_volid': '2'}, {'options': {}}
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
 
     def test_attachments(self) -> None:
-        """Without the requested mode, and with it."""
+        """Attachments without and with the requested mode."""
         modes = {'1': None, '2': 'writeback'}
         for asked, first in (
             ('writeback', 'pending until the next attachment: writeback'),
@@ -291,6 +291,24 @@ class ShowTest(base.TestCase):
         )
         self.assertIn(('last attachment', *told.values()), list(rows))
 
+    def test_conversion(self) -> None:
+        key = 'os-rbd-volume-options:conversion'
+        at = '2026-11-21T11:30:00Z'
+        for told, row in (
+            (
+                {'percent': 42, 'at': at, 'reason': None},
+                ('retype', '42 %', at),
+            ),
+            (
+                {'percent': None, 'at': None, 'reason': 'in use'},
+                ('last retype', 'in use', 'refused by the driver'),
+            ),
+        ):
+            rows = volume_rbd.rows_of_volume(
+                {'metadata': {}, key: told}, {'options': {}}
+            )
+            self.assertIn(row, list(rows))
+
     def test_creation_that_was_refused(self) -> None:
         forged = {'rbd_volume_options_error': '\x1b[2Jpay here'}
         told = 'not a power of two'
@@ -306,7 +324,7 @@ class ShowTest(base.TestCase):
             self.assertEqual([wanted] if refused else [], shown)
 
     def test_terminal_escapes(self) -> None:
-        """Whatever a server, or a tenant through it, has to say."""
+        """Text from outside is printed without control characters."""
         evil = '\x1b]0;x\x07'
         told = {**_FAKE, 'name': evil, 'reason': evil}
         client = self._client(

@@ -13,7 +13,9 @@
 from typing import Any
 
 from cinder_rbd_ext.cluster import capacity
+from tests.fakes import fake_images
 from tests.unit import base
+from tests.unit.cinder_rbd_ext import base as base_of_driver
 
 
 class _Configuration:
@@ -41,7 +43,25 @@ class LookingAtTest(base.TestCase):
         self.assertEqual('cinder', view.configuration.safe_get('rbd_user'))
 
     def test_driver_itself_stays(self) -> None:
-        """Other threads make images in its pool meanwhile."""
+        """The driver keeps its pool, which other threads use meanwhile."""
         driver = _Driver()
         capacity.looking_at(driver, 'data')
         self.assertEqual('volumes', driver.pool())
+
+
+class ProvisionedTest(base_of_driver.DriverTestCase):
+    def test_all_images_of_the_pool(self) -> None:
+        self.made_volume(size=2)
+        self.made_volume(size=1)
+        self.assertEqual(3, self.driver._get_usage_info())
+        self.override_backend('rbd_exclusive_cinder_pool', False)
+        stats = self.driver.get_volume_stats(refresh=True)
+        self.assertEqual(3, stats['provisioned_capacity_gb'])
+
+    def test_as_stock_where_librbd_can_not(self) -> None:
+        self.made_volume(size=2)
+        self.cluster.fail(
+            'RBD.pool_stats_get', fake_images.OSError('made to fail')
+        )
+        self.assertEqual(2, self.driver._get_usage_info())
+        self.assertIn('Could not get the size', self.log.output)

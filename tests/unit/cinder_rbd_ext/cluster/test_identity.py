@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a shared connection depends on."""
+"""Test the identity of a shared connection."""
 
 import os
 import pathlib

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which failures show a lost connection, and what is repeated."""
+"""Detection of lost connections, and repeated operations."""
 
 import errno
 from typing import Any
@@ -39,7 +39,7 @@ class _Driver:
         return args
 
     def create_volume(self, *args: Any) -> Any:
-        """Create."""
+        """Create a volume, or run another repeatable operation."""
         return self._call(*args)
 
     create_volume_from_snapshot = create_volume
@@ -51,7 +51,7 @@ class _Driver:
     _update_volume_stats = create_volume
 
     def create_snapshot(self, *args: Any) -> Any:
-        """Not repeated."""
+        """Create a snapshot, which is not repeatable."""
         return self._call(*args)
 
 
@@ -88,7 +88,7 @@ class RepeatingTest(base.TestCase):
     def test_not_repeated(
         self, shares: bool, errors: tuple[Exception, ...], calls: int
     ) -> None:
-        """A timeout does not mean that nothing was done."""
+        """After a timeout, the operation may still have taken effect."""
         driver = _Repeating(shares, *errors)
         self.assertRaises(type(errors[0]), driver.delete_volume, 1)
         self.assertEqual(calls, len(driver.calls))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether the OSDs respond."""
+"""Unit tests of cinder_rbd_ext.cluster.probe."""
 
 import errno
 

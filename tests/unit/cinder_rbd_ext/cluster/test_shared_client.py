@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A connection that several operations use."""
+"""Test a connection that several operations share."""
 
 import errno
 

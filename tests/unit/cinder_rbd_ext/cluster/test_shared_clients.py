@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Connections that operations share, on a cluster in memory."""
+"""Shared connections on an in-memory cluster."""
 
 from collections.abc import Iterator
 import contextlib
@@ -90,7 +90,7 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual('open', ioctx.state)
 
     def test_crowd(self) -> None:
-        """A few connections at most, however many operations there are."""
+        """A limited number of connections serves any number of operations."""
         most = shared_clients.MOST * shared_client.CROWD
         lent = [self._lend() for _ in range(most + 10)]
         self.assertEqual(shared_clients.MOST, len(self.connected))
@@ -117,7 +117,7 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual(['shutdown', 'connected'], self._states())
 
     def test_lost(self) -> None:
-        """Others that use it end by themselves."""
+        """A lost connection is shut down when its last user is done."""
         with self._lent():
             self._use(_SHUT_DOWN)
             self.assertEqual(['connected'], self._states())
@@ -125,8 +125,24 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual(['shutdown', 'connected'], self._states())
         self.assertEqual(1, self.clients.replaced)
 
+    def test_clean_up_after_a_failure(self) -> None:
+        """A failure from before the operation says nothing about it."""
+        try:
+            raise _SHUT_DOWN
+        except fake_rados.Error as earlier:
+            ioctx = self._lend()
+            try:
+                raise ValueError
+            except ValueError as error:
+                self.assertIs(earlier, error.__context__)
+                self._back(ioctx, error)
+            self._use(earlier)
+        self._use()
+        self.assertEqual(['connected'], self._states())
+        self.assertEqual(0, self.clients.replaced)
+
     def test_capabilities_that_are_missing(self) -> None:
-        """A new connection has those that the user got since."""
+        """A new connection has capabilities that were added later."""
         self._use(fake_rados.OSError(errno.EPERM))
         self._use()
         self.assertEqual(['shutdown', 'connected'], self._states())
@@ -139,10 +155,10 @@ class SharedClientsTest(base.TestCase):
         self.now += 0.1
         self._use()
         self.assertEqual(['shutdown', 'connected'], self._states())
-        self.assertIn('is replaced', self.log.output)
+        self.assertIn('Replacing a connection', self.log.output)
 
     def test_timeout_is_doubtful(self) -> None:
-        """It may have been the cluster."""
+        """A timeout can be a problem of the cluster; probe the connection."""
         self._use(_TIMED_OUT)
         self._use()
         self.assertEqual(['connected'], self._states())
@@ -175,7 +191,7 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual('shutdown', self._states()[0])
 
     def test_unknown_pool(self) -> None:
-        """The stock driver's way reports it."""
+        """The stock driver's own method reports the error."""
         self._use()
         failed = exception.VolumeBackendAPIException(data='no pool')
         self.assertRaises(
@@ -195,7 +211,7 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual(['connected'], self._states())
 
     def test_waiting_for_one_that_fails(self) -> None:
-        """All fail with it, instead of one after the other."""
+        """All waiting operations fail with the same error."""
         failed = exception.VolumeBackendAPIException(data='down')
         attempts = []
         waiting = threading.Event()
@@ -224,7 +240,7 @@ class SharedClientsTest(base.TestCase):
         self.assertEqual([str(failed)] * 5, errors)
 
     def test_fork(self) -> None:
-        """A child never shuts down what is the parent's."""
+        """A child process forgets the parent's connections."""
         ioctx = self._lend()
         self.clients._abandon()
         self.assertEqual('shutdown', self.connected[0].state)

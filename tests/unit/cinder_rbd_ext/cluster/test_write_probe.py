@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Whether a data pool can be written."""
+"""Unit tests of cinder_rbd_ext.cluster.write_probe."""
 
 import errno
 from unittest import mock
@@ -26,7 +26,7 @@ from tests.unit.cinder_rbd_ext import base
 
 @ddt.ddt
 class PoolProbeTest(base.DriverTestCase):
-    """The probe, on the cluster in memory."""
+    """The write probe on the fake cluster."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -47,7 +47,7 @@ class PoolProbeTest(base.DriverTestCase):
         self.assertEqual({}, self._objects())
 
     def test_name_is_that_of_a_data_object(self) -> None:
-        """Capabilities may be limited to those."""
+        """Capabilities may be limited to the prefix of data objects."""
         self.cluster.fail('Ioctx.remove', fake_rados.OSError(5))
         self._check()
         (name,) = self._objects()
@@ -76,7 +76,7 @@ class PoolProbeTest(base.DriverTestCase):
 
     @ddt.data(errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
     def test_pool_that_is_full_or_slow(self, number: int) -> None:
-        """That says nothing of capabilities; it is not remembered either."""
+        """The error proves nothing about capabilities and is not cached."""
         self.cluster.fail('Ioctx.write', fake_rados.OSError(number))
         self._check()
         self.assertIn('without the check', self.log.output)

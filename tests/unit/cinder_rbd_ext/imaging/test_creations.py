@@ -61,7 +61,7 @@ class CreationTest(base.TestCase):
         self.assertEqual([(_BASE, None), (_BASE, _BASE)], seen)
 
     def test_refusal_is_the_failure(self) -> None:
-        """Stock would wrap what its call to librbd raises."""
+        """A refusal is kept as the failure; the stock driver would wrap it."""
 
         def refuse(
             base: plan.ImageState, parent: plan.ImageState | None
@@ -104,7 +104,7 @@ class CreationTest(base.TestCase):
         creation.fail()
 
     def test_undone_in_reverse(self) -> None:
-        """A clone goes before the snapshot that it is a clone of."""
+        """Undo in reverse order: remove a clone before its parent snapshot."""
         self.creation.undo.callback(self.done.append, 'snapshot')
         self.creation.was_made()
         self.creation.fail()
@@ -177,7 +177,7 @@ class CreationsTest(base.TestCase):
             self.assertIs(self.one, self.creations.get('volume-1'))
 
     def test_words_of_a_command(self) -> None:
-        """Some are numbers, and none of those is an image's name."""
+        """Arguments of other types are not names of images."""
         with self.creations.hold(self.one):
             words: tuple[object, ...] = (22, None, [], b'volume-1')
             for word in words:

@@ -42,7 +42,7 @@ class ImagesTestCase(base.TestCase):
         self.module = fake_librbd.Librbd(self.cluster)
 
     def image(self, **asked: Any) -> Any:
-        """Return a new image, open."""
+        """Create an image and return it open."""
         self.module.RBD().create(self.ioctx, 'i', 1 << 30, **asked)
         return self.module.Image(self.ioctx, 'i')
 
@@ -85,7 +85,7 @@ class StateTest(ImagesTestCase):
         )
 
     def test_bits_of_librbd_itself(self) -> None:
-        """A clone has one that nobody asks for."""
+        """librbd enables a feature by itself for clones."""
         image = self.image(features=_LAYERING)
         image.create_snap('s')
         self.module.RBD().clone(
@@ -153,7 +153,7 @@ class RebuildTest(ImagesTestCase):
         self.assertEqual(0, existing.rebuild_object_maps(image, self.at))
 
     def test_snapshot_in_the_trash(self) -> None:
-        """Removed while it had a clone: no name opens it any more."""
+        """A snapshot removed while it has a clone has no usable name."""
         image = self.image(features=_LAYERING | _LOCK)
         image.create_snap('s')
         self.module.RBD().clone(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver raises when the making of an image fails."""
+"""Exceptions of the driver when it cannot create an image."""
 
 from cinder import exception
 from oslo_concurrency import processutils

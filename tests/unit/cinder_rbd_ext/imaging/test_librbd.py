@@ -11,54 +11,20 @@
 #    under the License.
 
 from typing import Any
+from unittest import mock
 
 import ddt
 import fixtures
 
-from cinder_rbd_ext.imaging import librbd
+from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests import feature_bits
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
-from tests.unit import base
+from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import librbd_case
-
-#: Plans, and librbd's arguments for each.
-_ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
-    'nothing': (plan.ImagePlan(), {}),
-    'plain_layout': (
-        plan.ImagePlan(layout.ImageLayout(8 << 20)),
-        {'order': 23, 'stripe_unit': 8 << 20, 'stripe_count': 1},
-    ),
-    'striped_layout': (
-        plan.ImagePlan(librbd_case.STRIPED),
-        {'order': 20, 'stripe_unit': 64 << 10, 'stripe_count': 8},
-    ),
-    'features': (
-        plan.ImagePlan(image_features=frozenset({'layering', 'journaling'})),
-        {'features': 65},
-    ),
-    'features_that_follow': (
-        plan.ImagePlan(
-            image_features=frozenset({'layering', 'striping', 'data-pool'})
-        ),
-        {'features': 1},
-    ),
-    'no_features': (
-        plan.ImagePlan(image_features=frozenset()),
-        {'features': 0},
-    ),
-    'data_pool': (plan.ImagePlan(data_pool='data'), {'data_pool': 'data'}),
-}
-
-
-@ddt.ddt
-class ArgumentsTest(base.TestCase):
-    @ddt.data(*_ARGUMENTS)
-    def test_arguments(self, case: str) -> None:
-        how, arguments = _ARGUMENTS[case]
-        self.assertEqual(arguments, librbd.arguments(how))
 
 
 class ModuleTest(librbd_case.LibrbdTestCase):
@@ -82,17 +48,35 @@ class ModuleTest(librbd_case.LibrbdTestCase):
             self.module.default_striping(self.ioctx),
         )
 
-    def test_read_state(self) -> None:
+    def test_read_parent(self) -> None:
+        """Read a parent without its data pool, which is not inherited."""
         self.parent(data_pool='data', order=20)
-        self.assertEqual(
-            plan.ImageState(
-                layout.ImageLayout(1 << 20),
-                frozenset({'layering', 'data-pool'}),
-                'data',
-            ),
-            self.module.read_state(self.ioctx, 'parent'),
+        state = plan.ImageState(
+            layout.ImageLayout(1 << 20), frozenset({'layering', 'data-pool'})
         )
+        self.assertEqual(
+            creations.Parent(state, has_cache_setting=False),
+            self.module.read_parent(self.ioctx, 'parent'),
+        )
+        self.cluster.stored('parent').metadata['conf_rbd_cache'] = 'false'
+        found = self.module.read_parent(self.ioctx, 'parent')
+        self.assertTrue(found.has_cache_setting)
         self.assertEqual([], self.cluster.open_images)
+
+    def test_is_there(self) -> None:
+        self.assertFalse(self.module.is_there(self.ioctx, 'parent'))
+        self.parent()
+        self.assertTrue(self.module.is_there(self.ioctx, 'parent'))
+
+    def test_is_there_on_a_cluster_that_is_down(self) -> None:
+        down = fake_rados.OSError(110)
+        with mock.patch.object(
+            fake_rados.Ioctx, 'stat', autospec=True, side_effect=down
+        ):
+            error = self.assertRaises(
+                fake_rados.OSError, self.module.is_there, self.ioctx, 'image'
+            )
+        self.assertIs(down, error)
 
     def test_discard(self) -> None:
         self.fake.RBD().create(self.ioctx, 'i', 1)
@@ -108,7 +92,7 @@ class ModuleTest(librbd_case.LibrbdTestCase):
 
 class CreateTest(librbd_case.LibrbdTestCase):
     def test_of_nobody(self) -> None:
-        """Cinder's backup driver, for one, makes images of its own."""
+        """Other code, such as Cinder's backup driver, also creates images."""
         with self.creations.hold(self.creation):
             self.module.RBD().create(
                 self.ioctx,
@@ -177,8 +161,65 @@ class CreateTest(librbd_case.LibrbdTestCase):
                 7,
             )
         self.assertIs(self.fault, self.creation.failure)
-        # librbd may have made it, in whole or in part.
+        # librbd may have created the image, completely or in part.
         self.assertTrue(self.creation.made)
+
+
+@ddt.ddt
+class StateOfNewTest(librbd_case.LibrbdTestCase):
+    """The state that is recorded without opening the new image."""
+
+    def _created(self, **how: Any) -> plan.ImageState | None:
+        self.how = plan.ImagePlan(**how)
+        with self.creations.hold(self.creation):
+            self.module.RBD().create(
+                self.ioctx, 'new', 7, 23, features=feature_bits.DEFAULT
+            )
+        return self.creation.state
+
+    @ddt.data(
+        {},
+        {'data_pool': 'data'},
+        {'data_pool': 'volumes'},
+        {'layout': librbd_case.STRIPED},
+        {'image_features': frozenset({'layering', 'fast-diff'})},
+        {
+            'image_features': frozenset(
+                {'layering', 'exclusive-lock', 'object-map'}
+            )
+        },
+    )
+    def test_what_the_image_has(self, how: dict[str, Any]) -> None:
+        found = self._created(**how)
+        with self.module.Image(self.ioctx, 'new') as image:
+            state = existing.state_of(
+                image, lambda pool: str(self.client.pool_reverse_lookup(pool))
+            )
+        self.assertEqual(state, found)
+
+    @ddt.data(
+        (
+            {
+                'rbd_default_stripe_unit': '65536',
+                'rbd_default_stripe_count': '4',
+            }
+        ),
+        ({'rbd_default_data_pool': 'data'}),
+    )
+    def test_unknown_where_the_pool_decides(
+        self, config: dict[str, str]
+    ) -> None:
+        self.cluster.pools['volumes'].config.update(config)
+        self.assertIsNone(self._created())
+
+    def test_known_where_all_is_planned(self) -> None:
+        self.cluster.pools['volumes'].config.update(
+            rbd_default_stripe_unit='65536',
+            rbd_default_stripe_count='4',
+            rbd_default_data_pool='volumes2',
+        )
+        found = self._created(layout=librbd_case.STRIPED, data_pool='data')
+        self.assertIsNotNone(found)
 
 
 class CloneTest(librbd_case.LibrbdTestCase):
@@ -197,7 +238,7 @@ class CloneTest(librbd_case.LibrbdTestCase):
         self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertTrue(self.creation.made)
         ((asked, parent),) = self.asked
-        # Stock's features over the parent's layout, not over stock's order.
+        # The stock features with the parent's layout, not the stock order.
         self.assertEqual(layout.ImageLayout(8 << 20), asked.layout)
         self.assertIn('object-map', asked.image_features)
         self.assertEqual(
@@ -213,12 +254,12 @@ class CloneTest(librbd_case.LibrbdTestCase):
         with self.creations.hold(self.creation):
             self.assertRaises(fake_images.OSError, self.clone)
         self.assertIs(self.fault, self.creation.failure)
-        # librbd may have made it, in whole or in part.
+        # librbd may have created the image, completely or in part.
         self.assertTrue(self.creation.made)
 
 
 class LateFailureTest(librbd_case.LibrbdTestCase):
-    """A call that fails after librbd has done its work, as by a time-out."""
+    """A call that fails after librbd has completed it, as with a timeout."""
 
     def _late(self, name: str) -> None:
         real = getattr(fake_librbd.RBD, name)

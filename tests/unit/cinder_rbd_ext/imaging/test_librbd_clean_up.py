@@ -50,7 +50,7 @@ class CloseImagesTest(librbd_case.LibrbdTestCase):
 
 
 class CleanUpTest(librbd_case.LibrbdTestCase):
-    """Stock's is left out once the making of an image has failed."""
+    """The stock clean-up is skipped after an image creation failed."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -67,7 +67,7 @@ class CleanUpTest(librbd_case.LibrbdTestCase):
         return {s.name: s.protected for s in stored.snapshots}
 
     def _tidy(self) -> None:
-        """Do what stock does."""
+        """Clean up as the stock driver does."""
         with self._source() as image:
             image.unprotect_snap(self.snapshot)
             image.remove_snap(self.snapshot)

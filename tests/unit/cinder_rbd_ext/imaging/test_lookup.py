@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What the driver looks up in its pool, and takes out of it again."""
+"""Lookups of images in the driver's pool, and their removal."""
 
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -20,7 +20,7 @@ from tests.unit.cinder_rbd_ext import base
 
 
 class LookupTest(base.DriverTestCase):
-    """Questions about images and pools."""
+    """Lookups of images and pools."""
 
     def test_state_of_an_image(self) -> None:
         self.driver.rbd.RBD().create(

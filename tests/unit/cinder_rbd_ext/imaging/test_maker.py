@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import functools
 import json
 from typing import Any
 
@@ -18,6 +19,7 @@ from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import permissions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import keys
@@ -26,20 +28,20 @@ from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
 
-# Those that the type below gives, on a striped image in a data pool.
+# Features of the type below, for a striped image with a data pool.
 _STRIPED_IN_POOL = (
     feature_bits.LAYERING
     | feature_bits.LOCK
     | feature_bits.STRIPING
     | feature_bits.DATA_POOL
 )
-# The features that a multi-attach type leaves of librbd's own.
+# librbd's default features that remain with a multi-attach type.
 _SHARED = feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
 
 
 @ddt.ddt
 class EveryWayTest(base.DriverTestCase):
-    """One behaviour, held to each way."""
+    """Tests that apply to each creation path."""
 
     @ddt.data(*creation_paths.ALL)
     def test_as_asked_and_recorded(
@@ -76,16 +78,14 @@ class EveryWayTest(base.DriverTestCase):
 
     @ddt.data(*creation_paths.ALL)
     def test_set_up(self, way: type[creation_paths.Path]) -> None:
-        """Stock forgets encrypted volumes and full copies."""
+        """Each volume is set up; the stock driver skips some kinds."""
         path = way(self, volume_type=self.make_type(multiattach='<is> True'))
         update = path.make()
         self.assertEqual(_SHARED, self.cluster.stored(path.volume.name).mask)
         if way is creation_paths.CloneGlanceImage:
             update, cloned = update
             self.assertTrue(cloned)
-        elif (
-            way is not creation_paths.ImportGlanceImage
-        ):  # Which returns nothing.
+        elif way is not creation_paths.ImportGlanceImage:  # Returns nothing.
             saved = json.loads(update['provider_location'])
             self.assertEqual(
                 feature_bits.DEFAULT,
@@ -157,6 +157,22 @@ class EveryWayTest(base.DriverTestCase):
         self.assertEqual({first_step}, self.cluster.faults_left)
         self.cluster.forgive()
 
+    @ddt.data(
+        (creation_paths.Create, 0),
+        (creation_paths.CloneFromSnapshot, 1),
+        (creation_paths.CloneGlanceImage, 1),
+    )
+    @ddt.unpack
+    def test_policy_is_checked_if_values_are_inherited(
+        self, way: type[creation_paths.Path], checks: int
+    ) -> None:
+        path = way(self)
+        checked = self.mock_object(
+            permissions, 'settable', autospec=True, return_value=frozenset()
+        )
+        path.make()
+        self.assertEqual(checks, checked.call_count)
+
     def test_pool_that_is_not_there(self) -> None:
         path = creation_paths.Create(
             self, volume_type=self.make_type(rbd_data_pool='nowhere')
@@ -169,7 +185,7 @@ class EveryWayTest(base.DriverTestCase):
 
 
 class ImportTest(base.DriverTestCase):
-    """The command by which an image comes in from a file."""
+    """Tests for the command that imports an image from a file."""
 
     def _imported(self, path: creation_paths.Path) -> tuple[str, ...]:
         path.make()
@@ -183,7 +199,7 @@ class ImportTest(base.DriverTestCase):
             self.assertNotIn(word, command)
 
     def test_default_striping_of_the_pool(self) -> None:
-        """librbd's own counts where only an object size is asked for."""
+        """Ceph's striping applies if only an object size is requested."""
         config = self.cluster.pools['volumes'].config
         config['rbd_default_stripe_unit'] = '65536'
         config['rbd_default_stripe_count'] = '4'
@@ -213,7 +229,7 @@ class ImportTest(base.DriverTestCase):
         self.assertIn(path.volume.name, self.cluster.names())
 
     def test_second_try_succeeds_and_then_something_fails(self) -> None:
-        """The first try's failure is history by then."""
+        """The cause is the later failure, not that of the first attempt."""
         self.override_backend('num_shell_tries', 2)
         self._patch('time.sleep', lambda seconds: None)
         path = creation_paths.ImportGlanceImage(self)
@@ -241,7 +257,9 @@ class ImportTest(base.DriverTestCase):
                 raise missing
             return self.commands(*command, **kwargs)
 
-        self.driver._run = run
+        self.driver._execute = functools.partial(
+            self.driver._maker.execute, run
+        )
         self.assertIs(missing, self.cause(path.make))
 
     def test_other_commands_pass_as_they_are(self) -> None:
@@ -273,13 +291,13 @@ class ReimageTest(base.DriverTestCase):
         self.assertEqual(0 if kept else 1, len(self.commands.imports()))
 
     def test_image_stays_as_it_is(self) -> None:
-        """What the volume asks for was settled when it was made."""
+        """Reimaging keeps the layout that was fixed at creation."""
         self.volume.metadata = {keys.OBJECT_SIZE: '3M'}
         self.reimage()
         self.assertEqual(base.MADE, self.layout_of(self.volume.name))
 
     def test_source_it_was_made_from_has_no_say(self) -> None:
-        """Nothing asked for: the layout is that of the image that was."""
+        """Without a request, the layout is that of the previous image."""
         self.volume.metadata = {}
         self.reimage()
         self.assertEqual(base.MADE, self.layout_of(self.volume.name))
@@ -294,7 +312,7 @@ class ReimageTest(base.DriverTestCase):
 
 class NotClonedTest(base.DriverTestCase):
     def test_glance_image_elsewhere(self) -> None:
-        """Cinder goes on to download it; nothing was made, or recorded."""
+        """A Glance image elsewhere is not cloned, and nothing is recorded."""
         volume = self.new_volume(base.ASKED)
         self.assertEqual(
             ({}, False),
@@ -351,9 +369,7 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual(
             (True, None),
             self.driver.migrate_volume(
-                self.context,
-                volume,
-                self._host('volumes', rbd_volume_data_pool='data'),
+                self.context, volume, self._host('volumes')
             ),
         )
         self.assertEqual([volume.name], self.cluster.names())
@@ -365,7 +381,7 @@ class MigrateTest(base.DriverTestCase):
 
 class SetupTest(base.DriverTestCase):
     def test_without_a_creation(self) -> None:
-        """As in a retype, where nothing is made."""
+        """Set up a volume without creating an image, as in a retype."""
         volume = self.made_volume()
         fault = fake_images.OSError('made to fail')
         self.cluster.fail('Image.update_features', fault)

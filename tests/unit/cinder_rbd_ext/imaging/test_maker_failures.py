@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What fails half-way is undone, and the failure keeps its name."""
+"""A failed creation is undone and reported with the original error."""
 
 from unittest import mock
 
@@ -22,8 +22,8 @@ from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
 
-#: Steps of stock's methods, which only some ways take. Those by which an
-#: image is taken over, set up and recorded all take: below.
+#: Steps of the stock driver's methods that only some creation paths take. The
+#: steps common to all paths are tested below.
 STEPS: tuple[tuple[type[creation_paths.Path], str], ...] = (
     (creation_paths.Create, 'RBD.create'),
     (creation_paths.CreateEncrypted, 'rbd import'),
@@ -52,11 +52,21 @@ STEPS: tuple[tuple[type[creation_paths.Path], str], ...] = (
 
 
 class DatabaseDown(Exception):
-    """The database can't be reached."""
+    """The database is not available."""
+
+
+# The source of a clone is read first, and its clone may inherit a setting. So
+# does a full copy.
+_FROM_IMAGES = (
+    creation_paths.CloneFromSnapshot,
+    creation_paths.CloneVolume,
+    creation_paths.CloneGlanceImage,
+    creation_paths.FullCopy,
+)
 
 
 class FailureTestCase(base.DriverTestCase):
-    """Makes a step fail, and looks at what is left."""
+    """Make a step fail and check what remains."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -65,7 +75,7 @@ class FailureTestCase(base.DriverTestCase):
     def assertUndone(
         self, path: creation_paths.Path, before: list[str]
     ) -> None:
-        """Check that all is there that was, but for the volume's image."""
+        """Check that everything but the volume's image is as before."""
         left = [name for name in before if name != path.volume.name]
         self.assertEqual(left, self.cluster.names())
         for name in left:
@@ -75,7 +85,7 @@ class FailureTestCase(base.DriverTestCase):
             )
 
     def assertNamed(self, error: BaseException) -> None:
-        """Check that an error is what was made to fail, or quotes it."""
+        """Check that an error is the injected failure or quotes it."""
         if error is not self.fault:
             self.assertIn(str(self.fault), str(error))
         self.assertNotIn('replication', str(error))
@@ -83,7 +93,7 @@ class FailureTestCase(base.DriverTestCase):
 
 @ddt.ddt
 class StepTest(FailureTestCase):
-    """Each step of each way."""
+    """Each step of each creation path."""
 
     @ddt.data(*STEPS)
     @ddt.unpack
@@ -102,7 +112,7 @@ class StepTest(FailureTestCase):
     def test_again(
         self, way: type[creation_paths.Path], operation: str
     ) -> None:
-        """What is left is no obstacle to the same once more."""
+        """A failed creation can be repeated."""
         path = way(self)
         self.cluster.fail(operation, self.fault)
         self.raised(path.make)
@@ -114,10 +124,10 @@ class StepTest(FailureTestCase):
 
 @ddt.ddt
 class LastStepTest(FailureTestCase):
-    """What every way ends with: set up, freed of what it inherited, recorded.
+    """The common last steps: set up, remove inherited settings, record.
 
-    The stock driver removes the image by a connection that it has closed, and
-    speaks of replication.
+    On a failure the stock driver removes the image through a closed connection
+    and reports a replication error.
     """
 
     def _fails(self, path: creation_paths.Path) -> BaseException:
@@ -132,10 +142,20 @@ class LastStepTest(FailureTestCase):
         self.cluster.fail('Image.update_features', self.fault)
         self.assertIs(self.fault, self._fails(path))
 
-    @ddt.data(*creation_paths.ALL)
+    @ddt.data(*_FROM_IMAGES)
     def test_freed_of_what_it_inherited(
         self, way: type[creation_paths.Path]
     ) -> None:
+        path = way(self)
+        for pool in ('volumes', 'images'):
+            for name in self.cluster.names(pool):
+                metadata = self.cluster.stored(name, pool).metadata
+                metadata.update(conf_rbd_cache='false')
+        self.cluster.fail('Image.metadata_remove', self.fault)
+        self.assertIs(self.fault, self._fails(path))
+
+    @ddt.data(*_FROM_IMAGES)
+    def test_what_the_source_has(self, way: type[creation_paths.Path]) -> None:
         path = way(self)
         self.cluster.fail('Image.metadata_list', self.fault)
         self.assertIs(self.fault, self._fails(path))
@@ -152,7 +172,7 @@ class LastStepTest(FailureTestCase):
 
 @ddt.ddt
 class ExistsTest(FailureTestCase):
-    """An image that is there already is somebody's, and stays."""
+    """An image that exists already is not removed."""
 
     @ddt.data(
         creation_paths.Create,
@@ -181,14 +201,14 @@ class ExistsTest(FailureTestCase):
 
 @ddt.ddt
 class UndoFailsTest(FailureTestCase):
-    """What can't be undone is logged; the first failure is the one raised."""
+    """Log a failed undo step and raise the first failure."""
 
     @ddt.data(*creation_paths.ALL)
     def test_removal(self, way: type[creation_paths.Path]) -> None:
         path = way(self)
         down = DatabaseDown()
         if way is creation_paths.ImportGlanceImage:
-            # Stock would remove it first.
+            # The stock driver would remove it first.
             self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
         with mock.patch.object(
@@ -221,7 +241,7 @@ class UndoFailsTest(FailureTestCase):
         )
 
     def test_of_one_step_leaves_the_others(self) -> None:
-        """The source's snapshot stays, the clone goes all the same."""
+        """Remove the clone even if its snapshot cannot be removed."""
         path = creation_paths.CloneVolume(self)
         self.cluster.fail('Image.resize', self.fault)
         self.cluster.fail(
@@ -239,7 +259,7 @@ class UndoFailsTest(FailureTestCase):
 
 
 class MigrationTest(FailureTestCase):
-    """The copy in another backend's pool."""
+    """Migration to a pool of another back end."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -260,7 +280,7 @@ class MigrationTest(FailureTestCase):
         )
 
     def assertStays(self) -> None:
-        """Check that the volume is where it was, and only there."""
+        """Check that the volume is only in its original pool."""
         self.assertEqual([self.volume.name], self.cluster.names())
         self.assertEqual(base.MADE, self.layout_of(self.volume.name))
 
@@ -293,7 +313,7 @@ class MigrationTest(FailureTestCase):
         self.assertIn('Could not remove', self.log.output)
 
     def test_source_can_not_be_removed(self) -> None:
-        """The copy may be the only whole one by then."""
+        """Keep the copy, which may be the only complete one."""
         self.cluster.fail('RBD.remove', self.fault)
         self._migrated()
         self.assertStays()

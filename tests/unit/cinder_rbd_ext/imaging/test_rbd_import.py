@@ -20,7 +20,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
 
-# As the stock driver has them: of a Glance image, and an encrypted volume.
+# The stock driver's commands for Glance images and encrypted volumes.
 _GLANCE = (
     'rbd',
     'import',
@@ -101,7 +101,7 @@ class RewriteTest(base.TestCase):
         )
 
     def test_layout(self) -> None:
-        """In bytes: ``--object-size 6M`` would be rounded without a word."""
+        """Sizes are in bytes: ``--object-size 6M`` is silently rounded."""
         how = plan.ImagePlan(
             layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
         )
@@ -133,7 +133,7 @@ class RewriteTest(base.TestCase):
         )
 
     def test_features(self) -> None:
-        """Those that follow from the rest the command takes from nobody."""
+        """Features that librbd sets by itself are not passed."""
         how = plan.ImagePlan(
             image_features=frozenset(
                 {'layering', 'exclusive-lock', 'striping', 'data-pool'}

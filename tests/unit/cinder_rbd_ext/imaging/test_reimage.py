@@ -39,7 +39,7 @@ class PlanRemadeTest(base.TestCase):
         )
 
     def test_what_multiattach_took_comes_back(self) -> None:
-        """Stock takes it again, and has to know what there was."""
+        """Restore features that stock disabled for multi-attach."""
         volume = cinder_objects.volume(
             provider_location=json.dumps(
                 {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}

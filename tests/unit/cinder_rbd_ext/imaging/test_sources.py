@@ -42,7 +42,7 @@ _STOCK = plan.ImageState(
 
 class SourcesTestCase(base.TestCase):
     def internal_tenant(self, project: str | None) -> None:
-        """Set the tenant that cached images belong to."""
+        """Set the tenant that owns cached images."""
         name = 'cinder_internal_tenant_project_id'
         cfg.CONF.set_override(name, project)
         self.addCleanup(cfg.CONF.clear_override, name)
@@ -74,7 +74,7 @@ class LevelOfVolumeTest(SourcesTestCase):
         )
 
     def test_what_multiattach_took_comes_back(self) -> None:
-        """But nothing else of what it saved."""
+        """Other saved features are not restored."""
         saved = json.dumps(
             {
                 'saved_features': feature_bits.LAYERING
@@ -134,7 +134,7 @@ class CachedImageTest(SourcesTestCase):
         self.assertFalse(sources.is_cached_image(cinder_objects.volume()))
 
     def test_without_an_internal_tenant(self) -> None:
-        """None is no tenant, whatever a volume's project is."""
+        """An unset internal tenant matches no volume."""
         self.internal_tenant(None)
         self.assertFalse(sources.is_cached_image(cinder_objects.volume()))
         self.assertFalse(
@@ -168,11 +168,12 @@ class MadeTest(base.TestCase):
         request_of = request.of_volume(volume, None, settings)
         planner = sources.Made(
             request_of,
-            source,
+            lambda state: (
+                source or request.glance_source(state, settings.chunk_size)
+            ),
             inheritance.Bounds(
                 request_of.tenant_options, settings.limits, size << 30
             ),
-            settings.chunk_size,
             lambda: _STOCK,
         )
         return planner(_STOCK, parent)
@@ -201,7 +202,7 @@ class MadeTest(base.TestCase):
         )
 
     def test_source_over_its_own_parent(self) -> None:
-        """The levels say what it is made from; the parent is one of it."""
+        """The source takes precedence over its own parent."""
         source = sources.of_volume(
             cinder_objects.volume(), _STATE, {}, 4 * _MIB
         )
@@ -244,7 +245,7 @@ class MadeTest(base.TestCase):
 
 @ddt.ddt
 class OriginsTest(base.TestCase):
-    """Of volumes of the first release, which recorded no origins."""
+    """Volumes of the first release, which recorded no origins."""
 
     _RECORDED = record.as_metadata(_STATE)
 

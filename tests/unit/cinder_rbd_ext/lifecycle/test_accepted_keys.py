@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which of a volume's own keys a type accepts."""
+"""The keys of a volume that a volume type accepts."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 _SHARED = {'multiattach': '<is> True'}
 
-#: A volume's metadata, extra specs, options of the back end, what is dropped.
+#: Volume metadata, extra specs, back-end options, keys that are dropped.
 _CASES: dict[
     str, tuple[dict[str, str], dict[str, str], dict[str, Any], set[str]]
 ] = {
@@ -118,7 +118,7 @@ class OfTypeTest(base.TestCase):
         self.assertEqual({}, found.kept)
 
     def test_type_that_can_not_be_met(self) -> None:
-        """No key is dropped for what is not its fault."""
+        """An invalid type is refused; no key is dropped because of it."""
         error = self.assertRaises(
             errors.OptionError,
             accepted_keys.of_type,
@@ -130,7 +130,7 @@ class OfTypeTest(base.TestCase):
         self.assertEqual(keys.STRIPE_COUNT, error.key)
 
     def test_as_it_is(self) -> None:
-        """What the image has stays; what can't be attached does not."""
+        """Keep keys that match the image; drop a mode that is not allowed."""
         settings = cinder_objects.settings(
             rbd_max_stripe_count=4, rbd_tenant_options=''
         )

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which keys a volume has after a restore."""
+"""Test the keys of a volume after a restore."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 
 
 def _anything(metadata: Mapping[str, str], added: frozenset[str]) -> None:
-    """Allow all."""
+    """Allow all keys."""
 
 
 def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:

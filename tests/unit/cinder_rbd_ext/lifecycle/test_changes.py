@@ -57,7 +57,7 @@ def _request(
     )
 
 
-#: What an image is, metadata, extra specs, features to enable and to disable.
+#: Image state, metadata, extra specs, features to enable and to disable.
 _IN_PLACE: dict[
     str,
     tuple[
@@ -112,7 +112,7 @@ _IN_PLACE: dict[
     ),
 }
 
-#: What an image is, extra specs, the key that is in the way, what is there.
+#: Image state, extra specs, the conflicting key, its actual value.
 _OBSTACLES: dict[str, tuple[plan.ImageState, dict[str, str], str, str]] = {
     'object_size': (
         _PLAIN,
@@ -160,7 +160,7 @@ class NeededTest(base.TestCase):
         self.assertEqual(changes.Change(obstacle=change.obstacle), change)
 
     def test_backend_is_not_asked(self) -> None:
-        """Its defaults are for volumes that are made."""
+        """The defaults of the back end apply only to new volumes."""
         self.assertEqual(
             changes.Change(),
             changes.needed(
@@ -210,7 +210,7 @@ class NeededTest(base.TestCase):
 
 @ddt.ddt
 class ContradictionTest(base.TestCase):
-    """What is taken over is taken as it is, or not at all."""
+    """An image is managed unchanged, or refused."""
 
     @ddt.data(
         {},
@@ -251,7 +251,7 @@ class ContradictionTest(base.TestCase):
 def assert_error(
     case: base.TestCase, error: Any, key: str, there: str
 ) -> None:
-    """Check what an obstacle says."""
+    """Check the message of an obstacle."""
     case.assertIsInstance(error, errors.OptionError)
     case.assertEqual((key, there), (error.key, error.allowed))
     case.assertIn('fixed at creation', error.reason)

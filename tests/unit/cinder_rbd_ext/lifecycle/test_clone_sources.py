@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What clones leave on their sources; more of it on real Ceph."""
+"""The effect of clones on their sources."""
 
 from typing import Any
 
@@ -36,6 +36,7 @@ class CloneSourcesTest(librbd_case.LibrbdTestCase):
             self.fake,
             'volumes',
             self._open,
+            lambda name: name in self.cluster.names(),
             lambda name: self.fake.RBD().remove(self.ioctx, name),
             lambda name: name in self.under_way,
         )

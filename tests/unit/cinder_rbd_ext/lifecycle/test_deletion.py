@@ -10,7 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What is removed with a clone."""
+"""Objects that are removed together with a clone."""
+
+import concurrent.futures
+import threading
+import time
+from typing import Any
+from unittest import mock
+
+from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext.lifecycle import deletion
 from tests.fakes import fake_images
@@ -18,7 +26,7 @@ from tests.unit.cinder_rbd_ext import base
 
 
 class DeleteTest(base.DriverTestCase):
-    """What a kill between snapshot and clone has left."""
+    """Leftovers of a process that was killed between snapshot and clone."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -45,7 +53,7 @@ class DeleteTest(base.DriverTestCase):
         self.driver.delete_volume(self.clone)
 
     def test_clone_that_is_there(self) -> None:
-        """Its snapshot goes, which the stock driver leaves."""
+        """Remove the clone's snapshot, which the stock driver leaves."""
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().clone(
                 ioctx, self.source.name, self.snapshot, ioctx, self.clone.name
@@ -55,16 +63,46 @@ class DeleteTest(base.DriverTestCase):
         self.assertEqual([], self.snapshots_of(self.source.name))
 
     def test_failure_is_logged(self) -> None:
-        """The volume is gone; the next deletion tries again."""
+        """Delete the volume; the next deletion retries the clean-up."""
         self.cluster.fail('Image.remove_snap', fake_images.OSError('broken'))
         self.driver.delete_volume(self.clone)
         self.assertIn('Could not clean up after', self.log.output)
         self.assertEqual([self.snapshot], self.snapshots_of(self.source.name))
 
 
+class AtOnceTest(base.DriverTestCase):
+    def test_bounded(self) -> None:
+        """Limit concurrent deletions; the others wait."""
+        volumes = [self.made_volume() for _ in range(30)]
+        lock = threading.Lock()
+        running = most = 0
+
+        def delete(self: Any, volume: Any, client: Any) -> None:
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            time.sleep(0.01)
+            original(self, volume, client)
+            with lock:
+                running -= 1
+
+        original = stock.RBDDriver._delete_volume
+        with (
+            mock.patch.object(
+                stock.RBDDriver, '_delete_volume', autospec=True
+            ) as patched,
+            concurrent.futures.ThreadPoolExecutor(len(volumes)) as pool,
+        ):
+            patched.side_effect = delete
+            list(pool.map(self.driver.delete_volume, volumes))
+        self.assertEqual(deletion.MOST_AT_ONCE, most)
+        self.assertEqual([], self.cluster.names())
+
+
 class NameTest(base.DriverTestCase):
     def test_what_stock_kept(self) -> None:
-        """Only volumes of Cinder's are looked at when the trash is purged."""
+        """Purge the trash only for deleted volumes of Cinder."""
         volume = self.new_volume()
         for name, expected in (
             (f'{volume.name}.deleted', True),

@@ -47,7 +47,7 @@ class ExtendTest(base.DriverTestCase):
         )
         self.assertIn(text, str(error))
         self.assertEqual(volume.size * base.GIB, self._size(volume))
-        # The volume is as good as it was: no reason on it for its tenant.
+        # The volume is unchanged: no reason is recorded for its tenant.
         self.assertRaises(
             exception.GlanceMetadataNotFound,
             db.volume_glance_metadata_get,
@@ -101,8 +101,9 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(0, self._mask(volume) & _MAP)
         self.assertNotIn('object-map', self.recorded(volume)[keys.FEATURES])
 
-    def test_layout_needs_a_migration(self) -> None:
+    def test_layout_of_an_attached_volume_needs_a_migration(self) -> None:
         volume = self.made_volume()
+        self.update(volume, {'status': 'in-use'})
         before = self._mask(volume)
         moved = self._retype(
             volume, rbd_object_size='1M', rbd_object_map='false'
@@ -113,7 +114,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertIn('rbd:object_size', self.log.output)
 
     def test_refused(self) -> None:
-        """A type that no volume of this size can have."""
+        """The layout of the type does not fit the size of the volume."""
         volume = self.made_volume({keys.OBJECT_MAP: 'true'})
         self.assertRaises(
             exceptions.VolumeOptionRefused,
@@ -135,21 +136,26 @@ class RetypeTest(base.DriverTestCase):
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
     def test_keys_that_are_not_for_tenants(self) -> None:
-        """A cache mode goes; a layout needs a migration to go with it."""
+        """A cache mode is removed; the image gets another layout."""
         locked = {'rbd_tenant_options': ''}
         volume = self.made_volume({keys.CACHE_MODE: 'none'})
         self.assertTrue(self._retype(volume, **locked))
         self.assertEqual({}, self._metadata(volume))
         volume = self.made_volume(base.ASKED)
-        self.assertFalse(self._retype(volume, **locked))
-        self.assertEqual(base.ASKED, self._metadata(volume))
+        self.assertTrue(self._retype(volume, **locked))
+        self.assertEqual({}, self._metadata(volume))
+        self.assertEqual((22, 4 << 20, 1), self.layout_of(volume.name))
 
     def test_data_pool_of_the_former_type(self) -> None:
         volume = self.made_volume(
             volume_type=self.make_type(rbd_data_pool='data')
         )
+        self.update(volume, {'status': 'in-use'})
         self.assertFalse(self._retype(volume))
         self.assertIn('data pool of the former', self.log.output)
+        self.update(volume, {'status': 'available'})
+        self.assertTrue(self._retype(volume))
+        self.assertIsNone(self.cluster.stored(volume.name).data_pool)
 
     def test_multiattach_and_back(self) -> None:
         volume = self.made_volume()
@@ -183,7 +189,7 @@ class RetypeTest(base.DriverTestCase):
 
 class DefaultFeaturesTest(base.DriverTestCase):
     def test_recorded_as_requested_by_nobody(self) -> None:
-        """Of a volume whose former type requested few features."""
+        """The former type requested fewer features than the default."""
         volume = self.made_volume(
             volume_type=self.make_type(rbd_features='layering')
         )

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that the driver moves by itself."""
+"""Migration of volumes by the driver."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class MigrateTest(base.DriverTestCase):
         }
 
     def test_to_a_stock_back_end(self) -> None:
-        """Nobody there keeps the record true, or looks at the keys."""
+        """The record and keys are removed: the stock driver ignores them."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
         self.assertEqual(
             (True, {'metadata': {'colour': 'blue'}}), self._moved(volume)
@@ -56,7 +56,7 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual({}, self.recorded(volume))
 
     def test_by_an_operator(self) -> None:
-        """As it is, but for a mode with which it can't be attached."""
+        """All keys are kept, except for a mode that is not allowed there."""
         volume = self.made_volume({**base.ASKED, keys.CACHE_MODE: 'writeback'})
         self.assertEqual(
             (True, {'metadata': base.ASKED}),
@@ -74,6 +74,25 @@ class MigrateTest(base.DriverTestCase):
             'there@ceph2', self.recorded(volume)['rbd:recorded_by']
         )
 
+    def test_same_pool_with_another_data_pool(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        report = {**self._ours(), 'rbd_volume_data_pool': 'data'}
+        moved = self._moved(volume, 'volumes', **report)
+        self.assertEqual((False, None), moved)
+
+    def test_to_a_back_end_that_the_stock_driver_leaves_alone(self) -> None:
+        """A back end with a data pool reports another location."""
+        volume = self.made_volume(base.ASKED)
+        driver = self.make_driver(
+            rbd_pool='volumes2', rbd_volume_data_pool='data'
+        )
+        stats = driver.get_volume_stats(refresh=True)
+        self.assertIsNone(stats['location_info'])
+        host = {'host': 'there@ceph2#ceph2', 'capabilities': stats}
+        moved, _ = self.driver.migrate_volume(self.context, volume, host)
+        self.assertTrue(moved)
+        self.assertEqual('data', self.recorded(volume)[keys.DATA_POOL])
+
     def test_retype_to_where_the_layout_can_not_be_requested(self) -> None:
         volume = self.made_volume(base.ASKED, status='retyping')
         moved = self._moved(volume, **self._ours(keys.OBJECT_SIZE))
@@ -87,7 +106,7 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual((True, {'metadata': base.ASKED}), moved)
 
     def test_to_a_newer_release(self) -> None:
-        """It says more than we understand, and judges for itself."""
+        """A newer back end checks the volume by itself."""
         volume = self.made_volume(base.ASKED)
         report = {**self._ours(), 'rbd_volume_features': 'of-the-future'}
         self.assertEqual((True, None), self._moved(volume, **report))

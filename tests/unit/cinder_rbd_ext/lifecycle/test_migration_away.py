@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that a migration has taken to a back end without our driver."""
+"""Volumes that are migrated to a back end without our driver."""
 
 from typing import Any
 from unittest import mock
@@ -28,7 +28,7 @@ _THERE = 'host@stock#stock'
 @ddt.ddt
 class FinishedTest(base.DriverTestCase):
     def _migrated(self, there: str | None = _THERE) -> tuple[Any, Any]:
-        """Return a volume and the row of its former image, as Cinder does."""
+        """Return a volume and the record of its former image, as in Cinder."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
         former = self.new_volume(
             {**base.ASKED, 'colour': 'blue'}, status='available', host=_THERE
@@ -73,7 +73,7 @@ class FinishedTest(base.DriverTestCase):
         self.assertIn(keys.OBJECT_SIZE, self._metadata(volume))
 
     def test_other_deletion(self) -> None:
-        """A tenant can write the description, not the status."""
+        """The status decides; a tenant can change only the description."""
         volume, former = self._migrated()
         former.migration_status = None
         former.save()
@@ -87,7 +87,7 @@ class FinishedTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
 
     def test_failure(self) -> None:
-        """The image is deleted anyway."""
+        """Delete the image even if the keys cannot be removed."""
         _, former = self._migrated()
         with mock.patch.object(
             db, 'volume_metadata_delete', autospec=True, side_effect=OSError

@@ -30,7 +30,7 @@ _STATE = plan.ImageState(
 
 @ddt.ddt
 class PlanMigratedTest(base.TestCase):
-    #: The type's pool, the other backend's, the pool that comes out.
+    #: Pool of the type, pool of the other back end, expected pool.
     _POOLS = (
         (None, None, None),
         (None, 'theirs', 'theirs'),
@@ -59,7 +59,7 @@ class PlanMigratedTest(base.TestCase):
         )
 
     def test_stock_backend(self) -> None:
-        """One that says nothing of data pools."""
+        """The back end does not report a data pool."""
         volume = cinder_objects.volume()
         hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
         for host in hosts:
@@ -67,5 +67,5 @@ class PlanMigratedTest(base.TestCase):
             self.assertIsNone(made.data_pool)
 
     def test_pool_that_is_none(self) -> None:
-        """It comes by RPC, and goes onto a command line elsewhere."""
+        """The name comes through RPC and is used in a command line."""
         self.assertRaises(errors.OptionError, self._plan, None, 'a b')

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Volumes that Cinder makes to copy another one to."""
+"""Volumes that Cinder creates as migration targets."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _HERE = 'host@volumes2#volumes2'
 
 @ddt.ddt
 class ArrivalsTest(base.DriverTestCase):
-    """Their images, made by the target's driver."""
+    """Images that the target's driver creates."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -105,7 +105,7 @@ class ArrivalsTest(base.DriverTestCase):
         )
 
     def test_other_type(self) -> None:
-        """What it does not accept is removed, and the image is the type's."""
+        """Keys that the type does not allow are removed and not applied."""
         source = self.made_volume(base.ASKED, self.make_type())
         target = self._arrived(
             source, {**base.ASKED, 'a': 'b'}, self.make_type()
@@ -124,7 +124,7 @@ class ArrivalsTest(base.DriverTestCase):
         self.assertIn('tenants may not set this key', str(error))
 
     def test_recorded_by_none(self) -> None:
-        """As in a record of a release before this."""
+        """A record of an earlier release has no ``rbd:recorded_by``."""
         same = self.make_type()
         source = self.made_volume(base.ASKED, same)
         db.volume_admin_metadata_delete(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a retype does to a volume's keys and image."""
+"""Changes of a retype to a volume's keys and image."""
 
 import dataclasses
 from typing import Any
@@ -23,6 +23,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
@@ -60,8 +61,80 @@ def _obstacle(
 
 
 @ddt.ddt
+class ConversionTest(base.TestCase):
+    """An image gets the layout of a new volume of the type."""
+
+    def _conversion(
+        self,
+        state: plan.ImageState,
+        metadata: dict[str, str],
+        former: dict[str, str],
+        specs: dict[str, str],
+        **options: Any,
+    ) -> retyping.Conversion | None:
+        return retyping.Retype(
+            metadata,
+            former,
+            specs,
+            dataclasses.replace(
+                cinder_objects.settings(**options),
+                ceph_features=_FEATURES,
+            ),
+            1,
+            layout_requested=True,
+        ).conversion(state)
+
+    @ddt.data(
+        # The new type. The volume's own keys override it.
+        (_PLAIN, {}, {}, _PAIR, _STRIPED),
+        (_PLAIN, _PAIR, {}, {keys.STRIPE_UNIT: '1M'}, None),
+        (_PLAIN, _PAIR, {}, {}, _STRIPED),
+        # A layout that is not allowed is replaced by the default.
+        (_STRIPED, _PAIR, {}, _LOCKED, _PLAIN),
+        # The data moves only if a type sets a pool.
+        (_POOLED, {}, {}, {}, _POOLED),
+        (_POOLED, {}, {keys.DATA_POOL: 'fast'}, {}, _PLAIN),
+        (_PLAIN, {}, {}, {keys.DATA_POOL: 'fast'}, _POOLED),
+    )
+    @ddt.unpack
+    def test_target(
+        self, state: Any, metadata: Any, former: Any, specs: Any, target: Any
+    ) -> None:
+        if target is None:
+            specs = {**specs, keys.STRIPE_COUNT: '3'}
+            target = _STRIPED
+        found = self._conversion(state, metadata, former, specs)
+        self.assertEqual(target, found and found.target)
+
+    def test_origins(self) -> None:
+        found = self._conversion(_PLAIN, {}, {}, _PAIR)
+        self.assertEqual(
+            errors.Origin.VOLUME_TYPE,
+            found and found.origins[precedence.Part.STRIPING],
+        )
+
+    @ddt.data(
+        ({'multiattach': '<is> True'}, {}),
+        ({}, {'multiattach': '<is> True'}),
+        ({}, {'replication_enabled': '<is> True'}),
+        ({}, {keys.OBJECT_SIZE: '4K'}),
+    )
+    @ddt.unpack
+    def test_none(self, former: Any, specs: Any) -> None:
+        """The stock driver changes features, or a limit is exceeded."""
+        found = self._conversion(
+            _PLAIN,
+            {},
+            former,
+            {**_PAIR, **specs},
+            rbd_max_objects=1000,
+        )
+        self.assertIsNone(found)
+
+
+@ddt.ddt
 class PoolTest(base.TestCase):
-    """A data pool is always the new type's or the back end's own."""
+    """The data pool is always that of the new type or the back end."""
 
     @ddt.data(
         ({keys.DATA_POOL: 'fast'}, {}, {}),
@@ -91,12 +164,12 @@ class PoolTest(base.TestCase):
 
 @ddt.ddt
 class LayoutTest(base.TestCase):
-    """A layout that was requested stays where it could be requested."""
+    """A requested layout is kept if the new type allows requesting it."""
 
     @ddt.data(
         (_PAIR, {}, _LOCKED, None),
         ({}, _PAIR, _LOCKED, None),
-        # Of a clone without a key.
+        # A clone without keys.
         ({}, {}, _LOCKED, True),
         ({}, {}, {keys.TENANT_OPTIONS: keys.STRIPE_UNIT}, True),
     )
@@ -116,10 +189,10 @@ class LayoutTest(base.TestCase):
     @ddt.data(
         (_PAIR, {}, {}, None),
         ({}, _PAIR, {}, None),
-        # The new type asks for it itself.
+        # The new type requests the layout itself.
         ({}, _PAIR, {**_PAIR, **_LOCKED}, None),
         (_PAIR, {}, {**_PAIR, **_LOCKED}, None),
-        # ceph.conf's, which nobody requested.
+        # A default of ceph.conf, which was not requested.
         ({}, {}, _LOCKED, False),
     )
     @ddt.unpack
@@ -143,7 +216,7 @@ class LayoutTest(base.TestCase):
         )
 
     def test_no_striping(self) -> None:
-        """A plain image on a back end that stripes is a choice too."""
+        """A stripe count of 1 is a request, too, if the back end stripes."""
         found = _obstacle(
             _PLAIN,
             {keys.STRIPE_UNIT: '4M', keys.STRIPE_COUNT: '1'},
@@ -188,7 +261,7 @@ _BARE = plan.ImageState(
 
 @ddt.ddt
 class DefaultFeaturesTest(base.TestCase):
-    """Features of a former type end where tenants may not request any."""
+    """Requested features are reset if tenants may not request features."""
 
     def _change(
         self,
@@ -214,9 +287,9 @@ class DefaultFeaturesTest(base.TestCase):
     @ddt.data(
         ({}, True),
         ({keys.TENANT_OPTIONS: keys.OBJECT_MAP}, True),
-        # Mirroring requires the journal.
+        # Mirroring requires the feature journaling.
         ({**_LOCKED, 'replication_enabled': '<is> True'}, True),
-        # ceph.conf's of another day, or of a managed image.
+        # Earlier defaults of ceph.conf, or features of a managed image.
         (_LOCKED, False),
     )
     @ddt.unpack

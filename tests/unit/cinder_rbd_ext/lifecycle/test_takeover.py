@@ -51,7 +51,7 @@ class ManageTest(base.DriverTestCase):
         self.assertEqual('1048576', self.recorded(volume)[keys.OBJECT_SIZE])
 
     def test_cache_override_stays(self) -> None:
-        """It is an image that somebody made so."""
+        """The setting of an existing image is kept."""
         self.cluster.stored('found').metadata['conf_rbd_cache'] = 'false'
         volume = self.new_volume()
         self._manage(volume)
@@ -76,7 +76,7 @@ class ManageTest(base.DriverTestCase):
         self.assertEqual(['found'], self.cluster.names())
 
     def test_list_for_tenants_does_not_apply(self) -> None:
-        """It is an operator who manages a volume."""
+        """Only operators manage volumes."""
         volume = self.new_volume(
             {keys.OBJECT_SIZE: '1M'},
             volume_type=self.make_type(**{keys.TENANT_OPTIONS: ''}),
@@ -135,7 +135,7 @@ class ManageTest(base.DriverTestCase):
 
 
 class MigratedTest(base.DriverTestCase):
-    """The image that a host-assisted migration has made."""
+    """The RBD image that a host-assisted migration created."""
 
     def test_recorded_for_the_volume_itself(self) -> None:
         volume = self.new_volume(base.ASKED)
@@ -147,7 +147,7 @@ class MigratedTest(base.DriverTestCase):
         self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
 
     def test_in_use(self) -> None:
-        """The image keeps the target's name then."""
+        """The image of a volume in use keeps the name of the target."""
         volume = self.new_volume(base.ASKED)
         target = self.made_volume(base.ASKED)
         self.driver.update_migrated_volume(

@@ -24,7 +24,7 @@ from cinder_rbd_ext.tempest.services import options_client
 from tests import tree
 from tests.unit import base
 
-# The package in a process that must not import a service.
+# Runs in a process that must not import a service.
 _ALONE = """
 import sys
 import cinder_rbd_ext.tempest.plugin

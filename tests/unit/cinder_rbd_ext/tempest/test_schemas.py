@@ -28,6 +28,7 @@ _MADE: dict[str, Any] = {
     'os-rbd-volume-options:stripe_count': 8,
     'os-rbd-volume-options:features': ['layering'],
     'os-rbd-volume-options:data_pool': None,
+    'os-rbd-volume-options:origins': {'features': 'volume type'},
     'os-rbd-volume-options:cache_modes': {'an-id': 'writeback', 'b': None},
     'os-rbd-volume-options:refused': 'not a power of two',
     'os-rbd-volume-options:attach_refused': {'host': 'compute1'},
@@ -35,7 +36,7 @@ _MADE: dict[str, Any] = {
 
 
 class _Volume:
-    """A volume of which nothing is recorded, with no attachment."""
+    """A volume without a record and without attachments."""
 
     volume_attachment: tuple[Any, ...] = ()
 
@@ -44,7 +45,7 @@ class _Volume:
 
 
 class SchemasTest(base.TestCase):
-    """On Tempest's own schemas, given back as they were."""
+    """Tests on Tempest's own schemas, which are restored afterwards."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -53,12 +54,12 @@ class SchemasTest(base.TestCase):
             self.addCleanup(schema.__setitem__, 'properties', before)
 
     def _refused(self, schema: Any, volume: dict[str, Any]) -> bool:
-        """Whether a volume's attributes are taken for a fault."""
+        """Whether the schema rejects a volume's attributes."""
         found = {**schema, 'required': []}
         return not jsonschema.Draft7Validator(found).is_valid(volume)
 
     def test_tempest_refuses_what_it_does_not_know(self) -> None:
-        # The reason for the module: where this is no longer so it can go.
+        # The reason for the module. If this fails, remove the module.
         for schema in schemas._volumes():
             for name in schemas.ATTRIBUTES:
                 schema['properties'].pop(name, None)

@@ -10,18 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A Cinder that lists volumes in pages and knows its pools."""
+"""A fake Cinder client with paginated volumes and pools."""
 
 from typing import Any
 import uuid
+
+from cinderclient import exceptions
 
 _PREFIX = 'os-rbd-volume-options:'
 
 
 class Thing:
-    """What cinderclient makes of an answer: its fields as attributes."""
+    """A resource of cinderclient, with its fields as attributes."""
 
     id: str
+    name: str
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
@@ -35,11 +38,12 @@ def volume(
     layout: tuple[int, int, int] = (4 << 20, 4 << 20, 1),
     data_pool: str | None = None,
     loaded: bool = True,
+    name: str = 'vol',
 ) -> Thing:
-    """Return a volume; one without features has no record.
+    """Return a volume; without features it has no record.
 
-    :param loaded: whether the API extension is, without which there are no
-        such attributes
+    :param loaded: whether the API extension, which adds the attributes, is
+        loaded
     """
     made: dict[str, Any] = dict.fromkeys(
         ('object_size', 'stripe_unit', 'stripe_count', 'features', 'data_pool')
@@ -56,15 +60,20 @@ def volume(
         made['data_pool'] = data_pool
     return Thing(
         id=str(uuid.uuid4()),
+        name=name,
+        size=1,
         status=status,
         volume_type=volume_type,
-        **{'os-vol-host-attr:host': pool},
+        **{
+            'os-vol-host-attr:host': pool,
+            'os-vol-tenant-attr:tenant_id': 'p',
+        },
         **({f'{_PREFIX}{k}': v for k, v in made.items()} if loaded else {}),
     )
 
 
 class Volumes:
-    """Volumes, newest first."""
+    """A fake for ``client.volumes``, newest first."""
 
     def __init__(self) -> None:
         self.all: list[Thing] = []
@@ -77,36 +86,41 @@ class Volumes:
         marker: str | None = None,
         limit: int | None = None,
     ) -> list[Thing]:
-        """Return a page; those of all projects only if asked for."""
+        """Return a page; it is empty unless all_tenants is set."""
         if not (search_opts or {}).get('all_tenants') or not detailed:
             return []
         self.requests += 1
         start = 0
         if marker:
-            (start,) = (
-                n + 1 for n, each in enumerate(self.all) if each.id == marker
-            )
+            known = [each.id for each in self.all]
+            if marker not in known:
+                raise exceptions.NotFound(404)
+            start = known.index(marker) + 1
         return self.all[start:][:limit]
 
 
 class Pools:
-    """What back ends report."""
+    """A fake for ``client.pools``."""
 
     def __init__(self) -> None:
         self.protocols = {'h@rbd#rbd': 'ceph', 'h@lvm#lvm': 'iSCSI'}
 
     def list(self, detailed: bool = False) -> list[Thing]:
-        """Return the pools, with what they can only if asked for."""
+        """Return the pools, with capabilities if detailed."""
         if not detailed:
             return [Thing(name=name) for name in self.protocols]
         return [
-            Thing(name=name, storage_protocol=protocol)
+            Thing(
+                name=name,
+                storage_protocol=protocol,
+                location_info='ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
+            )
             for name, protocol in self.protocols.items()
         ]
 
 
 class Client:
-    """What ``api.cinder.cinderclient(request)`` returns."""
+    """A fake for ``api.cinder.cinderclient(request)``."""
 
     def __init__(self) -> None:
         self.volumes = Volumes()

@@ -10,16 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is drawn."""
+"""Content of the charts."""
 
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
+from horizon_volume_opts.admin_images import images
 from tests.unit import base
 
 
 def _row(name: str, **numbers: int) -> census.MapRow:
-    counts = dict.fromkeys(census.MapState, 0)
-    counts |= {census.MapState[key.upper()]: n for key, n in numbers.items()}
+    counts = dict.fromkeys(images.MapState, 0)
+    counts |= {images.MapState[key.upper()]: n for key, n in numbers.items()}
     return census.MapRow('pool', name, counts)
 
 
@@ -32,11 +33,8 @@ class ChartTestCase(base.TestCase):
         drawn = chart.draw([_row('small', none=10), _row('large', valid=40)])
         large, small = drawn.bars
         self.assertEqual('large', large.row.volume_type)
-        lengths = [bar.end - bar.pieces[0].x for bar in drawn.bars]
-        self.assertAlmostEqual(4.0, lengths[0] / lengths[1])
-        self.assertLess(large.end, chart.WIDTH)
-        self.assertLess(large.y + large.height, small.y)
-        self.assertLessEqual(small.y + small.height, drawn.height)
+        self.assertAlmostEqual(chart.WIDTH, large.pieces[0].width)
+        self.assertAlmostEqual(chart.WIDTH / 4, small.pieces[0].width)
 
     def test_pieces_follow_each_other(self) -> None:
         (bar,) = chart.draw([_row('x', valid=5, none=3, unknown=2)]).bars
@@ -45,16 +43,6 @@ class ChartTestCase(base.TestCase):
         starts = [piece.x for piece in bar.pieces]
         for end, start in zip(ends, starts[1:], strict=False):
             self.assertAlmostEqual(end, start)
-        self.assertAlmostEqual(bar.end, ends[-1])
-
-    def test_a_number_only_where_it_fits(self) -> None:
-        (bar,) = chart.draw([_row('x', valid=5000, none=1)]).bars
-        self.assertEqual([True, False], [p.has_room for p in bar.pieces])
-
-    def test_legend_names_what_is_drawn(self) -> None:
-        drawn = chart.draw([_row('x', valid=1), _row('y', unknown=1)])
-        labels = [str(piece.label) for piece in drawn.legend]
-        self.assertEqual(['with object map', 'not recorded'], labels)
 
     def test_no_more_bars_than_fit(self) -> None:
         rows = [_row(f'{n}', valid=n) for n in range(1, 31)]
@@ -64,25 +52,6 @@ class ChartTestCase(base.TestCase):
         self.assertEqual(30, drawn.bars[0].row.total)
 
     def test_every_state_can_be_told_from_the_others(self) -> None:
-        self.assertEqual(set(census.MapState), set(chart.STATES))
-        fills = {fill for _, fill, _ in chart.STATES.values()}
-        self.assertEqual(len(census.MapState), len(fills))
-        for _, fill, ink in chart.STATES.values():
-            self.assertGreaterEqual(_contrast(fill, ink), 4.5, fill)
-
-
-def _contrast(one: str, other: str) -> float:
-    """Return the contrast as WCAG 2 defines it."""
-    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    def linear(part: str) -> float:
-        value: float = int(part, 16) / 255
-        if value <= 0.04045:
-            return value / 12.92
-        return float(((value + 0.055) / 1.055) ** 2.4)
-
-    red, green, blue = (linear(colour[n : n + 2]) for n in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        self.assertEqual(set(images.MapState), set(chart.STATES))
+        fills = {fill for _, fill in chart.STATES.values()}
+        self.assertEqual(len(images.MapState), len(fills))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Where the panel stands, and for whom."""
+"""Position of the panel, and access to it."""
 
 from django.urls import reverse
 import horizon
@@ -23,7 +23,7 @@ class PanelTestCase(helpers.BaseAdminViewTests):
     def test_stands_below_volume(self) -> None:
         address = reverse('horizon:admin:rbd_images:index')
         self.assertEqual('/admin/rbd_images/', address)
-        # Panels are there once the addresses have been asked for.
+        # Panels are registered when a URL is first resolved.
         dashboard = horizon.get_dashboard('admin')
         found = dashboard.get_panel('rbd_images')
         self.assertIsInstance(found, panel.RBDImages)

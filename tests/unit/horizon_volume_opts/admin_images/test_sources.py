@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the attributes of volumes say, page by page."""
+"""RBD images from the attributes of volumes, read page by page."""
 
 from unittest import mock
 
@@ -18,13 +18,15 @@ import ddt
 from openstack_dashboard import api
 
 from horizon_volume_opts.admin_images import census
+from horizon_volume_opts.admin_images import images
+from horizon_volume_opts.admin_images import listing
 from horizon_volume_opts.admin_images import sources
 from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder
 
 _MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
 _BARE = ['layering']
-_STATE = census.MapState
+_STATE = images.MapState
 
 
 class SourceTestCase(base.TestCase):
@@ -36,13 +38,20 @@ class SourceTestCase(base.TestCase):
         )
         patch.start()
         self.addCleanup(patch.stop)
-        self.source = sources.AttributesSource()
+        patch = mock.patch.object(
+            api.keystone,
+            'tenant_list',
+            autospec=True,
+            return_value=([fake_cinder.Thing(id='p', name='demo')], False),
+        )
+        self.projects = patch.start()
+        self.addCleanup(patch.stop)
 
     def have(self, *volumes: fake_cinder.Thing) -> None:
         self.cinder.volumes.all.extend(volumes)
 
-    def read(self, found: census.Census | None = None) -> census.Census:
-        return self.source.read(mock.sentinel.request, found)
+    def read(self, found: listing.Listing | None = None) -> listing.Listing:
+        return sources.read(mock.sentinel.request, found)
 
 
 @ddt.ddt
@@ -56,16 +65,23 @@ class ReadTestCase(SourceTestCase):
         found = self.read()
         counts = {
             (row.volume_type, state.value): number
-            for row in found.map_rows()
+            for row in census.map_rows(found.rbd_images)
             for state, number in row.counts.items()
             if number
         }
         self.assertEqual(
-            {('rbd', 'valid'): 1, ('rbd', 'none'): 1, ('', 'valid'): 1}, counts
+            {
+                ('rbd', 'unchecked'): 1,
+                ('rbd', 'none'): 1,
+                ('', 'unchecked'): 1,
+            },
+            counts,
         )
         self.assertEqual(
             ['', '', 'ec'],
-            sorted(row.data_pool for row in found.layout_rows()),
+            sorted(
+                row.data_pool for row in census.layout_rows(found.rbd_images)
+            ),
         )
         self.assertTrue(found.complete)
         self.assertEqual(0, found.others)
@@ -73,7 +89,7 @@ class ReadTestCase(SourceTestCase):
     @ddt.data(True, False)
     def test_no_record_in_a_pool_of_ceph(self, loaded: bool) -> None:
         self.have(fake_cinder.volume(loaded=loaded))
-        (row,) = self.read().map_rows()
+        (row,) = census.map_rows(self.read().rbd_images)
         self.assertEqual(1, row.counts[_STATE.UNKNOWN])
 
     @ddt.data(
@@ -85,13 +101,13 @@ class ReadTestCase(SourceTestCase):
     def test_no_image_of_rbd(self, fields: dict[str, str]) -> None:
         self.have(fake_cinder.volume(**fields))  # type: ignore[arg-type]
         found = self.read()
-        self.assertEqual(0, found.images)
+        self.assertEqual(0, len(found.rbd_images))
         self.assertEqual(1, found.others)
 
     def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
         self.cinder.pools.protocols.clear()
         self.have(fake_cinder.volume(_MAP))
-        self.assertEqual(1, self.read().images)
+        self.assertEqual(1, len(self.read().rbd_images))
 
 
 class PagesTestCase(SourceTestCase):
@@ -104,25 +120,75 @@ class PagesTestCase(SourceTestCase):
 
     def test_all_pages(self) -> None:
         found = self.read()
-        self.assertEqual(25, found.images)
+        self.assertEqual(25, len(found.rbd_images))
         self.assertTrue(found.complete)
         self.assertEqual(3, self.cinder.volumes.requests)
 
     def test_a_last_page_that_is_full(self) -> None:
         del self.cinder.volumes.all[20:]
         found = self.read()
-        self.assertEqual(20, found.images)
+        self.assertEqual(20, len(found.rbd_images))
         self.assertTrue(found.complete)
 
     def test_no_longer_than_a_page_may_take(self) -> None:
-        with mock.patch.object(self.source, 'budget', -1):
+        with mock.patch.object(sources, 'BUDGET', -1):
             found = self.read()
-            self.assertEqual(10, found.images)
-            self.assertFalse(found.complete)
-            found = self.read(census.Census.of_plain(found.plain()))
-            self.assertEqual(20, found.images)
+            self.assertEqual(10, len(found.rbd_images))
             self.assertFalse(found.complete)
             found = self.read(found)
-        self.assertEqual(25, found.images)
+            self.assertEqual(20, len(found.rbd_images))
+            self.assertFalse(found.complete)
+            found = self.read(found)
+        self.assertEqual(25, len(found.rbd_images))
         self.assertTrue(found.complete)
         self.assertEqual(3, self.cinder.volumes.requests)
+
+    def test_goes_on_after_a_volume_that_was_deleted(self) -> None:
+        with mock.patch.object(sources, 'BUDGET', -1):
+            found = self.read()
+            # The last two volumes that were read.
+            del self.cinder.volumes.all[8:10]
+            found = self.read(found)
+            self.assertEqual(20, len(found.rbd_images))
+            # The whole last page, so that reading resumes after an older
+            # volume.
+            del self.cinder.volumes.all[8:18]
+            found = self.read(found)
+        self.assertEqual(25, len(found.rbd_images))
+        self.assertTrue(found.complete)
+
+    def test_all_that_were_read_are_deleted(self) -> None:
+        with mock.patch.object(sources, 'BUDGET', -1):
+            found = self.read()
+            del self.cinder.volumes.all[:10]
+            found = self.read(found)
+        self.assertEqual(20, len(found.rbd_images))
+
+
+class RowTestCase(SourceTestCase):
+    def test_what_is_known_of_a_volume(self) -> None:
+        volume = fake_cinder.volume(_MAP, name='one', data_pool='ec')
+        self.have(volume)
+        found = self.read()
+        (image,) = found.rbd_images
+        self.assertEqual(
+            (volume.id, 'one', 'p', 1, 'h@rbd#rbd', 'volumes', 'ec'),
+            (
+                image.ident,
+                image.name,
+                image.project,
+                image.size,
+                image.pool,
+                image.ceph_pool,
+                image.data_pool,
+            ),
+        )
+        self.assertEqual(tuple(_MAP), image.image_features)
+        self.assertEqual({'p': 'demo'}, found.projects)
+
+    def test_without_keystone(self) -> None:
+        self.projects.side_effect = OSError('no route')
+        self.have(fake_cinder.volume(_MAP))
+        found = self.read()
+        self.assertEqual(1, len(found.rbd_images))
+        self.assertEqual({}, found.projects)

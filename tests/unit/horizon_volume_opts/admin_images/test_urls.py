@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The address."""
+"""Test the URL of the page."""
 
 from django.urls import resolve
 from django.urls import reverse

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The page, as an administrator gets it."""
+"""The page, as shown to an administrator."""
 
 import configparser
 from importlib import metadata
@@ -22,11 +22,11 @@ from cliff import commandmanager
 from django.core import cache
 from django.test import utils
 from django.utils import html
+from django.utils import translation
 from openstack_dashboard import api
 from openstack_dashboard.test import helpers
 
 from cinder_rbd_ext.client import shell
-from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
 from tests import tree
@@ -38,24 +38,8 @@ _MORE = 'name="more"'
 _MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
 
 
-class Audit(sources.Source):
-    """A source that has looked into images."""
-
-    slug = 'audit'
-    knows_invalid = True
-    description = 'From an audit.'
-
-    def read(
-        self, request: Any, found: census.Census | None = None
-    ) -> census.Census:
-        """Return what the audit found."""
-        found = census.Census('2026-01-02T03:04:05+00:00', complete=True)
-        found.add([census.Image('p', 'gold', census.MapState.INVALID)])
-        return found
-
-
-# One of our own: django-compressor keeps the cache that it saw first, and puts
-# more into it than Django's limit, so that others' entries go.
+# A separate cache: django-compressor keeps the first cache that it finds and
+# fills it beyond Django's limit, which evicts other entries.
 _CACHES = {
     'default': {
         'BACKEND': 'django.core.cache.backends.locmem.LocMemCache',
@@ -76,10 +60,19 @@ class PageTestCase(helpers.BaseAdminViewTests):
         )
         self.asked = patch.start()
         self.addCleanup(patch.stop)
+        patch = mock.patch.object(
+            api.keystone,
+            'tenant_list',
+            autospec=True,
+            return_value=([fake_cinder.Thing(id='p', name='demo')], False),
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
         self.have('gold', _MAP)
 
     def have(self, volume_type: str, features: list[str] | None) -> None:
-        made = fake_cinder.volume(features, volume_type=volume_type)
+        name = f'volume {len(self.cinder.volumes.all)}'
+        made = fake_cinder.volume(features, volume_type=volume_type, name=name)
         self.cinder.volumes.all.append(made)
 
     def get(self) -> Any:
@@ -87,15 +80,60 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertEqual(200, response.status_code)
         return response
 
-    def test_numbers_plot_and_time(self) -> None:
+    def test_list_plot_and_time(self) -> None:
         self.have('gold', ['layering'])
         response = self.get()
         self.assertContains(response, '<svg')
-        self.assertContains(response, '1 with object map')
-        self.assertContains(response, 'Counted at')
-        self.assertContains(response, 'only known while an image is open')
+        self.assertContains(response, '1 object map, not checked')
+        self.assertContains(response, 'Read at')
+        self.assertContains(response, 'there is no report of an audit')
+        self.assertContains(response, '1 to 2 of 2 images')
+        self.assertContains(response, '<a href="/identity/p/detail/">demo</a>')
+        for volume in self.cinder.volumes.all:
+            self.assertContains(
+                response,
+                f'<a href="/admin/volumes/{volume.id}/">{volume.name}</a>',
+            )
         self.assertNotContains(response, _MORE)
-        self.assertNotContains(response, 'Map Invalid')
+
+    def test_filter_sort_and_pages(self) -> None:
+        for _ in range(24):
+            self.have('silver', ['layering'])
+        response = self.client.get(_PATH, {'type': 'silver', 'page': '2'})
+        self.assertContains(response, '21 to 24 of 24 images')
+        self.assertContains(response, '?type=silver&amp;sort=size')
+        self.assertContains(response, '?type=silver"')
+        self.assertNotContains(response, '>volume 0<')
+        # A number beyond the last page selects the last page.
+        response = self.client.get(_PATH, {'page': '9'})
+        self.assertContains(response, '21 to 25 of 25 images')
+        self.assertEqual(1, self.cinder.volumes.requests)
+
+    def test_nothing_is_selected(self) -> None:
+        response = self.client.get(_PATH, {'q': '"><script>'})
+        self.assertContains(response, 'No images')
+        self.assertNotContains(response, '"><script>')
+
+    def test_csv(self) -> None:
+        self.have('silver', None)
+        response = self.client.get(f'{_PATH}csv/', {'type': 'gold'})
+        lines = b''.join(response.streaming_content).decode().splitlines()
+        self.assertIn('rbd-images.csv', response['Content-Disposition'])
+        self.assertEqual(2, len(lines))
+        self.assertIn('volume 0,demo,1,gold,4 MiB,none', lines[1])
+
+    def test_ten_thousand(self) -> None:
+        volumes = self.cinder.volumes
+        volumes.all *= 1
+        volumes.all += [
+            fake_cinder.volume(_MAP, name=f'v{n}') for n in range(9999)
+        ]
+        self.get()
+        self.assertEqual(11, volumes.requests)
+        # From the cache.
+        response = self.client.get(_PATH, {'q': 'v9998', 'sort': '-size'})
+        self.assertContains(response, '1 to 1 of 1 images')
+        self.assertEqual(11, volumes.requests)
 
     def test_nothing_that_a_content_security_policy_refuses(self) -> None:
         text = self.get().content.decode()
@@ -112,9 +150,11 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertContains(response, html.escape('<b>"bold"</b>'))
 
     def test_numbers_in_any_language(self) -> None:
-        # A comma in a coordinate is another coordinate.
+        # A comma would start another coordinate.
         for _ in range(2):
             self.have('gold', ['layering'])
+        # Django keeps the language of the last request in its thread.
+        self.addCleanup(translation.activate, translation.get_language())
         response = self.client.get(_PATH, HTTP_ACCEPT_LANGUAGE='de')
         text = response.content.decode()
         drawn = text[text.index('<svg') : text.index('</svg>')]
@@ -123,7 +163,7 @@ class PageTestCase(helpers.BaseAdminViewTests):
                 value = part.split('"')[0]
                 self.assertNotIn(',', value)
 
-    def test_kept_until_counted_again(self) -> None:
+    def test_kept_until_read_again(self) -> None:
         self.get()
         self.have('silver', _MAP)
         self.assertNotContains(self.get(), 'silver')
@@ -131,20 +171,28 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertRedirects(response, _PATH, fetch_redirect_response=False)
         self.assertContains(self.get(), 'silver')
 
-    def test_counted_on_where_there_is_more(self) -> None:
+    def test_continued_where_there_is_more(self) -> None:
         with (
             mock.patch.object(sources, '_PAGE', 1),
-            mock.patch.object(sources.AttributesSource, 'budget', -1),
+            mock.patch.object(sources, 'BUDGET', -1),
         ):
             self.have('silver', _MAP)
             response = self.get()
             self.assertContains(response, '1 image so far')
             self.assertContains(response, _MORE)
             self.assertNotContains(response, 'silver')
+            # Progress is kept if a request fails, or if the volume to
+            # continue after was deleted.
+            self.asked.side_effect = OSError('no route')
             self.client.post(_PATH, {'more': '1'})
-            self.client.post(_PATH, {'more': '1'})
+            self.asked.side_effect = None
+            self.assertContains(self.get(), '1 image so far')
+            del self.cinder.volumes.all[0]
+            for _ in range(3):
+                self.client.post(_PATH, {'more': '1'})
             response = self.get()
         self.assertContains(response, 'silver')
+        self.assertContains(response, 'gold')
         self.assertNotContains(response, _MORE)
 
     def test_another_region_or_keystone_has_other_numbers(self) -> None:
@@ -164,36 +212,28 @@ class PageTestCase(helpers.BaseAdminViewTests):
         self.assertEqual(3, len(keys))
         self.assertEqual(key(), key())
         for each in keys:
-            # What memcached takes.
+            # The limit of memcached.
             self.assertLess(len(each), 250)
             self.assertNotIn(' ', each)
 
     def test_a_cinder_that_does_not_answer(self) -> None:
         self.asked.side_effect = OSError('no route')
         response = self.get()
-        self.assertContains(response, 'Unable to count the RBD images.')
-        self.assertNotContains(response, 'Counted at')
-        # Nothing of it is kept.
+        self.assertContains(response, 'Unable to read the RBD images.')
+        self.assertNotContains(response, 'Read at')
+        # Nothing is cached.
         self.asked.side_effect = None
         self.assertContains(self.get(), 'gold')
 
-    def test_a_source_that_knows_invalid_maps(self) -> None:
-        with mock.patch.object(views.IndexView, 'source_class', Audit):
-            response = self.get()
-        self.assertContains(response, 'From an audit.')
-        self.assertContains(response, 'Map Invalid')
-        self.assertContains(response, '1 map invalid')
-        self.assertNotContains(response, 'only known while an image is open')
-
 
 class CommandsTestCase(base.TestCase):
-    """What the page says to run can be run."""
+    """The commands on the page exist."""
 
     def test_each_exists(self) -> None:
         found = configparser.ConfigParser()
         found.read(tree.ROOT / 'setup.cfg')
         plugin = found['entry_points']['openstack.volume.v3']
-        # The checkout isn't installed, so has no version.
+        # The checkout is not installed and has no version.
         with mock.patch.object(
             metadata, 'version', autospec=True, return_value='1'
         ):

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The file for Horizon's enabled folder, as Horizon reads it."""
+"""The file for Horizon's ``enabled`` folder, as Horizon reads it."""
 
 import pathlib
 
@@ -47,7 +47,7 @@ class EnabledTestCase(base.TestCase):
         self.assertEqual([], missing)
 
     def test_each_module_of_angular_is_defined(self) -> None:
-        # One that isn't would keep every page from coming up.
+        # An undefined module would break every page.
         static = pathlib.Path(horizon_volume_opts.__file__).parent / 'static'
         scripts = [
             (static / name).read_text() for name in enabled.ADD_JS_FILES

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Extra specs through stock Horizon's pages, with our forms."""
+"""Extra specs on stock Horizon's pages, with our forms."""
 
 import html
 import re
@@ -42,7 +42,7 @@ class FakeType:
         return dict(self.specs)
 
     def set_keys(self, specs: dict[str, str]) -> None:
-        """Set some, in one request."""
+        """Set extra specs in one request."""
         if self.refuses:
             raise self.refuses
         self.requests.append(specs)
@@ -92,7 +92,7 @@ class CreateTestCase(PagesTestCase):
         ('rbd:object_size', '4M'),
         ('rbd:features', 'layering,exclusive-lock'),
         ('rbd:tenant_options', 'rbd:cache_mode'),
-        # Somebody else's: as stock takes it.
+        # Other extra specs are handled as in stock Horizon.
         ('volume_backend_name', 'anything'),
         ('capabilities:rbd_volume_options', '<is> True'),
     )
@@ -131,7 +131,7 @@ class CreateTestCase(PagesTestCase):
     ) -> None:
         response = self.create(key, value, partner)
         self.check_refused(response, field, words)
-        # Nothing that was typed is lost.
+        # The form keeps the input.
         self.assertContains(response, f'value="{value}"')
 
     def test_what_the_type_has_counts(self) -> None:
@@ -193,4 +193,23 @@ class EditTestCase(PagesTestCase):
         )
         response = self.client.get(path)
         self.assertContains(response, '<option value="writeback">')
-        self.assertContains(response, 'Cache mode of attachments. Allowed: ')
+        # The text is on the page, not in a tooltip.
+        self.assertContains(
+            response,
+            '<div class="help-block" id="id_value_help">Cache mode of '
+            'attachments. Allowed: ',
+        )
+        self.assertNotContains(response, 'rbd-feature-boxes')
+
+    def test_features_are_boxes(self) -> None:
+        self.type.specs['rbd:features'] = 'layering'
+        path = reverse(
+            'horizon:admin:volume_types:extras:edit',
+            args=(_TYPE, 'rbd:features'),
+        )
+        response = self.client.get(path)
+        self.assertContains(
+            response,
+            '<input type="checkbox" value="object-map" '
+            'data-requires="exclusive-lock"',
+        )

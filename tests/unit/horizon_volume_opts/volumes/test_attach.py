@@ -10,20 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The form of Manage Attachments, by real Horizon views and clients."""
+"""The Manage Attachments form, with real Horizon views and clients."""
 
 from typing import Any
 
+from django.core import cache
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
 from horizon_volume_opts.volumes import attach
+from horizon_volume_opts.volumes import cache_mode
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 URL = '/project/volumes/v/attach/'
-_KEY = 'rbd:cache_mode'
-_ATTACH = 'POST /v2.1/servers/s/os-volume_attachments'
+KEY = 'rbd:cache_mode'
+ATTACH = 'POST /v2.1/servers/s/os-volume_attachments'
 
 
 class AttachTestCase(horizon_case.HorizonTestCase):
@@ -50,7 +52,7 @@ class AttachTestCase(horizon_case.HorizonTestCase):
 
     def modes(self) -> dict[str, str]:
         form = self.client.get(URL).context['form']
-        return dict(form.fields[attach.FIELD].widget.choices)
+        return dict(form.fields[cache_mode.FIELD].widget.choices)
 
     def attached(self) -> bool:
         return bool(self.volume['status'] == 'in-use')
@@ -71,7 +73,7 @@ class ShownTestCase(AttachTestCase):
         self.assertIn('aria-describedby="id_rbd_cache_mode_hint"', page)
 
     def test_the_default_and_who_set_it(self) -> None:
-        self.assertEqual('Default', self.modes()[''])
+        self.assertEqual('Default: set by the compute host', self.modes()[''])
         self.cloud.types[0] = fake_cloud.offered(
             'other',
             cache_mode={'default': 'none', 'default_from': 'volume type'},
@@ -82,37 +84,51 @@ class ShownTestCase(AttachTestCase):
         )
 
     def test_the_volume_s_own_mode_is_chosen(self) -> None:
-        self.volume['metadata'][_KEY] = 'writeback'
+        self.volume['metadata'][KEY] = 'writeback'
         self.assertIn('value="writeback" selected', self.page())
 
     def test_one_that_is_no_longer_allowed_is_shown(self) -> None:
-        self.volume['metadata'][_KEY] = 'directsync'
-        self.assertIn('no longer allowed', self.modes()['directsync'])
+        self.volume['metadata'][KEY] = 'directsync'
+        self.assertIn('not allowed', self.modes()['directsync'])
 
     def test_a_shared_volume_says_why_not(self) -> None:
         self.volume['multiattach'] = True
         page = self.page()
         self.assertIn('Not available', page)
         form = self.client.get(URL).context['form']
-        self.assertTrue(form.fields[attach.FIELD].disabled)
+        self.assertTrue(form.fields[cache_mode.FIELD].disabled)
 
-    def test_stock_form_where_the_type_offers_none(self) -> None:
-        for name in ('lvm', None):
-            self.volume['volume_type'] = name
-            self.assertNotIn('rbd_', self.page())
+    def check_none(self, why: str) -> None:
+        page = self.page()
+        self.assertNotIn('rbd_', page)
+        self.assertIn('The cache mode cannot be selected: ', page)
+        self.assertIn(why, page)
 
-    def test_stock_form_where_the_user_may_not(self) -> None:
+    def test_why_the_type_offers_none(self) -> None:
+        self.volume['volume_type'] = 'lvm'
+        self.check_none('no back end of this volume type supports')
+        self.volume['volume_type'] = None
+        self.check_none('has no RBD volume options')
+
+    def test_why_the_user_may_not(self) -> None:
         self.cloud.types[0] = fake_cloud.offered(
             'rbd', cache_mode={'settable': False}
         )
-        self.assertNotIn('rbd_', self.page())
+        self.check_none('you may not set it')
+
+    def test_stock_form_without_the_extension(self) -> None:
+        self.cloud.types = []
+        page = self.page()
+        self.assertNotIn('rbd_', page)
+        self.assertNotIn('data-rbd-note', page)
 
     def test_stock_form_with_a_notice_where_cinder_does_not_tell(self) -> None:
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.page()
-        self.assertIn('RBD volume options are currently not available', page)
+        self.assertIn('gets the current cache mode of the volume', page)
+        self.assertNotIn('gets the defaults of its type', page)
         self.assertNotIn('rbd_', page)
         self.check_done(self.post())
         self.assertTrue(self.attached())
@@ -124,36 +140,37 @@ class SentTestCase(AttachTestCase):
 
     def test_set_before_the_volume_is_attached(self) -> None:
         self.check_done(self.post('writeback'))
-        self.assertEqual('writeback', self.volume['metadata'][_KEY])
+        self.assertEqual('writeback', self.volume['metadata'][KEY])
         self.assertTrue(self.attached())
         (change,) = self.asked('POST /v3/p/volumes/v/metadata')
-        (done,) = self.asked(_ATTACH)
+        (done,) = self.asked(ATTACH)
         self.assertLess(
             self.cloud.asked.index(change), self.cloud.asked.index(done)
         )
 
     def test_not_set_where_it_does_not_change(self) -> None:
-        self.volume['metadata'][_KEY] = 'writeback'
+        self.volume['metadata'][KEY] = 'writeback'
         self.post('writeback')
         self.assertEqual([], self.asked('POST /v3/p/volumes/v/metadata'))
         self.assertTrue(self.attached())
 
     def test_not_touched_where_there_is_no_field(self) -> None:
-        self.volume['metadata'][_KEY] = 'writeback'
+        self.volume['metadata'][KEY] = 'writeback'
         self.volume['volume_type'] = 'lvm'
         self.post()
-        self.assertEqual({_KEY: 'writeback'}, self.volume['metadata'])
+        self.assertEqual({KEY: 'writeback'}, self.volume['metadata'])
 
     def test_back_to_the_default(self) -> None:
-        self.volume['metadata'].update({_KEY: 'writeback', 'mine': 'kept'})
+        self.volume['metadata'].update({KEY: 'writeback', 'mine': 'kept'})
         self.check_done(self.post(''))
         self.assertEqual({'mine': 'kept'}, self.volume['metadata'])
         self.assertTrue(self.attached())
 
     def test_a_shared_volume_keeps_what_it_has(self) -> None:
         self.volume['multiattach'] = True
-        self.post('writeback')
+        self.check_done(self.post())
         self.assertEqual({}, self.volume['metadata'])
+        self.assertTrue(self.attached())
 
     def check_refused(self, response: Any, words: str) -> None:
         self.assertEqual(200, response.status_code)
@@ -162,7 +179,7 @@ class SentTestCase(AttachTestCase):
         self.assertIn(words, errors['rbd_cache_mode'][0])
         page = response.content.decode()
         self.assertIn('id="id_rbd_cache_mode_error"', page)
-        # What was chosen is still chosen.
+        # The form keeps the selection.
         self.assertIn('<option value="s" selected', page)
         self.assertFalse(self.attached())
         self.assertEqual({}, self.volume['metadata'])
@@ -170,6 +187,42 @@ class SentTestCase(AttachTestCase):
     def test_refused_at_the_field(self) -> None:
         self.check_refused(self.post('magic'), 'not a cache mode')
         self.check_refused(self.post('directsync'), 'not allowed')
+
+    def test_refused_where_cinder_no_longer_tells(self) -> None:
+        self.page()
+        cache.cache.clear()
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': fake_cloud.Refused(500, 'broken')
+        }
+        # Also for the cached failure.
+        for _ in range(2):
+            self.check_refused(
+                self.post('writeback'), 'this value cannot be checked'
+            )
+        self.cloud.faults = {}
+        cache.cache.clear()
+        self.check_done(self.post('writeback'))
+
+    def test_the_default_needs_no_answer_of_cinder_s(self) -> None:
+        self.volume['metadata'][KEY] = 'writeback'
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': fake_cloud.Refused(500, 'broken')
+        }
+        self.check_done(self.post(''))
+        self.assertEqual({}, self.volume['metadata'])
+
+    def test_refused_where_it_is_no_longer_offered(self) -> None:
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd', cache_mode={'settable': False}
+        )
+        self.check_refused(self.post('writeback'), 'tenants may not set')
+        self.cloud.types = []
+        cache.cache.clear()
+        self.check_refused(self.post('writeback'), 'no RBD volume options')
+
+    def test_refused_for_a_shared_volume(self) -> None:
+        self.volume['multiattach'] = True
+        self.check_refused(self.post('writeback'), 'are not coherent')
 
     def test_refused_by_cinder_at_the_field(self) -> None:
         text = "rbd:cache_mode = 'writeback': because; allowed: none"
@@ -185,8 +238,8 @@ class SentTestCase(AttachTestCase):
             self.check_refused(self.post('writeback'), words)
 
     def test_put_back_where_the_volume_is_not_attached(self) -> None:
-        self.cloud.faults = {_ATTACH: fake_cloud.Refused(409, 'no')}
-        for before in ({_KEY: 'none'}, {}):
+        self.cloud.faults = {ATTACH: fake_cloud.Refused(409, 'no')}
+        for before in ({KEY: 'none'}, {}):
             self.volume['metadata'] = dict(before)
             self.check_done(self.post('writeback'))
             self.assertEqual(before, self.volume['metadata'])
@@ -208,11 +261,11 @@ class SentTestCase(AttachTestCase):
             ],
         )
         self.post('writeback')
-        self.assertEqual({_KEY: 'writeback'}, self.volume['metadata'])
+        self.assertEqual({KEY: 'writeback'}, self.volume['metadata'])
 
     def test_what_can_not_be_put_back_is_logged(self) -> None:
         self.cloud.faults = {
-            _ATTACH: fake_cloud.Refused(409, 'no'),
+            ATTACH: fake_cloud.Refused(409, 'no'),
             'DELETE /v3/p/volumes/v/metadata': fake_cloud.Refused(500, 'oops'),
         }
         self.check_done(self.post('writeback'))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The Create Volume form, by real Horizon views and clients."""
+"""The Create Volume form, with real Horizon views and clients."""
 
 import html
 import json
@@ -29,8 +29,8 @@ from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 URL = '/project/volumes/create/'
-_ASK = 'GET /v3/p/os-rbd-volume-options'
-_POST = 'POST /v3/p/volumes'
+ASK = 'GET /v3/p/os-rbd-volume-options'
+POST = 'POST /v3/p/volumes'
 _ODD = ('SSD Fast', 'fast"x', "fast'x", 'Ümlaut <b>', 'x' * 255, '__proto__')
 
 
@@ -42,7 +42,9 @@ class FormTestCase(horizon_case.HorizonTestCase):
 
     def data(self, page: str) -> Any:
         found = re.search(r'data-rbd-offers="([^"]*)"', page)
-        return json.loads(html.unescape(found[1])) if found else None
+        if not found:
+            return None
+        return horizon_case.unpacked(json.loads(html.unescape(found[1])))
 
     def post(self, query: str = '', **data: Any) -> Any:
         return self.client.post(
@@ -59,12 +61,12 @@ class FormTestCase(horizon_case.HorizonTestCase):
         return volume
 
     def check_refused(self, response: Any, field: str, words: str) -> None:
-        """Check that the form is back, with an error at a field alone."""
+        """Check that the form is shown again with an error at one field."""
         self.assertEqual(200, response.status_code)
         form = response.context['form']
         self.assertEqual({field}, set(form.errors))
         self.assertIn(words, form.errors[field][0])
-        self.assertNotIn(_POST, [self.cloud.asked[-1]])
+        self.assertNotIn(POST, [self.cloud.asked[-1]])
 
 
 @ddt.ddt
@@ -75,7 +77,7 @@ class ShownTestCase(FormTestCase):
     def test_stock_s_form_where_metadata_would_be_lost(self) -> None:
         self.patch(views.CreateView, 'form_class', stock.CreateForm)
         self.patch(cinder, 'volume_create', None)
-        # As in a release that calls it otherwise.
+        # As in a release with another name for it.
         del cinder.volume_create
         hooks.run(['horizon_volume_opts.volumes.create.use_form'])
         self.assertIs(stock.CreateForm, views.CreateView.form_class)
@@ -83,7 +85,8 @@ class ShownTestCase(FormTestCase):
 
     def test_data_for_types_that_offer_something(self) -> None:
         found = self.data(self.shown())
-        self.assertEqual({'rbd'}, set(found))
+        self.assertEqual({'rbd', 'lvm'}, set(found))
+        self.assertIn('no back end', found['lvm']['reason'])
         self.assertNotIn('rbd:data_pool', found['rbd']['options'])
 
     @ddt.data(*_ODD)
@@ -91,8 +94,8 @@ class ShownTestCase(FormTestCase):
         self.cloud.types.append(fake_cloud.offered(name))
         self.assertIn(name, self.data(self.shown()))
 
-    def test_stock_form_where_no_type_offers_anything(self) -> None:
-        self.cloud.types = [fake_cloud.not_offered('rbd')]
+    def test_stock_form_without_the_extension(self) -> None:
+        self.cloud.types = []
         page = self.shown()
         self.assertNotIn('rbd-volume-options', page)
         self.assertNotIn('rbd_', page)
@@ -110,7 +113,7 @@ class ShownTestCase(FormTestCase):
             self.assertNotIn(f'id_rbd_{word}', page)
 
     def test_stock_form_with_a_notice_where_cinder_does_not_tell(self) -> None:
-        self.cloud.faults = {_ASK: requests.exceptions.Timeout('slow')}
+        self.cloud.faults = {ASK: requests.exceptions.Timeout('slow')}
         page = self.shown()
         self.assertNotIn('rbd-volume-options', page)
         self.assertIn('RBD volume options are currently not available', page)
@@ -225,9 +228,7 @@ class SentTestCase(FormTestCase):
     def test_refused_by_cinder_at_its_field(self) -> None:
         text = "rbd:object_size = '1M' (volume metadata): because; allowed: no"
         self.cloud.faults = {
-            _POST: fake_cloud.Refused(
-                400, f'RBD volume option refused: {text}'
-            )
+            POST: fake_cloud.Refused(400, f'RBD volume option refused: {text}')
         }
         response = self.post(description='kept', rbd_object_size='1M')
         self.check_refused(response, 'rbd_object_size', 'because; allowed: no')
@@ -237,7 +238,7 @@ class SentTestCase(FormTestCase):
 
     def test_refused_by_cinder_for_a_key_without_a_field(self) -> None:
         self.cloud.faults = {
-            _POST: fake_cloud.Refused(
+            POST: fake_cloud.Refused(
                 400, "RBD volume option refused: rbd:cache_mode = 'x': no"
             )
         }
@@ -247,22 +248,20 @@ class SentTestCase(FormTestCase):
     def test_refused_where_nothing_is_chosen_is_as_stock_shows_it(
         self,
     ) -> None:
-        """A value of the type's, which nobody can mend in the form."""
+        """A value of the volume type cannot be corrected in the form."""
         text = "rbd:object_size = '1M' (volume type): because; allowed: no"
         self.cloud.faults = {
-            _POST: fake_cloud.Refused(
-                400, f'RBD volume option refused: {text}'
-            )
+            POST: fake_cloud.Refused(400, f'RBD volume option refused: {text}')
         }
         self.check_done(self.post())
 
     def test_a_cinder_that_knows_in_a_minute(self) -> None:
-        self.cloud.faults = {_POST: fake_cloud.Refused(503, 'Try again')}
+        self.cloud.faults = {POST: fake_cloud.Refused(503, 'Try again')}
         response = self.post(rbd_object_size='1M')
         self.check_refused(response, '__all__', 'Try again')
 
     def test_what_others_refuse_is_as_stock_shows_it(self) -> None:
-        self.cloud.faults = {_POST: fake_cloud.Refused(400, 'not today')}
+        self.cloud.faults = {POST: fake_cloud.Refused(400, 'not today')}
         response = self.post(rbd_object_size='1M')
         self.check_done(response)
 
@@ -308,7 +307,7 @@ class SourceTestCase(FormTestCase):
         }
 
     def test_type_and_layout_are_the_source_s(self) -> None:
-        # 8 MiB objects, of which a unit of 8 MiB is a factor.
+        # The source has 8 MiB objects, so a unit of 8 MiB is valid.
         asked = {'rbd_stripe_unit': '8M', 'rbd_stripe_count': '2'}
         for query, source in (
             ('', {'volume_source': 'v'}),

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Metadata on its way from the form to Cinder."""
+"""The metadata that the creation form sends to Cinder."""
 
 import threading
 from typing import Any
@@ -26,7 +26,7 @@ from tests.unit import base
 
 
 class Stock:
-    """Stands for Horizon's function, with its signature."""
+    """Stand in for Horizon's function, with the same signature."""
 
     def __init__(self) -> None:
         self.given: list[Any] = []
@@ -101,9 +101,9 @@ class CarryingTestCase(base.TestCase):
                 't',
             )
         self.assertEqual(
-            refusals.Refusal('rbd:object_size', "'3': no"), asked.refusal
+            refusals.Refusal('rbd:object_size', '3 B: no'), asked.refusal
         )
-        self.assertEqual(["'3': no"], error.messages)
+        self.assertEqual(['3 B: no'], error.messages)
 
     def test_faults_of_others_are_theirs(self) -> None:
         self.stock.error = cinder_exceptions.OverLimit(413, 'quota')

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The tab of a volume's details, in Horizon's own page."""
+"""Test the tab in the details page of a volume."""
 
 from typing import Any
 
@@ -50,6 +50,28 @@ class TabTestCase(horizon_case.HorizonTestCase):
         ):
             self.assertIn(f'<dt>{name}</dt> <dd>{value}</dd>', page)
         self.assertNotIn('Data pool', page)
+
+    def test_origin_of_each_value(self) -> None:
+        self.cloud.add_volume(
+            'v',
+            metadata={'rbd:cache_mode': 'writeback'},
+            **{
+                f'{fake_cloud.ALIAS}:origins': {
+                    'object_size': 'volume metadata',
+                    'striping': 'volume type',
+                    'features': 'of a newer release',
+                }
+            },
+        )
+        page = self.page()
+        for text in (
+            '8 MiB (requested for this volume)',
+            '64 KiB (set by the volume type)',
+            '<dd>8 (set by the volume type)',
+            '<dd>layering, striping</dd>',
+            'writeback (requested for this volume)',
+        ):
+            self.assertIn(text, page)
 
     def test_data_pool(self) -> None:
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:data_pool': 'ec'})

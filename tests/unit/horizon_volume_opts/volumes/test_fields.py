@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The fields of the form and what they mean."""
+"""The fields of the form and their values."""
 
 import ddt
 
@@ -74,7 +74,19 @@ class MetadataTestCase(base.TestCase):
             {}, fields.metadata({'rbd_features': ['exclusive-lock']})
         )
 
-    def test_features_have_layering_and_no_map_beside_them(self) -> None:
+    def test_features_have_layering(self) -> None:
+        found = fields.metadata(
+            {
+                'rbd_choose_features': True,
+                'rbd_features': ['exclusive-lock', 'object-map'],
+            }
+        )
+        self.assertEqual(
+            {'rbd:features': 'exclusive-lock,layering,object-map'}, found
+        )
+        options.parse(found, keys.Scope.VOLUME, _ORIGIN)
+
+    def test_a_map_that_contradicts_the_features_is_not_dropped(self) -> None:
         found = fields.metadata(
             {
                 'rbd_choose_features': True,
@@ -82,10 +94,13 @@ class MetadataTestCase(base.TestCase):
                 'rbd_object_map': 'false',
             }
         )
-        self.assertEqual(
-            {'rbd:features': 'exclusive-lock,layering,object-map'}, found
+        self.assertRaises(
+            errors.OptionError,
+            options.parse,
+            found,
+            keys.Scope.VOLUME,
+            _ORIGIN,
         )
-        options.parse(found, keys.Scope.VOLUME, _ORIGIN)
 
     def test_as_it_was_typed(self) -> None:
         data = {'rbd_object_size': '3M', 'rbd_stripe_count': ' 8 '}

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A group of fields in a form that a stock template draws."""
+"""A group of fields in a form that a stock template renders."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ class GroupTestCase(base.TestCase):
         self.assertIn('for="id_rbd_stripe_unit"', drawn)
         self.assertIn('aria-describedby="id_rbd_stripe_unit_hint"', drawn)
         self.assertIn('id="id_rbd_stripe_unit_hint"', drawn)
-        # Boxes: one label each, in a fieldset with a legend.
+        # Checkboxes have one label each, in a fieldset with a legend.
         self.assertIn('<legend class="h5">Image features</legend>', drawn)
         for number in range(6):
             self.assertIn(f'for="id_rbd_features_{number}"', drawn)

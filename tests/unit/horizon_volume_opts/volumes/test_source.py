@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a new volume is made from."""
+"""The source of a new volume."""
 
 from cinderclient import exceptions
 from django import test

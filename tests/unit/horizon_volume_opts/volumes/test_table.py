@@ -10,9 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The column of the table of volumes."""
+"""Additions to the volume tables."""
 
 from django.test import utils
+from openstack_dashboard.dashboards.admin.volumes import tables as admin_stock
+from openstack_dashboard.dashboards.admin.volumes import views as admin_views
 from openstack_dashboard.dashboards.project.volumes import tables as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
@@ -23,11 +25,13 @@ _URL = '/project/volumes/'
 
 
 class TableTestCase(horizon_case.HorizonTestCase):
-    def use(self, wanted: bool) -> None:
+    def use(self, wanted: bool | None = None) -> None:
         self.patch(views.VolumesView, 'table_class', stock.VolumesTable)
-        with utils.override_settings(
-            RBD_VOLUME_OPTIONS={'layout_column': wanted}
-        ):
+        self.patch(
+            admin_views.VolumesView, 'table_class', admin_stock.VolumesTable
+        )
+        given = {} if wanted is None else {'layout_column': wanted}
+        with utils.override_settings(RBD_VOLUME_OPTIONS=given):
             table.use_table()
 
     def page(self) -> str:
@@ -36,17 +40,31 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.assertEqual(200, response.status_code)
         return str(response.content.decode())
 
-    def test_not_unless_asked_for(self) -> None:
+    def test_not_if_it_is_turned_off(self) -> None:
         self.use(False)
         page = self.page()
         self.assertIn('name-of-v', page)
         self.assertNotIn('RBD Layout', page)
+        self.assertIn('Change Cache Mode', page)
+        self.assertIs(
+            admin_stock.VolumesTable, admin_views.VolumesView.table_class
+        )
 
-    def test_where_asked_for(self) -> None:
-        self.use(True)
+    def test_layout_for_projects(self) -> None:
+        self.use()
         page = self.page()
         self.assertIn('RBD Layout', page)
         self.assertIn('8 MiB objects, 64 KiB x 8', page)
+
+    def test_layout_for_administrators(self) -> None:
+        self.use()
+        self.assertIs(
+            table.AdminVolumesTable, admin_views.VolumesView.table_class
+        )
+        self.assertEqual(
+            [*admin_stock.VolumesTable.base_columns, 'rbd_layout'],
+            list(table.AdminVolumesTable.base_columns),
+        )
 
     def test_stock_columns_stay_as_they_are(self) -> None:
         self.assertEqual(

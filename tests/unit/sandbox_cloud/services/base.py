@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Services rendered in a folder of their own; nothing is started."""
+"""Services rendered to a temporary folder; nothing is started."""
 
 import configparser
 import pathlib
@@ -31,7 +31,7 @@ class ServiceTestCase(base.TestCase):
         self.state = state.State(root)
         self.state.make()
         self.cloud = cloud.Cloud(self.state, state.releases()[-1])
-        # What comes with the distribution.
+        # This file comes with the distribution.
         paste = self.cloud.runtime.venv.path / 'etc/nova/api-paste.ini'
         paste.parent.mkdir(parents=True)
         paste.write_text('[composite:osapi_compute]\n')
@@ -39,7 +39,7 @@ class ServiceTestCase(base.TestCase):
     def read(self, path: pathlib.Path) -> configparser.ConfigParser:
         """Return a configuration file."""
         found = configparser.ConfigParser(
-            # oslo.config's lists are options that are given again.
+            # oslo.config's lists are repeated options.
             interpolation=None,
             strict=False,
         )

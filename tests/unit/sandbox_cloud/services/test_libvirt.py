@@ -51,7 +51,7 @@ class LibvirtTestCase(base.ServiceTestCase):
         subprocess.run(['sh', '-n', shim], check=True)
 
     def test_qemu_reads_its_configuration_where_libvirtd_looks(self) -> None:
-        # with-libvirt shows <folder>/etc as /etc/libvirt.
+        # with-libvirt mounts <folder>/etc at /etc/libvirt.
         conf = self.service.data / 'etc' / 'qemu.conf'
         self.assertIn('cgroup_controllers = []\n', conf.read_text())
         (program,) = self.service.programs()

@@ -22,7 +22,7 @@ class NeutronTestCase(base.ServiceTestCase):
     def test_an_api_alone(self) -> None:
         conf = self.read(self.service.etc / 'neutron.conf')
         self.assertEqual('0', conf['DEFAULT']['rpc_workers'])
-        # It would ask Nova, whose address it isn't told.
+        # Neutron would call Nova, whose address is not configured.
         for name in ('status', 'data'):
             value = conf['DEFAULT'][f'notify_nova_on_port_{name}_changes']
             self.assertEqual('false', value)

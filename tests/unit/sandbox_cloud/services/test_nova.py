@@ -72,7 +72,8 @@ class NovaTestCase(base.ServiceTestCase):
             self.assertEqual('0', conf['DEFAULT']['periodic_fuzzy_delay'])
 
     def _restarted(self, release: str) -> list[str]:
-        # What it says before it ends, once more after that, and then anew.
+        # The time of the last report: before the restart, at first the same,
+        # then a new one.
         self.reports = ['10:00', '10:00', '10:10']
         self.cloud.runtime.release = release
         supervisor = mock.create_autospec(self.cloud.runtime.supervisor)
@@ -114,7 +115,7 @@ class NovaTestCase(base.ServiceTestCase):
     def test_programs(self) -> None:
         programs = {each.name: each for each in self.service.programs()}
         self.assertEqual(set(_DAEMONS), set(programs))
-        # The plug-in's place; a new one is loaded by a restart.
+        # nova-compute loads the plug-in; a restart loads a new version.
         loading = [name for name in programs if programs[name].loads_suite]
         self.assertEqual(['nova-compute'], loading)
         folder = programs['nova-api'].environ['OS_NOVA_CONFIG_DIR']
@@ -123,7 +124,7 @@ class NovaTestCase(base.ServiceTestCase):
 
 
 class TwoHostsTestCase(base.ServiceTestCase):
-    """Servers can be migrated: both hosts see one folder of instances."""
+    """Two compute hosts that share the instances folder for migrations."""
 
     def setUp(self) -> None:
         super().setUp()

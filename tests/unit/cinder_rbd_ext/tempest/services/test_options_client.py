@@ -23,7 +23,7 @@ from tests.unit import base
 
 
 class OptionsClientTest(base.TestCase):
-    """The client sends what the extension answers to."""
+    """The client sends the requests that the extension supports."""
 
     def setUp(self) -> None:
         super().setUp()

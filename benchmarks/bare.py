@@ -1,0 +1,132 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The calls of librbd that an operation cannot do without.
+
+The floor for any driver: on a connection and a pool that are open already,
+without checks, locks, or logs. Where our driver records what it made, one
+write to the database is added. The steps have the names of those of a driver,
+and are timed in the same way.
+"""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+import json
+from typing import Any
+
+from cinder.db import api as db
+from eventlet import tpool
+import rados
+import rbd
+import records
+
+_GIB = 1 << 30
+#: 4 MiB, as the default of Cinder's option rbd_store_chunk_size.
+_ORDER = 22
+
+
+class Bare:
+    """Bare calls for the steps of :class:`driver.Backend`."""
+
+    def __init__(self, name: str, args: argparse.Namespace) -> None:
+        self._records = records.Records(name)
+        self._cluster = rados.Rados(
+            conffile=args.conf, rados_id=args.user, name=None
+        )
+        self._cluster.connect()
+        self._pool = args.pool
+        self._ioctx = self._cluster.open_ioctx(args.pool)
+        self._rbd = rbd.RBD()
+        text = self._cluster.conf_get('rbd_default_features')
+        self._features = int(text)
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the operations of a volume's life, in their order."""
+        made = self._records.volume()
+        name = made.name
+        yield 'create', self._recorded(made, self._create, name)
+        yield 'snapshot', self._call(self._snapshot, name, 'snapshot')
+        clone = self._records.volume()
+        yield (
+            'volume from snapshot',
+            self._recorded(clone, self._clone, name, 'snapshot', clone.name),
+        )
+        copy = self._records.volume()
+        yield 'clone', self._recorded(copy, self._copy, name, copy.name)
+        yield 'extend', self._recorded(made, self._extend, name)
+        yield 'initialize_connection', self._call(self._ask, 'mon dump')
+        yield 'statistics', self._call(self._ask, 'df', 'osd pool get-quota')
+        yield 'delete a clone', self._call(self._remove, clone.name)
+        tpool.execute(self._remove, copy.name)
+        tpool.execute(self._remove_snapshots, name)
+        yield 'delete', self._call(self._remove, name)
+
+    def _call(self, function: Callable[..., Any], *args: str) -> Any:
+        return lambda: tpool.execute(function, *args)
+
+    def _recorded(
+        self, volume: Any, function: Callable[..., Any], *args: str
+    ) -> Any:
+        def call() -> None:
+            tpool.execute(function, *args)
+            values = {'display_description': 'made'}
+            db.volume_update(self._records.context, volume.id, values)
+
+        return call
+
+    def _create(self, name: str) -> None:
+        self._rbd.create(
+            self._ioctx,
+            name,
+            _GIB,
+            _ORDER,
+            old_format=False,
+            features=self._features,
+        )
+
+    def _snapshot(self, name: str, snapshot: str) -> None:
+        with rbd.Image(self._ioctx, name) as image:
+            image.create_snap(snapshot)
+            image.protect_snap(snapshot)
+
+    def _clone(self, name: str, snapshot: str, target: str) -> None:
+        self._rbd.clone(
+            self._ioctx,
+            name,
+            snapshot,
+            self._ioctx,
+            target,
+            features=self._features,
+        )
+
+    def _copy(self, name: str, target: str) -> None:
+        self._snapshot(name, target)
+        self._clone(name, target, target)
+
+    def _extend(self, name: str) -> None:
+        with rbd.Image(self._ioctx, name) as image:
+            image.resize(2 * _GIB)
+
+    def _ask(self, *prefixes: str) -> None:
+        for prefix in prefixes:
+            command = {'prefix': prefix, 'pool': self._pool, 'format': 'json'}
+            self._cluster.mon_command(json.dumps(command), b'')
+
+    def _remove(self, name: str) -> None:
+        self._rbd.remove(self._ioctx, name)
+
+    def _remove_snapshots(self, name: str) -> None:
+        with rbd.Image(self._ioctx, name) as image:
+            for each in [found['name'] for found in image.list_snaps()]:
+                image.unprotect_snap(each)
+                image.remove_snap(each)

@@ -1,0 +1,252 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Calls of our driver against the same calls of the stock one.
+
+    python3 benchmarks/driver.py --conf /etc/ceph/ceph.conf \
+        --user admin --pool volumes [--runs 20] [--workers 1 16 64] \
+        [--database mysql+pymysql://...] [--json FILE]
+
+Both drivers in one run, in turns, on one cluster and one database (SQLite in
+a temporary file unless you name one; its tables are created): only the ratios
+and the counts mean anything on another machine. Each worker creates volumes
+with all that is done to them, so ``--workers 16`` has 16 calls under way.
+``ratio`` is the median of stock to that of ours: more than 1 is faster.
+``to bare`` is the median of ours to that of the calls of librbd which the
+operation needs, and one write to the database, see ``bare.py``.
+
+The counts are of one call of each operation, see ``counts.py``: contexts,
+connections, opens, statements, commands.
+"""
+
+import eventlet
+
+# As cinder-volume does, before anything else is imported.
+eventlet.monkey_patch()
+
+import argparse  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from collections.abc import Mapping  # noqa: E402
+import concurrent.futures  # noqa: E402
+import contextlib  # noqa: E402
+import json  # noqa: E402
+import pathlib  # noqa: E402
+import statistics  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from typing import Any  # noqa: E402
+
+import bare  # noqa: E402
+from cinder import objects  # noqa: E402
+from cinder import utils  # noqa: E402
+from cinder.db import api as db  # noqa: E402
+from cinder.db import migration  # noqa: E402
+from cinder.volume import configuration  # noqa: E402
+from cinder.volume import driver as cinder_driver  # noqa: E402
+from cinder.volume.drivers import rbd as stock_rbd  # noqa: E402
+import counts  # noqa: E402
+from oslo_config import cfg  # noqa: E402
+import records  # noqa: E402
+
+from cinder_rbd_ext import driver as our_driver  # noqa: E402
+from cinder_rbd_ext import opts  # noqa: E402
+
+CONF = cfg.CONF
+DRIVERS = {'stock': stock_rbd.RBDDriver, 'ours': our_driver.RBDExtDriver}
+_CONNECTOR = {'host': 'bench', 'ip': '192.0.2.1', 'initiator': 'iqn.bench'}
+#: What an operation is measured by: its name and the call.
+Step = tuple[str, Callable[[], Any]]
+#: Milliseconds by operation and driver.
+Times = dict[str, dict[str, list[float]]]
+
+
+class Backend:
+    """A driver, and the volumes that are made through it."""
+
+    def __init__(self, name: str, args: argparse.Namespace) -> None:
+        self._records = records.Records(name)
+        settings = configuration.Configuration(
+            cinder_driver.volume_opts, config_group=name
+        )
+        settings.append_config_values(stock_rbd.RBD_OPTS)
+        settings.append_config_values(opts.BACKEND_OPTS)
+        given = {
+            'volume_backend_name': name,
+            'rbd_pool': args.pool,
+            'rbd_user': args.user,
+            'rbd_ceph_conf': args.conf,
+        }
+        for option, value in given.items():
+            CONF.set_override(option, value, name)
+        self.driver = DRIVERS[name](
+            configuration=settings, db=db, execute=utils.execute
+        )
+        self.driver.do_setup(self._records.context)
+        self.driver.check_for_setup_error()
+        self.driver.set_initialized()
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the operations of a volume's life, in their order."""
+        driver = self.driver
+        volume = self._records.volume()
+        yield 'create', lambda: driver.create_volume(volume)
+        volume.status = 'available'
+        volume.save()
+        snapshot = self._records.snapshot(volume)
+        yield 'snapshot', lambda: driver.create_snapshot(snapshot)
+        clone = self._records.volume(snapshot_id=snapshot.id)
+        yield (
+            'volume from snapshot',
+            lambda: driver.create_volume_from_snapshot(clone, snapshot),
+        )
+        copy = self._records.volume(source_volid=volume.id)
+        yield 'clone', lambda: driver.create_cloned_volume(copy, volume)
+        yield 'extend', lambda: driver.extend_volume(volume, 2)
+        yield (
+            'initialize_connection',
+            lambda: driver.initialize_connection(volume, _CONNECTOR),
+        )
+        context = self._records.context
+        other = objects.VolumeType.get_by_id(context, self._records.type_id)
+        yield (
+            'retype in place',
+            lambda: driver.retype(context, volume, other, {}, {}),
+        )
+        yield 'statistics', lambda: driver.get_volume_stats(refresh=True)
+        yield 'delete a clone', lambda: driver.delete_volume(clone)
+        driver.delete_volume(copy)
+        driver.delete_snapshot(snapshot)
+        yield 'delete', lambda: driver.delete_volume(volume)
+
+
+def measure(backend: Backend | bare.Bare) -> list[tuple[str, float]]:
+    """Return the milliseconds of each operation."""
+    found = []
+    for name, call in backend.steps():
+        began = time.perf_counter()
+        call()
+        found.append((name, 1000 * (time.perf_counter() - began)))
+    return found
+
+
+def count(backend: Backend) -> dict[str, dict[str, int]]:
+    """Return the counts of each operation."""
+    found = {}
+    for name, call in backend.steps():
+        with counts.counting(backend.driver) as counted:
+            call()
+        found[name] = counted.as_dict()
+    return found
+
+
+def timed(
+    backends: Mapping[str, Backend | bare.Bare], workers: int, runs: int
+) -> dict[str, Any]:
+    """Measure the drivers in turns with a number of workers."""
+    times: Times = {}
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for turn in range(runs):
+            names = list(backends)
+            # What runs later finds the cluster busy, so they take turns.
+            for name in names if turn % 2 else names[::-1]:
+                for found in pool.map(measure, [backends[name]] * workers):
+                    for step, spent in found:
+                        row = times.setdefault(step, {})
+                        row.setdefault(name, []).append(spent)
+    return {step: _summary(row) for step, row in times.items()}
+
+
+def _summary(row: Mapping[str, list[float]]) -> dict[str, Any]:
+    """Return median and spread (the middle half) of both drivers."""
+    found: dict[str, Any] = {}
+    for name, values in row.items():
+        low, middle, high = values[0], values[0], values[0]
+        if len(values) > 1:
+            low, middle, high = statistics.quantiles(values, n=4)
+        found[name] = {'median': middle, 'low': low, 'high': high}
+    ours = found['ours']['median']
+    found['ratio'] = found['stock']['median'] / ours
+    if 'bare' in found:
+        found['to_bare'] = ours / found['bare']['median']
+    return found
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """Print ratios, times in milliseconds, and counts."""
+    for workers, rows in found['times'].items():
+        heading = f'{workers} at once'
+        print(f'\n{heading:23} ratio  to bare  milliseconds (middle half)')
+        for step, row in rows.items():
+            shown = '   '.join(
+                f'{name} {row[name]["median"]:.1f} '
+                f'({row[name]["low"]:.1f}-{row[name]["high"]:.1f})'
+                for name in (*DRIVERS, 'bare')
+                if name in row
+            )
+            least = f'{row["to_bare"]:.2f}' if 'to_bare' in row else ''
+            print(f'{step:22} {row["ratio"]:6.2f}  {least:>7}  {shown}')
+    names = next(iter(found['counts']['stock'].values()))
+    print(f'\ncounts, stock / ours   {"  ".join(names)}')
+    for step, row in found['counts']['stock'].items():
+        ours = found['counts']['ours'][step]
+        shown = '  '.join(
+            f'{f"{row[name]} / {ours[name]}":^{len(name)}}' for name in names
+        )
+        print(f'{step:22} {shown}')
+
+
+@contextlib.contextmanager
+def database(url: str | None) -> Iterator[None]:
+    """Use a database; a temporary one without a URL."""
+    with tempfile.TemporaryDirectory(prefix='bench-') as folder:
+        url = url or f'sqlite:///{folder}/cinder.sqlite'
+        CONF([], project='cinder', default_config_files=[])
+        CONF.set_override('connection', url, 'database')
+        # Otherwise the disk of this machine is measured.
+        CONF.set_override('sqlite_synchronous', False, 'database')
+        CONF.set_override('lock_path', folder, 'oslo_concurrency')
+        objects.register_all()
+        migration.db_sync()
+        yield
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--conf', required=True)
+    parser.add_argument('--pool', default='volumes')
+    parser.add_argument('--user', default='admin')
+    parser.add_argument('--runs', type=int, default=20)
+    parser.add_argument('--workers', type=int, nargs='+', default=[1, 16, 64])
+    parser.add_argument('--database', help='URL for SQLAlchemy')
+    parser.add_argument('--json', type=pathlib.Path, help='for the results')
+    args = parser.parse_args()
+    with database(args.database):
+        backends = {name: Backend(name, args) for name in DRIVERS}
+        measured = {**backends, 'bare': bare.Bare('bare', args)}
+        for each in measured.values():
+            measure(each)
+        found = {
+            'counts': {n: count(b) for n, b in backends.items()},
+            'times': {
+                str(n): timed(measured, n, args.runs) for n in args.workers
+            },
+        }
+    show(found)
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=2) + '\n')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

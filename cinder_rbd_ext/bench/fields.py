@@ -1,0 +1,187 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Fields of a plan, read and checked one by one."""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from typing import Any
+from typing import TypeVar
+
+from rbd_volume_options import errors
+from rbd_volume_options import sizes
+
+T = TypeVar('T')
+
+_NAME = 'text of up to 60 printable characters without "=" and "/"'
+_UNITS = {'T': 2**40}
+
+
+def refused(where: str, value: object, reason: str, allowed: str) -> Exception:
+    """Return the error for a field.
+
+    :param where: the path of the field in the plan
+    """
+    return errors.OptionError(where, value, reason, allowed)
+
+
+class Fields:
+    """A mapping of a plan.
+
+    :param where: its path, such as ``runs[0]``
+    :param allowed: its keys
+    :raises OptionError: if it is not a mapping, or has an unknown key
+    """
+
+    def __init__(
+        self, where: str, given: Any, allowed: Collection[str]
+    ) -> None:
+        self.where = where
+        if not isinstance(given, Mapping):
+            raise refused(where, given, 'not a mapping', ', '.join(allowed))
+        for key in given:
+            if key not in allowed:
+                raise refused(
+                    self.path(str(key)),
+                    given[key],
+                    'unknown key',
+                    ', '.join(sorted(allowed)),
+                )
+        self._given = given
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._given
+
+    def path(self, key: str) -> str:
+        """Return the path of a key."""
+        return f'{self.where}.{key}' if self.where else key
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, unchecked."""
+        return self._given.get(key, default)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a text.
+
+        :raises OptionError: if it is missing or not a text
+        """
+        found = self._given.get(key, default)
+        if not isinstance(found, str) or not found.strip():
+            raise refused(self.path(key), found, 'not a text', 'a text')
+        return found.strip()
+
+    def name(self, key: str) -> str:
+        """Return a name, which identifies something in the results.
+
+        :raises OptionError: if it is missing or not a name
+        """
+        return name(self.path(key), self._given.get(key))
+
+    def number(
+        self, key: str, low: int, high: int, default: int | None = None
+    ) -> int:
+        """Return a whole number.
+
+        :raises OptionError: if it is missing or out of range
+        """
+        return number(self.path(key), self._given.get(key, default), low, high)
+
+    def size(self, key: str, default: int | None = None) -> int:
+        """Return a size in bytes.
+
+        :raises OptionError: if it is missing or not a size
+        """
+        return size(self.path(key), self._given.get(key, default))
+
+    def choice(
+        self, key: str, allowed: Collection[str], default: str | None = None
+    ) -> str:
+        """Return one of several values.
+
+        :raises OptionError: for any other value
+        """
+        return choice(self.path(key), self._given.get(key, default), allowed)
+
+    def each(
+        self, key: str, read: Callable[[str, Any], T], default: Any = None
+    ) -> tuple[T, ...]:
+        """Return the items of a list, each read by a function.
+
+        :param read: takes the path and the item
+        :raises OptionError: if it is missing, empty or not a list
+        """
+        found = self._given.get(key, default)
+        where = self.path(key)
+        if not isinstance(found, list) or not found:
+            raise refused(where, found, 'not a list', 'a list of values')
+        items = tuple(
+            read(f'{where}[{place}]', each) for place, each in enumerate(found)
+        )
+        if len(set(map(repr, items))) < len(items):
+            raise refused(where, found, 'duplicate value', 'unique values')
+        return items
+
+
+def name(where: str, found: Any) -> str:
+    """Check that a value is a name, and return it.
+
+    :raises OptionError: if it is not a name
+    """
+    if (
+        not isinstance(found, str)
+        or not 0 < len(found) <= 60
+        or not found.isprintable()
+        or set(found) & set('=/')
+        or found != found.strip()
+    ):
+        raise refused(where, found, 'not a name', _NAME)
+    return found
+
+
+def number(where: str, found: Any, low: int, high: int) -> int:
+    """Check that a value is a whole number, and return it.
+
+    :raises OptionError: if it is not a number, or out of range
+    """
+    allowed = f'a whole number from {low} to {high}'
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise refused(where, found, 'not a whole number', allowed)
+    if not low <= found <= high:
+        raise refused(where, found, 'out of range', allowed)
+    return found
+
+
+def size(where: str, found: Any) -> int:
+    """Return a size in bytes from a value with a unit up to ``T``.
+
+    :raises OptionError: if it is not a size
+    """
+    text = str(found).removesuffix('iB') if isinstance(found, str) else ''
+    if text.endswith('T'):
+        whole = sizes.parse_size(where, text.removesuffix('T'))
+        return whole * _UNITS['T']
+    return sizes.parse_size(where, found)
+
+
+def choice(where: str, found: Any, allowed: Collection[str]) -> str:
+    """Check that a value is one of several, and return it.
+
+    :raises OptionError: for any other value
+    """
+    # YAML parses on and off as booleans. Here they are names.
+    if isinstance(found, bool):
+        found = 'on' if found else 'off'
+    if found not in allowed:
+        raise refused(where, found, 'unknown value', ', '.join(allowed))
+    return str(found)

@@ -1,0 +1,321 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Plans: data that describes the measurements. Plans are YAML files."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+import yaml
+
+from cinder_rbd_ext.bench import fields
+from cinder_rbd_ext.bench import workload
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+
+#: The paths to a volume: the programs that send the requests.
+LIBRBD = 'librbd'
+QEMU = 'qemu'
+DELETION = 'deletion'
+PATHS = (LIBRBD, QEMU, DELETION)
+
+_MODES = tuple(mode.value for mode in cache_modes.CacheMode)
+#: librbd only has its cache enabled or disabled. QEMU adds other modes.
+_LIBRBD_MODES = ('none', 'writeback')
+#: The axis of cache modes.
+CACHE_MODE = 'cache_mode'
+ALLOCATORS = ('libc', 'tcmalloc', 'jemalloc')
+MESSENGERS = ('crc', 'secure')
+#: Explanations that a published ratio may name.
+EXPLANATIONS = (
+    'osds',
+    'cache-policy',
+    'flush',
+    'rate',
+    'objects',
+    'same-host',
+)
+
+Keys = dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The duration and the number of the measurements.
+
+    :ivar warm_up: seconds before a measurement, which are not part of it
+    :ivar runtime: seconds of a measurement
+    :ivar repetitions: measurements of each combination
+    :ivar image_size: bytes of an image that is read and written
+    """
+
+    warm_up: int
+    runtime: int
+    repetitions: int
+    image_size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Combinations of one kind.
+
+    :ivar path: one of :data:`PATHS`
+    :ivar layouts: keys of each layout by its name; the first is the baseline
+    :ivar features: the same, for image features
+    :ivar axes: names and values of the other axes, baseline first
+    :ivar workloads: of the paths that read and write
+    """
+
+    name: str
+    path: str
+    layouts: Mapping[str, Keys]
+    features: Mapping[str, Keys]
+    axes: Mapping[str, tuple[str, ...]]
+    workloads: tuple[workload.Workload, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """A published ratio.
+
+    :ivar ratio: how many times as fast; None if only words were published
+    :ivar run: the run that measures it
+    :ivar of: values of axes of the faster side
+    :ivar to: values of axes of the other side
+    :ivar explain: names of possible explanations of a difference
+    """
+
+    name: str
+    statement: str
+    ratio: float | None
+    run: str
+    of: Mapping[str, str]
+    to: Mapping[str, str]
+    explain: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A plan.
+
+    :ivar source: where the figures were published
+    """
+
+    name: str
+    title: str
+    source: str
+    settings: Settings
+    runs: tuple[Run, ...]
+    published: tuple[Published, ...]
+
+
+def parse(text: str, short: bool = False) -> Plan:
+    """Return the plan in a text.
+
+    :raises OptionError: for an invalid value
+    """
+    try:
+        given = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise fields.refused('PLAN', str(error), 'not YAML', 'YAML') from None
+    top = fields.Fields(
+        '',
+        given,
+        ('name', 'title', 'source', 'settings', 'short', 'runs', 'published'),
+    )
+    found = top.raw('settings', {})
+    if short:
+        found = {**found, **top.raw('short', {})}
+    runs = top.each('runs', _run)
+    by_name = {each.name: each for each in runs}
+    if len(by_name) < len(runs):
+        raise fields.refused('runs', text, 'duplicate name', 'unique names')
+    return Plan(
+        top.name('name'),
+        top.text('title'),
+        top.text('source'),
+        read_settings('short' if short else 'settings', found),
+        runs,
+        tuple(
+            _published(f'published[{place}]', each, by_name)
+            for place, each in enumerate(top.raw('published', []))
+        ),
+    )
+
+
+def read_settings(where: str, given: Any) -> Settings:
+    """Return settings.
+
+    :raises OptionError: for a missing or an invalid value
+    """
+    found = fields.Fields(
+        where, given, tuple(x.name for x in dataclasses.fields(Settings))
+    )
+    return Settings(
+        found.number('warm_up', 0, 3600),
+        found.number('runtime', 1, 86400),
+        found.number('repetitions', 1, 100),
+        found.size('image_size'),
+    )
+
+
+def _run(where: str, given: Any) -> Run:
+    path = fields.choice(
+        f'{where}.path',
+        given.get('path') if isinstance(given, dict) else None,
+        PATHS,
+    )
+    found = fields.Fields(where, given, ('name', 'path', *_KEYS[path]))
+    layouts = _variants(found, 'layouts')
+    image_features = _variants(found, 'features')
+    works: tuple[workload.Workload, ...] = ()
+    if path in (LIBRBD, QEMU):
+        works = found.each('workloads', workload.read)
+    _check_together(found, layouts, image_features)
+    return Run(
+        found.name('name'), path, layouts, image_features,
+        _axes(found, path), works,
+    )  # fmt: skip
+
+
+_IO_KEYS = (
+    *('layouts', 'features', 'cache_modes', 'allocators', 'messengers'),
+    'workloads',
+)
+_KEYS = {
+    LIBRBD: _IO_KEYS,
+    QEMU: (*_IO_KEYS, 'io_threads'),
+    DELETION: ('layouts', 'features', 'sizes'),
+}
+
+
+def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
+    """Return the axes other than the image's own."""
+
+    def names(key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        return found.each(
+            key, lambda w, v: fields.choice(w, v, allowed), [allowed[0]]
+        )
+
+    if path == DELETION:
+        return {'size': found.each('sizes', _size)}
+    axes = {
+        CACHE_MODE: names(
+            'cache_modes', _MODES if path == QEMU else _LIBRBD_MODES
+        )
+    }
+    if path == QEMU:
+        axes['io_thread'] = names('io_threads', ('off', 'on'))
+    axes['allocator'] = names('allocators', ALLOCATORS)
+    axes['messenger'] = names('messengers', MESSENGERS)
+    return axes
+
+
+def _size(where: str, given: Any) -> str:
+    fields.size(where, given)
+    return str(given)
+
+
+def _variants(found: fields.Fields, key: str) -> dict[str, Keys]:
+    """Return keys of volume types by the names that the plan gives them."""
+    if key not in found:
+        return {'default': {}}
+    where = found.path(key)
+    given = found.raw(key)
+    if not isinstance(given, Mapping) or not given:
+        raise fields.refused(where, given, 'not a mapping', 'names with keys')
+    return {
+        fields.name(where, name): _keys(f'{where}.{name}', each)
+        for name, each in given.items()
+    }
+
+
+def _keys(where: str, given: Any) -> Keys:
+    if given is None:
+        return {}
+    names = (
+        keys.OBJECT_SIZE,
+        keys.STRIPE_UNIT,
+        keys.STRIPE_COUNT,
+        keys.OBJECT_MAP,
+        keys.FEATURES,
+    )
+    checked = fields.Fields(where, given, names)
+    found = {key: str(checked.raw(key)) for key in names if key in checked}
+    options.parse(found, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    return found
+
+
+def _check_together(
+    found: fields.Fields,
+    layouts: Mapping[str, Keys],
+    image_features: Mapping[str, Keys],
+) -> None:
+    for one in layouts.values():
+        for other in image_features.values():
+            if both := set(one) & set(other):
+                raise fields.refused(
+                    found.path('features'),
+                    ', '.join(sorted(both)),
+                    'set in layouts too',
+                    'a key in one of the two',
+                )
+
+
+def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
+    names = ('name', 'statement', 'ratio', 'run', 'of', 'to', 'explain')
+    found = fields.Fields(where, given, names)
+    ratio = found.raw('ratio')
+    if ratio is not None and (
+        isinstance(ratio, bool)
+        or not isinstance(ratio, int | float)
+        or ratio <= 0
+    ):
+        raise fields.refused(
+            found.path('ratio'), ratio, 'not a ratio', 'a number above 0'
+        )
+    run = runs[found.choice('run', tuple(runs))]
+    return Published(
+        found.name('name'),
+        found.text('statement'),
+        ratio,
+        run.name,
+        _side(found.path('of'), found.raw('of'), run),
+        _side(found.path('to'), found.raw('to'), run),
+        found.each('explain', lambda w, v: fields.choice(w, v, EXPLANATIONS)),
+    )
+
+
+def values(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return all axes of a run with their values, baseline first."""
+    found = {
+        'layout': tuple(run.layouts),
+        'features': tuple(run.features),
+        **run.axes,
+    }
+    if run.workloads:
+        found['workload'] = tuple(each.name for each in run.workloads)
+    return found
+
+
+def _side(where: str, given: Any, run: Run) -> dict[str, str]:
+    axes = values(run)
+    found = fields.Fields(where, given, tuple(axes))
+    return {
+        axis: found.choice(axis, allowed)
+        for axis, allowed in axes.items()
+        if axis in found
+    }

@@ -1,0 +1,173 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The report: Markdown, HTML and plots in the folder of the results."""
+
+from collections.abc import Mapping
+import functools
+import pathlib
+from typing import Any
+
+import jinja2
+
+from cinder_rbd_ext.bench import causes
+from cinder_rbd_ext.bench import facts
+from cinder_rbd_ext.bench import plan
+from cinder_rbd_ext.bench import plots
+from cinder_rbd_ext.bench import published
+from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import striping
+from cinder_rbd_ext.bench import summary
+from rbd_volume_options import sizes
+
+NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
+PLOTS = 'plots'
+#: The load by other clients that makes results doubtful, as a part of the
+#: rate.
+_INTERFERENCE = 0.05
+
+
+def write(
+    folder: pathlib.Path, given: plan.Plan, found: results.Results
+) -> list[pathlib.Path]:
+    """Write the report and return the paths of its files."""
+    tables = summary.tables(given, found)
+    drawn = plots.draw(folder / PLOTS, given, found, tables)
+    model = _model(given, found, tables, drawn)
+    written = []
+    for name, template in NAMES.items():
+        text = _templates(name).get_template(template).render(model)
+        path = folder / name
+        path.write_text(text.rstrip() + '\n')
+        written.append(path)
+    return written
+
+
+def _templates(name: str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__),
+        # The page contains names of plans and messages of programs.
+        autoescape=name.endswith('.html'),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters['size'] = sizes.format_size
+    environment.filters['rate'] = _rate
+    environment.filters['cell'] = _cell
+    return environment
+
+
+def _rate(value: float) -> str:
+    return f'{value:,.0f}' if value >= 100 else f'{value:.3g}'
+
+
+def _cell(text: str) -> str:
+    """Return a text, escaped for a cell of a Markdown table."""
+    return ' '.join(text.split()).replace('|', r'\|')
+
+
+def _model(
+    given: plan.Plan,
+    found: results.Results,
+    tables: list[summary.Table],
+    drawn: Mapping[str, list[str]],
+) -> dict[str, Any]:
+    found_causes = causes.find(found.environment)
+    runs = [
+        {
+            'run': run,
+            'tables': of_run,
+            'plots': drawn.get(run.name, []),
+            'gains': _gains(run, found),
+        }
+        for run in given.runs
+        if (of_run := [x for x in tables if x.run.name == run.name])
+    ]
+    return {
+        'plan': given,
+        'results': found,
+        'environment': facts.flat(found.environment),
+        'runs': runs,
+        'tables': tables,
+        'types': summary.volume_types(tables),
+        'compared': published.compare(given, found),
+        'loads': found.loads,
+        'causes': found_causes,
+        'of_table': functools.partial(causes.of_table, found_causes),
+        'of_published': functools.partial(causes.of_published, found_causes),
+        'interference': interference(found),
+        'plot_folder': PLOTS,
+        'worth': summary.WORTH,
+    }
+
+
+def interference(found: results.Results) -> str:
+    """Return sentences about what disturbed the measurements."""
+    rates = [each.rate for each in found.samples if len(each.series) > 1]
+    others = max(
+        (
+            x['operations_per_second']
+            for x in [
+                *found.loads,
+                *(
+                    {'operations_per_second': each.detail[name]}
+                    for each in found.samples
+                    for name in ['others_operations_per_second']
+                    if name in each.detail
+                ),
+            ]
+        ),
+        default=0.0,
+    )
+    texts = []
+    if rates and others > _INTERFERENCE * max(rates):
+        texts.append(
+            f'Other clients performed up to {_rate(others)} '
+            'operations per second.'
+        )
+    cpus = found.environment.get('client', {}).get('cpus') or 1
+    busy = max((x['client_load_average'] for x in found.loads), default=0.0)
+    if busy > cpus / 2:
+        texts.append(
+            f'The load average of the client was up to {busy:.1f} on {cpus} '
+            'cores.'
+        )
+    return ' '.join(texts)
+
+
+def _gains(
+    run: plan.Run, found: results.Results
+) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the possible gain of each layout for each workload of a run."""
+    osds = int(found.environment.get('osds', 0))
+    if len(run.layouts) < 2 or not run.workloads or not osds:
+        return []
+    layouts = {
+        name: published.layout_of(given) for name, given in run.layouts.items()
+    }
+    return [
+        (
+            work.name,
+            [
+                (
+                    name,
+                    striping.gain(
+                        image, work, found.settings.image_size, osds
+                    ),
+                )
+                for name, image in layouts.items()
+            ],
+        )
+        for work in run.workloads
+    ]

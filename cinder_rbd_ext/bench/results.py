@@ -1,0 +1,157 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Results in a folder, as JSON. They are written after each measurement."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import json
+import os
+import pathlib
+from typing import Any
+
+from cinder_rbd_ext.bench import fields
+from cinder_rbd_ext.bench import plan
+
+FILE = 'results.json'
+#: Raw output of fio, one file for each measurement.
+RAW = 'fio'
+_FORMAT = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A measurement.
+
+    :ivar cell: the identity of the combination
+    :ivar values: the value of each axis
+    :ivar rate: operations per second; 0 if it failed
+    :ivar detail: other figures, such as bytes per second and latencies
+    :ivar series: operations in each second
+    :ivar error: why it failed
+    """
+
+    run: str
+    path: str
+    cell: str
+    values: Mapping[str, str]
+    repetition: int
+    rate: float
+    detail: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    series: tuple[float, ...] = ()
+    error: str = ''
+
+
+@dataclasses.dataclass
+class Results:
+    """The results of a plan.
+
+    :ivar settings: of the plan, after all options
+    :ivar environment: versions, cluster map, network, and so on
+    :ivar loads: the load of the cluster before and after the run
+    """
+
+    plan_name: str
+    settings: plan.Settings
+    environment: dict[str, Any] = dataclasses.field(default_factory=dict)
+    loads: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    samples: list[Sample] = dataclasses.field(default_factory=list)
+
+    def done(self) -> set[tuple[str, int]]:
+        """Return combinations and repetitions that need no measurement."""
+        return {
+            (each.cell, each.repetition)
+            for each in self.samples
+            if not each.error
+        }
+
+    def add(self, sample: Sample) -> None:
+        """Add a measurement in place of a failed one."""
+        key = (sample.cell, sample.repetition)
+        self.samples = [
+            x for x in self.samples if (x.cell, x.repetition) != key
+        ]
+        self.samples.append(sample)
+
+    def rates(self) -> dict[str, list[float]]:
+        """Return the rates of each combination that was measured."""
+        found: dict[str, list[float]] = {}
+        for each in self.samples:
+            if not each.error:
+                found.setdefault(each.cell, []).append(each.rate)
+        return found
+
+
+def save(folder: pathlib.Path, results: Results) -> None:
+    """Write results; the previous file remains if this is interrupted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(
+        {'format': _FORMAT, **dataclasses.asdict(results)}, indent=1
+    )
+    unfinished = folder / f'{FILE}.new'
+    unfinished.write_text(text + '\n')
+    os.replace(unfinished, folder / FILE)
+
+
+def load(folder: pathlib.Path) -> Results:
+    """Return the results in a folder.
+
+    :raises OptionError: if there are none
+    """
+    path = folder / FILE
+    try:
+        given = json.loads(path.read_text())
+        if given.pop('format') != _FORMAT:
+            raise ValueError('created by another version')
+        samples = [_sample(each) for each in given.pop('samples')]
+        settings = plan.Settings(**given.pop('settings'))
+        return Results(samples=samples, settings=settings, **given)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise fields.refused(
+            'FOLDER',
+            str(folder),
+            f'contains no readable results ({error})',
+            f'a folder in which "bench run" has written {FILE}',
+        ) from None
+
+
+def _sample(given: Any) -> Sample:
+    return Sample(**{**given, 'series': tuple(given['series'])})
+
+
+def resumed(
+    folder: pathlib.Path, name: str, settings: plan.Settings
+) -> Results:
+    """Return the existing results, which the run continues, or new ones.
+
+    :raises OptionError: if the folder has results of another plan or of other
+        settings, with which the new ones could not be compared
+    """
+    if not (folder / FILE).exists():
+        return Results(name, settings)
+    found = load(folder)
+    if (found.plan_name, found.settings) != (name, settings):
+        raise fields.refused(
+            '--output',
+            str(folder),
+            f'contains results of {found.plan_name} with '
+            f'{_words(found.settings)}',
+            'another folder, or the same plan and settings',
+        )
+    return found
+
+
+def _words(settings: plan.Settings) -> str:
+    items: Iterable[tuple[str, Any]] = dataclasses.asdict(settings).items()
+    return ', '.join(f'{name} {value}' for name, value in items)

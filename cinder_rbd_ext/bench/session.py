@@ -1,0 +1,306 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A run of a plan, which measures what is missing in the results."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import contextlib
+import dataclasses
+import itertools
+import pathlib
+import tempfile
+import time
+from typing import Any
+
+from cinder_rbd_ext.bench import client_conf
+from cinder_rbd_ext.bench import facts
+from cinder_rbd_ext.bench import fields
+from cinder_rbd_ext.bench import fio
+from cinder_rbd_ext.bench import images
+from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import plan
+from cinder_rbd_ext.bench import processes
+from cinder_rbd_ext.bench import qemu
+from cinder_rbd_ext.bench import results
+from rbd_volume_options import cache_modes
+from rbd_volume_options import wire
+
+#: Seconds for which the load of the cluster is measured before and after a
+#: run.
+WATCHED = 10.0
+#: Seconds after which the counters of pools are up to date.
+_LAG = 6.0
+
+#: Called with the measurements done, their total, and the seconds left.
+Progress = Callable[[int, int, float], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The cluster and the client for a run.
+
+    :ivar cluster: a connection of librados
+    :ivar librbd: the module ``rbd``
+    :ivar conf: path of ceph.conf
+    :ivar limit: maximum bytes of data at one time
+    """
+
+    cluster: Any
+    librbd: Any
+    conf: pathlib.Path
+    user: str
+    pool: str
+    limit: int
+
+
+class Session:
+    """A run of a plan.
+
+    :param folder: for results; may contain earlier ones
+    :param say: shows a line to the operator
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        given: plan.Plan,
+        folder: pathlib.Path,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._target = target
+        self._settings = given.settings
+        self._folder = folder
+        self._say = say
+        self._said: set[str] = set()
+        self.results = results.resumed(folder, given.name, given.settings)
+
+    def run(
+        self,
+        cells: Sequence[matrix.Cell],
+        progress: Progress = lambda done, total, left: None,
+        watched: float = WATCHED,
+    ) -> None:
+        """Measure the combinations without a result.
+
+        Each repetition measures all of them once, so that a load that changes
+        with time affects all of them equally.
+
+        :param watched: seconds for which the load of the cluster is measured
+        :raises OptionError: if the pool or the limit is too small
+        """
+        target = self._target
+        with contextlib.ExitStack() as stack:
+            ioctx = stack.enter_context(_opened(target))
+            features = images.default_features(
+                target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
+            )
+            self._images = images.Images(
+                target.librbd, ioctx, features, target.limit
+            )
+            self._images.sweep(self._say)
+            waiting = self._waiting(cells)
+            self._check(waiting)
+            scratch = tempfile.TemporaryDirectory(prefix='rbd-bench-')
+            self._scratch = pathlib.Path(stack.enter_context(scratch))
+            self._watch('before', watched)
+            found = facts.gather(target.cluster, target.pool)
+            found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
+            self.results.environment = found
+            self._measure_all(waiting, progress)
+            # The counters lag behind and still include the requests of the
+            # benchmark.
+            time.sleep(min(watched, _LAG))
+            self._watch('after', watched)
+
+    def _waiting(
+        self, cells: Sequence[matrix.Cell]
+    ) -> list[tuple[int, matrix.Cell]]:
+        done = self.results.done()
+        return [
+            (repetition, cell)
+            for repetition in range(self._settings.repetitions)
+            for cell in cells
+            if (cell.ident, repetition) not in done
+        ]
+
+    def _check(self, waiting: Sequence[tuple[int, matrix.Cell]]) -> None:
+        """Check the limit and the pool before anything is written."""
+        needed = max(
+            (matrix.data_bytes(cell, self._settings) for _, cell in waiting),
+            default=0,
+        )
+        self._images.check(needed)
+        there = facts.free(self._target.cluster, self._target.pool)
+        if needed > there // 2:
+            raise fields.refused(
+                '--pool',
+                self._target.pool,
+                f'{needed} bytes of data are needed, and {there} are free',
+                'a pool with twice the space, or a smaller --image-size',
+            )
+
+    def _watch(self, when: str, seconds: float) -> None:
+        found = facts.observe(self._target.cluster, seconds)
+        self.results.loads.append({'when': when, **found})
+        results.save(self._folder, self.results)
+
+    def _measure_all(
+        self,
+        waiting: Sequence[tuple[int, matrix.Cell]],
+        progress: Progress,
+    ) -> None:
+        left = sum(matrix.seconds(cell, self._settings) for _, cell in waiting)
+        done, began, planned = 0, time.monotonic(), left
+        progress(0, len(waiting), left)
+        for _, group in itertools.groupby(
+            waiting, lambda each: (each[0], each[1].image)
+        ):
+            for sample, cell in self._measure_group(list(group)):
+                self.results.add(sample)
+                results.save(self._folder, self.results)
+                done += 1
+                left -= matrix.seconds(cell, self._settings)
+                # The actual time, including what the estimate leaves out.
+                pace = (time.monotonic() - began) / max(planned - left, 1)
+                progress(done, len(waiting), left * max(pace, 0.1))
+
+    def _measure_group(
+        self, group: Sequence[tuple[int, matrix.Cell]]
+    ) -> Iterator[tuple[results.Sample, matrix.Cell]]:
+        """Measure combinations of one image."""
+        if group[0][1].run.path == plan.DELETION:
+            for repetition, cell in group:
+                yield self._guarded(repetition, cell, self._delete), cell
+        else:
+            size = self._settings.image_size
+            keys = group[0][1].keys
+            with (
+                self._images.created(size, size, keys) as name,
+                self._images.held(name),
+            ):
+                self._fill(name)
+
+                def request(cell: matrix.Cell) -> fio.Figures:
+                    return self._request(cell, name)
+
+                for repetition, cell in group:
+                    yield self._guarded(repetition, cell, request), cell
+
+    def _guarded(
+        self,
+        repetition: int,
+        cell: matrix.Cell,
+        measure: Callable[[matrix.Cell], fio.Figures],
+    ) -> results.Sample:
+        """Return a measurement, or its error."""
+        self._raw = f'{repetition}-{len(self.results.samples)}.json'
+        key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
+        before = facts.counters(self._target.cluster)
+        try:
+            found = measure(cell)
+        except processes.EngineError as error:
+            if str(error) not in self._said:
+                self._said.add(str(error))
+                self._say(f'{cell.ident}: {error}')
+            return results.Sample(*key, repetition, 0.0, error=str(error))
+        others = facts.load(
+            before, facts.counters(self._target.cluster), self._target.pool
+        )
+        detail = {
+            **found.detail,
+            **{f'others_{name}': value for name, value in others.items()},
+        }
+        return results.Sample(
+            *key,
+            repetition,
+            found.rate,
+            detail,
+            # Omits the end, in which fio waits for its last requests.
+            found.series[: self._settings.runtime],
+        )
+
+    def _fill(self, name: str) -> None:
+        """Write the whole image, because reads of missing objects are fast."""
+        conf = self._conf(cache=False, secure=False)
+        fio.run(
+            [*fio.FILL, *self._engine(name)],
+            processes.environ(CEPH_CONF=str(conf)),
+            self._scratch / 'fill.json',
+            3600,
+        )
+
+    def _engine(self, name: str) -> list[str]:
+        target = self._target
+        return fio.rbd_engine(target.pool, name, target.user)
+
+    def _conf(self, *, cache: bool, secure: bool) -> pathlib.Path:
+        return client_conf.write(
+            self._scratch,
+            self._target.conf,
+            self._target.user,
+            cache=cache,
+            secure=secure,
+        )
+
+    def _request(self, cell: matrix.Cell, name: str) -> fio.Figures:
+        """Send requests to an image."""
+        mode = cache_modes.CacheMode(cell.values[plan.CACHE_MODE])
+        secure = cell.values['messenger'] == 'secure'
+        conf = self._conf(cache=mode.uses_rbd_cache, secure=secure)
+        env = processes.environ(cell.values['allocator'], CEPH_CONF=str(conf))
+        options = fio.options(cell.work, self._settings)
+        if cell.run.path == plan.LIBRBD:
+            return self._fio([*options, *self._engine(name)], env)
+        target = self._target
+        thread = cell.values['io_thread'] == 'on'
+        disk = qemu.Disk(target.pool, name, conf, target.user, mode, thread)
+        with qemu.exported(disk, env, self._scratch) as socket:
+            plain = processes.environ()
+            return self._fio([*options, *qemu.engine(socket)], plain)
+
+    def _fio(self, arguments: list[str], env: dict[str, str]) -> fio.Figures:
+        raw = self._folder / results.RAW
+        raw.mkdir(exist_ok=True)
+        seconds = self._settings.warm_up + self._settings.runtime
+        return fio.figures(fio.run(arguments, env, raw / self._raw, seconds))
+
+    def _delete(self, cell: matrix.Cell) -> fio.Figures:
+        """Create an empty image and delete it."""
+        size = fields.size('size', cell.values['size'])
+        with self._images.created(size, 0, cell.keys) as name:
+            began = time.monotonic()
+            self._wait_for_removal(name)
+            taken = time.monotonic() - began
+        return fio.Figures(1 / taken, {'seconds': taken}, ())
+
+    def _wait_for_removal(self, name: str) -> None:
+        """Remove an image in a thread, so that Ctrl-C is handled meanwhile."""
+        with futures.ThreadPoolExecutor(1) as thread:
+            removal = thread.submit(self._images.remove, name)
+            try:
+                removal.result()
+            except KeyboardInterrupt:
+                self._say(f'Waiting for the deletion of {name}.')
+                raise
+
+
+@contextlib.contextmanager
+def _opened(target: Target) -> Iterator[Any]:
+    ioctx = target.cluster.open_ioctx(target.pool)
+    try:
+        yield ioctx
+    finally:
+        ioctx.close()

@@ -1,0 +1,82 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of commands that audit images, and the audit that they select."""
+
+import argparse
+from typing import Any
+
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.audit import report
+from cinder_rbd_ext.audit import run
+from cinder_rbd_ext.audit import scan
+from cinder_rbd_ext.client import ceph_arguments
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a parser."""
+    ceph_arguments.add(parser)
+    parser.add_argument(
+        '--pool',
+        metavar='<pool>',
+        action='append',
+        help='Ceph pool to audit; repeat the option for several pools '
+        '(default: all pools with the application rbd)',
+    )
+    parser.add_argument(
+        '--no-cloud',
+        action='store_true',
+        help='Audit Ceph without the records of Cinder, Glance and Nova, '
+        'which are required to find orphans and volumes without an image',
+    )
+    parser.add_argument(
+        '--workers',
+        metavar='<number>',
+        type=_workers,
+        default=scan.WORKERS,
+        help='Number of connections that read images (default: %(default)s)',
+    )
+
+
+def _workers(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 64:
+        raise argparse.ArgumentTypeError(f'{number} is not between 1 and 64')
+    return number
+
+
+def audited(
+    shell: Any,
+    parsed_args: argparse.Namespace,
+    progress: run.Progress = lambda pool, done, total: None,
+    timeout: int | None = None,
+) -> report.Report:
+    """Run an audit.
+
+    :param shell: the application, which connects to the cloud
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own
+    :raises RuntimeError: if Ceph's libraries for Python are not installed
+    """
+    cluster = ceph_arguments.connected(parsed_args, timeout)
+
+    def read_records() -> records.Records | None:
+        if parsed_args.no_cloud:
+            return None
+        return records.of_cloud(shell.cloud())
+
+    return run.run(
+        cluster,
+        parsed_args.pool or cluster.pools(),
+        read_records,
+        progress,
+        parsed_args.workers,
+    )

@@ -1,0 +1,325 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""``cinder-rbd-ext bench``: measure a cluster."""
+
+import argparse
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import logging
+import pathlib
+from typing import Any
+
+from cliff import command
+from cliff import lister
+from osc_lib import exceptions
+
+from cinder_rbd_ext.client import ceph_arguments
+from cinder_rbd_ext.client import printable
+from cinder_rbd_ext.client import progress
+from cinder_rbd_ext.client import running
+from rbd_volume_options import errors
+from rbd_volume_options import sizes
+
+#: The extra of the distribution that brings the libraries.
+_EXTRA = 'rbd-volume-options[bench]'
+_LIMIT = '10G'
+
+
+@contextlib.contextmanager
+def _libraries() -> Iterator[None]:
+    """Name the extra that a missing library belongs to.
+
+    :raises CommandError: if one is missing, or for an invalid value
+    """
+    # The font cache of matplotlib is of no interest.
+    logging.getLogger('matplotlib').setLevel(logging.WARNING)
+    try:
+        yield
+    except ImportError as error:
+        raise exceptions.CommandError(
+            f'{error}. Install {_EXTRA}, and python3-rados and python3-rbd '
+            'of the distribution.'
+        ) from error
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
+class BenchPlans(lister.Lister):
+    """List the plans that are part of the package."""
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return a row for each plan."""
+        headers = ('Plan', 'Title', 'Combinations', 'Data', 'Minutes')
+        with _libraries():
+            from cinder_rbd_ext.bench import matrix
+            from cinder_rbd_ext.bench import shipped
+
+            rows = []
+            for name in shipped.names():
+                given = shipped.load(name)
+                cells = matrix.cells(given)
+                seconds = sum(matrix.seconds(x, given.settings) for x in cells)
+                data = max(matrix.data_bytes(x, given.settings) for x in cells)
+                minutes = seconds * given.settings.repetitions / 60
+                rows.append(
+                    (
+                        name,
+                        given.title,
+                        len(cells),
+                        sizes.format_size(data),
+                        round(minutes),
+                    )
+                )
+        return headers, rows
+
+
+class BenchRun(command.Command):
+    """Run a plan and write a report.
+
+    Only images that the command has created are written and removed. An
+    interrupted run continues where it ended, if it is started again with the
+    same folder.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan',
+            metavar='PLAN',
+            help='Name of a plan (see bench plans), or path of a YAML file',
+        )
+        parser.add_argument(
+            '--pool',
+            metavar='<pool>',
+            required=True,
+            help='Ceph pool in which images are created',
+        )
+        ceph_arguments.add(parser)
+        parser.add_argument(
+            '--output',
+            metavar='<folder>',
+            type=pathlib.Path,
+            help='Folder for results and report (default: bench-PLAN)',
+        )
+        parser.add_argument(
+            '--limit',
+            metavar='<size>',
+            default=_LIMIT,
+            help='Data that the benchmark may store at one time, before '
+            'replication (default: %(default)s)',
+        )
+        _add_settings(parser)
+        parser.add_argument(
+            '--select',
+            metavar='<axis>=<value>',
+            action='append',
+            default=[],
+            help='Measure only combinations with this value of an axis, such '
+            'as run=caches or cache_mode=none; repeat the option for several '
+            'values and axes',
+        )
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Show the combinations, but do not connect to Ceph',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Measure, and write the report."""
+        with _libraries():
+            from cinder_rbd_ext.bench import matrix
+            from cinder_rbd_ext.bench import report
+            from cinder_rbd_ext.bench import shipped
+
+            given = shipped.load(parsed_args.plan, parsed_args.short)
+            given = dataclasses.replace(
+                given, settings=_settings(parsed_args, given.settings)
+            )
+            chosen = matrix.parse_selection(given, parsed_args.select)
+            cells = matrix.select(matrix.cells(given), chosen)
+            if parsed_args.dry_run:
+                for cell in cells:
+                    self.app.stdout.write(f'{cell.ident}\n')
+                return
+            folder = parsed_args.output or pathlib.Path(f'bench-{given.name}')
+            found = self._measure(parsed_args, given, cells, folder)
+            for path in report.write(folder, given, found):
+                self.app.stdout.write(f'{path}\n')
+
+    def _measure(
+        self,
+        parsed_args: argparse.Namespace,
+        given: Any,
+        cells: Any,
+        folder: pathlib.Path,
+    ) -> Any:
+        import rados
+        import rbd
+
+        from cinder_rbd_ext.bench import session
+
+        limit = sizes.parse_size('--limit', parsed_args.limit)
+        try:
+            with (
+                running.ended_by_signals(),
+                rados.Rados(
+                    conffile=parsed_args.ceph_conf,
+                    rados_id=parsed_args.ceph_user,
+                ) as cluster,
+                progress.with_time_left(self.app.stderr) as show,
+            ):
+                measured = session.Session(
+                    session.Target(
+                        cluster,
+                        rbd,
+                        pathlib.Path(parsed_args.ceph_conf),
+                        parsed_args.ceph_user,
+                        parsed_args.pool,
+                        limit,
+                    ),
+                    given,
+                    folder,
+                    self._say,
+                )
+                watched = 0.3 if parsed_args.short else session.WATCHED
+                measured.run(cells, show, watched)
+        except KeyboardInterrupt:
+            raise exceptions.CommandError(
+                f'Interrupted. To continue, use the same command with '
+                f'--output {folder}'
+            ) from None
+        except (rados.Error, rbd.Error) as error:
+            raise exceptions.CommandError(
+                printable.text(f'{parsed_args.ceph_conf}: {error}')
+            ) from error
+        return measured.results
+
+    def _say(self, line: str) -> None:
+        self.app.stderr.write(f'{printable.text(line)}\n')
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--short',
+        action='store_true',
+        help="Use the plan's settings for a short run, which shows that "
+        'everything works; its figures are not meaningful',
+    )
+    for name, what in (
+        ('warm-up', 'Seconds of warm-up before each measurement'),
+        ('runtime', 'Seconds of each measurement'),
+        ('repetitions', 'Measurements of each combination'),
+    ):
+        parser.add_argument(
+            f'--{name}', metavar='<number>', type=int, help=what
+        )
+    parser.add_argument(
+        '--image-size', metavar='<size>', help='Size of the images'
+    )
+
+
+def _settings(parsed_args: argparse.Namespace, given: Any) -> Any:
+    """Return the settings of a plan with those of the options."""
+    from cinder_rbd_ext.bench import plan
+
+    names = ('warm_up', 'runtime', 'repetitions', 'image_size')
+    changed = {
+        name: value
+        for name in names
+        if (value := getattr(parsed_args, name)) is not None
+    }
+    return plan.read_settings(
+        'options', {**dataclasses.asdict(given), **changed}
+    )
+
+
+class BenchReport(command.Command):
+    """Write the report of results again."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'folder', metavar='FOLDER', type=pathlib.Path,
+            help='Folder in which bench run has stored results',
+        )  # fmt: skip
+        parser.add_argument(
+            '--plan',
+            metavar='<file>',
+            help='Path of the plan, if it is not part of the package',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Write the report."""
+        with _libraries():
+            from cinder_rbd_ext.bench import report
+            from cinder_rbd_ext.bench import results
+            from cinder_rbd_ext.bench import shipped
+
+            found = results.load(parsed_args.folder)
+            given = shipped.load(parsed_args.plan or found.plan_name)
+            for path in report.write(parsed_args.folder, given, found):
+                self.app.stdout.write(f'{path}\n')
+
+
+class BenchCompare(lister.Lister):
+    """Compare two results of a plan, such as before and after a change.
+
+    A ratio above 1 means that the second is faster.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        for name, what in (('first', 'the baseline'), ('second', 'the other')):
+            parser.add_argument(
+                name,
+                metavar=name.upper(),
+                type=pathlib.Path,
+                help=f'Folder with the results that are {what}',
+            )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return a row for each combination."""
+        headers = ('Combination', 'First', 'Second', 'Ratio', 'Result')
+        with _libraries():
+            from cinder_rbd_ext.bench import compare
+            from cinder_rbd_ext.bench import results
+
+            first = results.load(parsed_args.first)
+            second = results.load(parsed_args.second)
+            for name, (one, other) in compare.differences(
+                first, second
+            ).items():
+                line = printable.text(f'{name}: {one} -> {other}')
+                self.app.stderr.write(f'{line}\n')
+            return headers, [
+                (
+                    printable.text(each.cell),
+                    round(each.first.median, 3),
+                    round(each.second.median, 3),
+                    round(each.ratio, 3),
+                    each.verdict,
+                )
+                for each in compare.compare(first, second)
+            ]

@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The progress of a command that runs for long."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from cinder_rbd_ext.audit import run
+
+# Draws a bar: its key, its text, what is done, and the total.
+_Draw = Callable[[str, str, int, int], None]
+
+
+@contextlib.contextmanager
+def shown(stream: Any) -> Iterator[run.Progress]:
+    """Yield a function that shows the progress in each pool."""
+    with _drawn(
+        stream,
+        lambda bars: (
+            bars.TextColumn('{task.description}'),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TimeRemainingColumn(),
+        ),
+    ) as draw:
+        yield lambda pool, done, total: draw(pool, pool, done, total)
+
+
+@contextlib.contextmanager
+def with_time_left(
+    stream: Any,
+) -> Iterator[Callable[[int, int, float], None]]:
+    """Yield a function that shows progress and the seconds that are left."""
+    with _drawn(
+        stream,
+        lambda bars: (
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn('{task.description}'),
+        ),
+    ) as draw:
+
+        def show(done: int, total: int, left: float) -> None:
+            minutes, seconds = divmod(round(left), 60)
+            draw('', f'{minutes}:{seconds:02} left', done, total)
+
+        yield show
+
+
+@contextlib.contextmanager
+def _drawn(
+    stream: Any, columns: Callable[[Any], tuple[Any, ...]]
+) -> Iterator[_Draw]:
+    """Yield a function that draws bars, if somebody can see them.
+
+    :param columns: returns the columns of a bar, given rich's module
+    """
+    if not stream.isatty():
+        yield lambda key, text, done, total: None
+        return
+    try:
+        from rich import console
+        from rich import progress as bars
+    except ImportError:
+        yield _lines(stream)
+        return
+    where = console.Console(file=stream)
+    with bars.Progress(*columns(bars), console=where) as drawn:
+        tasks: dict[str, bars.TaskID] = {}
+
+        def draw(key: str, text: str, done: int, total: int) -> None:
+            if key not in tasks:
+                tasks[key] = drawn.add_task(text, total=total)
+            drawn.update(
+                tasks[key], description=text, completed=done, total=total
+            )
+
+        yield draw
+
+
+def _lines(stream: Any) -> _Draw:
+    """Return a function that rewrites a line."""
+
+    def draw(key: str, text: str, done: int, total: int) -> None:
+        stream.write(f'\r{text}: {done} of {total} ')
+        if done == total:
+            stream.write('\n')
+        stream.flush()
+
+    return draw

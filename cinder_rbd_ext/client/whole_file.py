@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Files that other programs read: they see the old content or the new one."""
+
+import os
+import pathlib
+import tempfile
+
+# Readable by node_exporter and by monitoring, which run as other users.
+_MODE = 0o644
+
+
+def check(path: pathlib.Path) -> None:
+    """Check that a file can be written, before the work that fills it.
+
+    :raises ValueError: if it cannot be written
+    """
+    folder = path.parent
+    if path.is_dir():
+        raise ValueError(f'{path} is a folder, not a file')
+    if not folder.is_dir():
+        raise ValueError(f'Cannot write {path}: folder {folder} is missing')
+    needed = path if path.exists() and _is_special(path) else folder
+    if not os.access(needed, os.W_OK):
+        raise ValueError(f'Cannot write {path}: no permission for {needed}')
+
+
+def write(path: pathlib.Path, text: str) -> None:
+    """Replace a file by a new one in one step.
+
+    Links and devices, such as ``/dev/stdout``, are written, not replaced.
+
+    :raises OSError: if it cannot be written; an existing file is kept
+    """
+    if _is_special(path):
+        path.write_text(text)
+        return
+    number, name = tempfile.mkstemp('.tmp', f'.{path.name}.', path.parent)
+    try:
+        with os.fdopen(number, 'w') as file:
+            os.fchmod(file.fileno(), _MODE)
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _is_special(path: pathlib.Path) -> bool:
+    return path.is_symlink() or (path.exists() and not path.is_file())

@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Reads configuration files of services without their code."""
+
+from collections.abc import Iterable
+import pathlib
+
+from oslo_config import cfg
+
+DEFAULT = 'DEFAULT'
+_TRUE = frozenset({'true', '1', 'on', 'yes'})
+
+
+class Configuration:
+    """The values in configuration files; later files override earlier ones.
+
+    :param paths: of the files
+    :raises ValueError: if one cannot be read or parsed
+    """
+
+    def __init__(self, paths: Iterable[pathlib.Path]) -> None:
+        self.paths = tuple(paths)
+        self._sections: dict[str, dict[str, list[str]]] = {}
+        for path in self.paths:
+            parsed: dict[str, dict[str, list[str]]] = {}
+            try:
+                cfg.ConfigParser(str(path), parsed).parse()
+            except (OSError, UnicodeDecodeError, cfg.ParseError) as error:
+                raise ValueError(f'Cannot read {path}: {error}') from error
+            for section, values in parsed.items():
+                self._sections.setdefault(section, {}).update(values)
+
+    def __str__(self) -> str:
+        return ', '.join(str(path) for path in self.paths)
+
+    def sections(self) -> tuple[str, ...]:
+        """Return the names of the sections."""
+        return tuple(self._sections)
+
+    def all(self, section: str, name: str) -> tuple[str, ...]:
+        """Return the values of an option that can be repeated."""
+        return tuple(self._sections.get(section, {}).get(name, ()))
+
+    def get(self, section: str, name: str, default: str = '') -> str:
+        """Return the value of an option."""
+        values = self.all(section, name)
+        return values[-1].strip() if values else default
+
+    def list(self, section: str, name: str) -> tuple[str, ...]:
+        """Return the values of a comma-separated option."""
+        parts = self.get(section, name).split(',')
+        return tuple(part.strip() for part in parts if part.strip())
+
+    def is_true(self, section: str, name: str, default: bool) -> bool:
+        """Return the value of a boolean option."""
+        value = self.get(section, name)
+        return value.lower() in _TRUE if value else default

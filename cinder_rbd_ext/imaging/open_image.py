@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An open RBD image, as used by the driver."""
+
+import contextlib
+import functools
+from typing import Any
+
+from cinder_rbd_ext.attach import conf_rbd_cache
+from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import delegate
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import planned
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+
+# The image that the stock driver would create. It does not matter, because a
+# volume from another volume inherits all parts that are not set.
+_FROM_SOURCE = plan.ImageState(
+    layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
+)
+
+
+def parent_of(image: Any) -> creations.Parent:
+    """Return what a clone of an open image inherits.
+
+    The name of its data pool is not looked up: no clone inherits that.
+    """
+    return creations.Parent(
+        existing.state_of(image), conf_rbd_cache.is_set(image)
+    )
+
+
+class Image(delegate.Delegate):
+    """``rbd.Image`` that applies the layout to copies.
+
+    :param name: the image's name; None if it was opened by its id
+    :param librbd: the module (:class:`cinder_rbd_ext.imaging.librbd.Librbd`)
+    """
+
+    def __init__(self, image: Any, name: str | None, librbd: Any) -> None:
+        super().__init__(image)
+        self._name = name
+        self._librbd = librbd
+
+    def __enter__(self) -> 'Image':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._wrapped.close()
+
+    def resize(self, size: int, *args: Any, **kwargs: Any) -> None:
+        """Resize the image, after a check of the new size if there is one."""
+        check = self._librbd.size_check_of(self._name)
+        if check is not None:
+            check(self._wrapped, size)
+        self._wrapped.resize(size, *args, **kwargs)
+
+    def update_features(self, *args: Any, **kwargs: Any) -> None:
+        """Enable or disable features, which then differ from the plan."""
+        creation = self._librbd.creation_of(self._name)
+        if creation is not None:
+            creation.state = None
+        self._wrapped.update_features(*args, **kwargs)
+
+    def copy(
+        self, dest_ioctx: Any, dest_name: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Copy the image as the new volume requests."""
+        creation = self._librbd.creation_of(dest_name)
+        if creation is None:
+            self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
+            return
+        with creation.noting():
+            state = existing.state_of(self._wrapped)
+            how = creation.plan(state, state)
+            given = {**kwargs, **planned.arguments(how)}
+            there_before = self._librbd.is_there(dest_ioctx, dest_name)
+            try:
+                self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
+                with self._librbd.Image(dest_ioctx, dest_name) as copied:
+                    conf_rbd_cache.drop(copied)
+                    creation.state = existing.state_of(
+                        copied, functools.partial(self._pool_name, how)
+                    )
+            except self._librbd.ImageExists:
+                raise
+            except Exception:
+                if not there_before:
+                    # librbd does not remove a partial copy.
+                    self._librbd.discard(dest_ioctx, dest_name)
+                raise
+        creation.was_made()
+
+    def _pool_name(self, how: plan.ImagePlan, pool_id: int) -> str:
+        return how.data_pool or str(self._librbd.pool_name(pool_id))
+
+    # The source's snapshot for a clone. If a step fails, the stock driver's
+    # clean-up fails too, on a snapshot that does not exist or is not
+    # protected, and hides the failure. Creation cleans up instead.
+
+    def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Create a snapshot and record a failure.
+
+        A clone that is not possible is refused first: the source is open here.
+        """
+        creation = self._librbd.clone_of(name)
+        with self._noting(name):
+            if creation is not None:
+                creation.parent = parent_of(self._wrapped)
+                creation.plan(_FROM_SOURCE, creation.parent.state)
+            self._wrapped.create_snap(name, *args, **kwargs)
+
+    def protect_snap(self, name: str) -> None:
+        """Protect a snapshot and record a failure."""
+        with self._noting(name):
+            self._wrapped.protect_snap(name)
+
+    def unprotect_snap(self, name: str) -> None:
+        """Unprotect a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.unprotect_snap(name)
+
+    def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Remove a snapshot, unless its clone has just failed."""
+        if not self._has_failed(name):
+            self._wrapped.remove_snap(name, *args, **kwargs)
+
+    def _noting(
+        self, snapshot: str
+    ) -> contextlib.AbstractContextManager[None]:
+        creation = self._librbd.clone_of(snapshot)
+        return creation.noting() if creation else contextlib.nullcontext()
+
+    def _has_failed(self, snapshot: str) -> bool:
+        creation = self._librbd.clone_of(snapshot)
+        return creation is not None and creation.is_to_be_undone

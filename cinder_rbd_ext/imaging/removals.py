@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Removals of images that more than librbd takes part in."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+#: Removes an image: librbd's object, the context of the pool, the name.
+Remove = Callable[[Any, Any, str], None]
+#: A context in which an image of the trash is removed: librbd's object, the
+#: context of the pool, the image's id.
+Purge = Callable[[Any, Any, str], contextlib.AbstractContextManager[None]]
+
+
+class Removals:
+    """Who takes part in removals, by the image's name."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Remove] = {}
+        self._purge: Purge | None = None
+
+    @contextlib.contextmanager
+    def replaced(self, name: str, remove: Remove) -> Iterator[None]:
+        """Have a function remove an image."""
+        self._by_name[name] = remove
+        try:
+            yield
+        finally:
+            del self._by_name[name]
+
+    @contextlib.contextmanager
+    def purging(self, purge: Purge) -> Iterator[None]:
+        """Have a context take part in each removal from the trash."""
+        self._purge = purge
+        try:
+            yield
+        finally:
+            self._purge = None
+
+    def of(self, name: str) -> Remove | None:
+        """Return the function that removes an image, or None."""
+        return self._by_name.get(name)
+
+    def of_trash(
+        self, rbd: Any, ioctx: Any, image_id: str
+    ) -> contextlib.AbstractContextManager[None]:
+        """Return the context in which an image of the trash is removed."""
+        if self._purge is None:
+            return contextlib.nullcontext()
+        return self._purge(rbd, ioctx, image_id)

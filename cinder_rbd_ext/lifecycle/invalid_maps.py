@@ -1,0 +1,73 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Removal of images whose object map is invalid.
+
+With a valid map, librbd removes the objects that exist. With an invalid one it
+tries to remove each object that might exist. To rebuild the map it looks at
+each, which takes about half as long as to remove one that does not exist.
+"""
+
+from typing import Any
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+#: Below this number of objects, a removal takes less than a second.
+FEWEST = 1024
+
+# Number of places in an image where its use is checked.
+_SAMPLES = 32
+
+_MAP_INVALID = 1
+
+
+def rebuild(image: Any) -> bool:
+    """Rebuild the object map of an image if its removal is then faster.
+
+    That is the case if less than half of its objects exist.
+
+    :param image: an open image without snapshots
+    :returns: whether the map was rebuilt
+    """
+    if not image.flags() & _MAP_INVALID:
+        return False
+    stat = image.stat()
+    if stat['num_objs'] < FEWEST:
+        return False
+    used = _used_samples(image, stat)
+    if used >= _SAMPLES // 2:
+        return False
+    LOG.info(
+        'The object map of the deleted image %(name)s is invalid. It is '
+        'rebuilt, because %(used)s of %(all)s samples have data.',
+        {'name': image.get_name(), 'used': used, 'all': _SAMPLES},
+    )
+    image.rebuild_object_map()
+    return True
+
+
+def _used_samples(image: Any, stat: dict[str, Any]) -> int:
+    """Return in how many samples of an image there are objects."""
+    used = 0
+    for index in range(_SAMPLES):
+        found: list[int] = []
+        image.diff_iterate(
+            index * stat['size'] // _SAMPLES,
+            stat['obj_size'],
+            None,
+            lambda offset, *_, found=found: found.append(offset),
+            include_parent=False,
+        )
+        used += bool(found)
+    return used

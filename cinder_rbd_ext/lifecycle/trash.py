@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Deferred deletion: images that go to the trash and are purged later.
+
+The stock driver defers nothing if the image can be removed at once.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import datetime
+import errno
+from typing import Any
+
+from cinder_rbd_ext.lifecycle import clone_sources
+
+
+class Deferral:
+    """Moves an image to the trash where the stock driver removes it.
+
+    :param delay: seconds until the image may be purged
+    :ivar has_snapshots: whether the image still has snapshots, such as those
+        that were removed while they had clones
+    """
+
+    def __init__(self, delay: int) -> None:
+        self._delay = delay
+        self.has_snapshots = True
+
+    def remove(self, rbd: Any, ioctx: Any, name: str) -> None:
+        """Move an image to the trash.
+
+        An image that has snapshots is not moved the first time. librbd refuses
+        to remove it, and the stock driver flattens the clones. Otherwise it
+        could not be purged as long as the clones exist.
+        """
+        if self.has_snapshots:
+            self.has_snapshots = False
+            rbd.remove(ioctx, name)
+        else:
+            rbd.trash_move(ioctx, name, self._delay)
+
+
+class Purge:
+    """The purge of a pool's trash.
+
+    :param librbd: the module
+    :param prepare: receives each image, open, before its removal; returns the
+        snapshot from which it was cloned, or None
+    :ivar released: the snapshots whose clones were purged
+    """
+
+    def __init__(
+        self,
+        librbd: Any,
+        prepare: Callable[[Any], clone_sources.Reference | None],
+    ) -> None:
+        self._librbd = librbd
+        self._prepare = prepare
+        self.released: list[clone_sources.Reference] = []
+
+    @contextlib.contextmanager
+    def removing(self, rbd: Any, ioctx: Any, image_id: str) -> Iterator[None]:
+        """Take part in the removal of an image from the trash.
+
+        :raises OSError: if the delay has not passed. The stock driver expects
+            this class; librbd raises another one of the same name, for which
+            the stock driver logs an error with each purge.
+        """
+        until = rbd.trash_get(ioctx, image_id)['deferment_end_time']
+        now = datetime.datetime.now(datetime.timezone.utc)
+        if until.replace(tzinfo=datetime.timezone.utc) > now:
+            raise OSError(errno.EPERM, f'{image_id} is kept until {until}')
+        reference = None
+        # A removal that was interrupted has left an image that is not there.
+        with contextlib.suppress(self._librbd.ImageNotFound):
+            image = self._librbd.Image(ioctx, image_id=image_id)
+            try:
+                reference = self._prepare(image)
+            finally:
+                image.close()
+        yield
+        if reference:
+            self.released.append(reference)

@@ -1,0 +1,98 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Waiting for a healthy cluster."""
+
+from collections.abc import Callable
+import json
+import threading
+from typing import Any
+
+#: Ceph's health checks that additional load would make worse. Others, such
+#: as a missing application of a pool, have nothing to do with load.
+TROUBLES = frozenset(
+    {
+        'BLUESTORE_SLOW_OP_ALERT',
+        'MON_DOWN',
+        'OSD_BACKFILLFULL',
+        'OSD_DOWN',
+        'OSD_FULL',
+        'OSD_HOST_DOWN',
+        'OSD_NEARFULL',
+        'OSD_RACK_DOWN',
+        'OSD_ROOT_DOWN',
+        'PG_AVAILABILITY',
+        'PG_BACKFILL_FULL',
+        'PG_DAMAGED',
+        'PG_DEGRADED',
+        'PG_RECOVERY_FULL',
+        'POOL_FULL',
+        'SLOW_OPS',
+    }
+)
+#: Seconds between two checks of an unhealthy cluster.
+INTERVAL = 10.0
+
+_ERROR = 'HEALTH_ERR'
+
+
+class HealthUnknown(Exception):
+    """The health of the cluster could not be read."""
+
+
+def troubles(connection: Any) -> list[str]:
+    """Return the health checks for which changes should wait.
+
+    :param connection: of librados
+    :raises HealthUnknown: if the monitors do not answer
+    """
+    command = json.dumps({'prefix': 'health', 'format': 'json'})
+    status, output, message = connection.mon_command(command, b'')
+    if status:
+        raise HealthUnknown(
+            f'Could not read the health of the cluster ({message or status}). '
+            "The Ceph user needs mon 'profile rbd' or mon 'allow r'."
+        )
+    health = json.loads(output)
+    checks = {
+        code: check
+        for code, check in health.get('checks', {}).items()
+        if not check.get('muted')
+    }
+    found = sorted(checks.keys() & TROUBLES)
+    if health.get('status') == _ERROR and not found:
+        found = sorted(checks) or [_ERROR]
+    return found
+
+
+def wait(
+    connection: Any,
+    stop: threading.Event,
+    say: Callable[[str], None],
+    interval: float = INTERVAL,
+) -> bool:
+    """Wait until the cluster is healthy enough for changes.
+
+    :param say: is called with a message when a pause begins and ends
+    :returns: whether it is; otherwise, the run is being stopped
+    :raises HealthUnknown: if the monitors do not answer
+    """
+    shown: list[str] = []
+    while found := troubles(connection):
+        if found != shown:
+            say(f'Paused while the cluster reports {", ".join(found)}.')
+            shown = found
+        if stop.wait(interval):
+            return False
+    if shown:
+        say('The cluster has recovered; continuing.')
+    return not stop.is_set()

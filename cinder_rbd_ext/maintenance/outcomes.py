@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What came out for each image."""
+
+from collections.abc import Iterable
+import dataclasses
+import enum
+from typing import Any
+
+
+class Status(enum.Enum):
+    """What was done with an image."""
+
+    DONE = 'done'
+    #: There was nothing to do.
+    UNCHANGED = 'unchanged'
+    #: A dry run would have done it.
+    PLANNED = 'planned'
+    #: A rule forbids it; an operator has to decide.
+    REFUSED = 'refused'
+    FAILED = 'failed'
+    #: An earlier run with the same journal has done it.
+    EARLIER = 'done earlier'
+
+
+#: Nothing is left to do for images with these.
+FINAL = frozenset({Status.DONE, Status.UNCHANGED})
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why an image was not changed.
+
+    :ivar code: stable name for programs
+    :ivar text: the reason
+    :ivar remedy: what an operator can do
+    """
+
+    code: str
+    text: str
+    remedy: str
+
+
+class Refused(Exception):
+    """A rule forbids a change.
+
+    :ivar reason: the rule
+    :ivar detail: what it found
+    """
+
+    def __init__(self, reason: Reason, detail: str = '') -> None:
+        super().__init__(f'{reason.text}: {detail}' if detail else reason.text)
+        self.reason = reason
+        self.detail = detail
+
+
+class NotVerified(Exception):
+    """An image is not what it should be after a change."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What was done with an image, or why not.
+
+    :ivar image: name of the image, with ``@snapshot`` for a snapshot
+    :ivar ident: librbd's id of the image
+    :ivar detail: what was or would be done, or the reason
+    :ivar code: code of the reason, if there is one
+    :ivar seconds: that it took
+    """
+
+    status: Status
+    pool: str
+    image: str
+    ident: str = ''
+    detail: str = ''
+    remedy: str = ''
+    code: str = ''
+    volume: str = ''
+    project: str = ''
+    seconds: float = 0.0
+
+    def refused(self, error: Refused) -> 'Outcome':
+        """Return the outcome of a refused change."""
+        return dataclasses.replace(
+            self,
+            status=Status.REFUSED,
+            code=error.reason.code,
+            detail=str(error),
+            remedy=error.reason.remedy,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the outcome as plain values."""
+        return {**dataclasses.asdict(self), 'status': self.status.value}
+
+
+def severity(found: Iterable[Outcome], interrupted: bool = False) -> int:
+    """Return the exit status for outcomes.
+
+    0 if nothing is left to do, 1 if a rule forbade a change, 2 if one failed,
+    and 3 if the run was interrupted.
+    """
+    there = {each.status for each in found}
+    if interrupted:
+        return 3
+    if Status.FAILED in there:
+        return 2
+    return int(Status.REFUSED in there)

@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""How fast images are changed."""
+
+from collections.abc import Callable
+import threading
+import time
+
+
+class Pace:
+    """Waits before each image, so that two limits are kept.
+
+    :param stop: ends a wait when it is set
+    :param per_minute: images that may begin in a minute; None for no limit
+    :param bytes_per_second: provisioned bytes of images, a snapshot counted
+        like its image; None for no limit
+    """
+
+    def __init__(
+        self,
+        stop: threading.Event,
+        per_minute: float | None = None,
+        bytes_per_second: int | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stop = stop
+        self._gap = 60 / per_minute if per_minute else 0.0
+        self._rate = bytes_per_second
+        self._now = now
+        self._next = 0.0
+
+    def wait(self) -> bool:
+        """Wait until the next image may begin.
+
+        :returns: whether it may; otherwise, the run is being stopped
+        """
+        left = self._next - self._now()
+        if left > 0:
+            self._stop.wait(left)
+        return not self._stop.is_set()
+
+    def begun(self, size: int) -> None:
+        """Take an image into account.
+
+        :param size: bytes
+        """
+        seconds = size / self._rate if self._rate else 0.0
+        self._next = self._now() + max(self._gap, seconds)

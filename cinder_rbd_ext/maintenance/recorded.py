@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The record of a volume's image, corrected after a change of features.
+
+It is in the admin metadata of the volume, which no API changes. This is the
+only part of the package that needs Cinder and its configuration.
+"""
+
+from collections.abc import Callable
+import dataclasses
+
+from rbd_volume_options import features
+
+#: Is called with the id of a volume and the features of its image.
+Recorder = Callable[[str, features.Features], None]
+
+
+def recorder(config_file: str) -> Recorder:
+    """Return what corrects records, in the database of a cinder.conf.
+
+    :raises ImportError: if Cinder is not installed
+    :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
+    """
+    from cinder import objects
+    from cinder.common import config
+
+    config.CONF([], project='cinder', default_config_files=[config_file])
+    objects.register_all()
+    return correct
+
+
+def correct(volume_id: str, there: features.Features) -> None:
+    """Record the features of a volume's image; without a record, nothing."""
+    from cinder_rbd_ext import record
+
+    state = record.read(record.items_of(volume_id))
+    if state is not None:
+        record.made(
+            volume_id, dataclasses.replace(state, image_features=there)
+        )

@@ -1,0 +1,159 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A run over many images, with its pace, pauses and journal."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import signal
+import threading
+import time
+from typing import Any
+from typing import Protocol
+
+from cinder_rbd_ext.audit import scan
+from cinder_rbd_ext.maintenance import health
+from cinder_rbd_ext.maintenance import journal
+from cinder_rbd_ext.maintenance import outcomes
+from cinder_rbd_ext.maintenance import pace
+
+Say = Callable[[str], None]
+Progress = Callable[[str, int, int], None]
+
+
+class Change(Protocol):
+    """A change of one image.
+
+    :ivar outcome: what is known before: the image and what would be done
+    :ivar size: provisioned bytes that are looked at, for the pace
+    """
+
+    @property
+    def outcome(self) -> outcomes.Outcome: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Make the change and return what was done."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runner:
+    """What a run uses.
+
+    :ivar pace: how fast images are changed
+    :ivar stop: is set to end the run after the current image
+    :ivar say: shows a message to the operator
+    :ivar heeds_health: whether to pause while the cluster is not healthy
+    """
+
+    cluster: scan.Cluster
+    written: journal.Journal
+    pace: pace.Pace
+    stop: threading.Event
+    say: Say
+    heeds_health: bool = True
+
+    def run(
+        self, changes: Iterable[Change], progress: Progress
+    ) -> Iterator[outcomes.Outcome]:
+        """Make changes, one image at a time, and yield what came out.
+
+        :raises rados.Error: if a pool cannot be opened
+        :raises HealthUnknown: if the monitors do not answer
+        """
+        by_pool: dict[str, list[Change]] = {}
+        for each in changes:
+            by_pool.setdefault(each.outcome.pool, []).append(each)
+        for pool, waiting in by_pool.items():
+            with self.cluster.connected(pool) as (connection, ioctx):
+                for done, each in enumerate(waiting, 1):
+                    outcome = self._one(each, connection, ioctx)
+                    if outcome is None:
+                        return
+                    yield outcome
+                    progress(pool, done, len(waiting))
+
+    def _one(
+        self, change: Change, connection: Any, ioctx: Any
+    ) -> outcomes.Outcome | None:
+        """Make a change; return None if the run is being stopped."""
+        about = change.outcome
+        where = (about.pool, about.image, about.ident)
+        if not self.pace.wait():
+            return None
+        if self.heeds_health and not health.wait(
+            connection, self.stop, self.say
+        ):
+            return None
+        client = f'client.{connection.get_instance_id()}'
+        self.written.begin(*where, client, planned=about.detail)
+        self.pace.begun(change.size)
+        began = time.monotonic()
+        found = self._applied(change, connection, ioctx)
+        found = dataclasses.replace(
+            found, seconds=round(time.monotonic() - began, 3)
+        )
+        self.written.end(found)
+        return found
+
+    def _applied(
+        self, change: Change, connection: Any, ioctx: Any
+    ) -> outcomes.Outcome:
+        about = change.outcome
+        try:
+            detail = change.apply(connection, ioctx, self.written.clients)
+        except outcomes.Refused as error:
+            return about.refused(error)
+        except self.cluster.librbd.ImageNotFound:
+            return dataclasses.replace(
+                about,
+                status=outcomes.Status.UNCHANGED,
+                detail='deleted since the scan',
+            )
+        except (self.cluster.librbd.Error, outcomes.NotVerified) as error:
+            return dataclasses.replace(
+                about, status=outcomes.Status.FAILED, detail=str(error)
+            )
+        return dataclasses.replace(
+            about, status=outcomes.Status.DONE, detail=detail
+        )
+
+
+@contextlib.contextmanager
+def stoppable(stop: threading.Event, say: Say) -> Iterator[None]:
+    """Have Ctrl-C and SIGTERM set an event instead; twice ends the process.
+
+    A call of librbd cannot be interrupted. The journal makes it safe to end
+    the process during one.
+    """
+    before = {
+        each: signal.getsignal(each)
+        for each in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def handle(number: int, frame: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+        say('Stopping after the current image. Repeat to stop at once.')
+
+    for each in before:
+        signal.signal(each, handle)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

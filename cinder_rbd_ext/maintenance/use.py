@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Who uses an image."""
+
+import dataclasses
+from typing import Any
+
+#: The tag of librbd's own exclusive lock; others are set by administrators.
+_TAG = 'internal'
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """The clients that have an image open, and its exclusive lock.
+
+    A client that has opened an image for reading only is not seen. It writes
+    nothing and owns no lock.
+
+    :ivar watchers: addresses of the clients
+    :ivar owner: address of the client that has the lock; empty if it is free
+    :ivar owner_watches: whether that client still watches the image. If not,
+        librbd breaks the lock of a client that has vanished, and blocklists
+        it, when another client needs the lock.
+    :ivar has_earlier: whether Ceph still sees a client of an earlier run
+    """
+
+    watchers: tuple[str, ...] = ()
+    owner: str = ''
+    owner_watches: bool = False
+    has_earlier: bool = False
+
+
+def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
+    """Return the use of an image by others.
+
+    :param image: opened for reading only, so that it has no watcher itself
+    :param ours: names of clients that are not others: those of earlier runs,
+        which were killed. Ceph sees them for up to 30 seconds, and their lock
+        until another client needs it.
+    """
+    watchers = {f'client.{each["id"]}': each for each in image.watchers_list()}
+    others = tuple(
+        each['addr'] for name, each in watchers.items() if name not in ours
+    )
+    earlier = len(others) < len(watchers)
+    # An empty list instead of a dictionary if there is no lock.
+    locks = image.list_lockers() or {'lockers': [], 'tag': ''}
+    if not locks['lockers']:
+        return Use(others, has_earlier=earlier)
+    client, cookie, address = locks['lockers'][0]
+    if client in ours:
+        return Use(others, has_earlier=earlier)
+    watches = (
+        locks['tag'] == _TAG
+        and client in watchers
+        and cookie.split()[-1] == str(watchers[client]['cookie'])
+    )
+    return Use(others, address, watches, earlier)

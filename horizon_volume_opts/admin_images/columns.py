@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The columns of the list, for the page and for CSV."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import csv
+import dataclasses
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from horizon_volume_opts.admin_images import chart
+from horizon_volume_opts.admin_images import images
+from rbd_volume_options import sizes
+
+#: First characters by which a spreadsheet treats a cell as a formula.
+_FORMULA = ('=', '+', '-', '@', '\t', '\r')
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column of the list.
+
+    :ivar name: as in the parameter ``sort``
+    :ivar text: what a cell shows; empty if it is unknown
+    """
+
+    name: str
+    label: Any
+    text: Callable[[images.Image], Any]
+
+
+def _object_size(image: images.Image) -> str:
+    made = image.image_layout
+    return sizes.format_size(made.object_size) if made else ''
+
+
+def striping(image_layout: Any) -> Any:
+    """Return the text for the striping of a layout."""
+    if image_layout.striping is None:
+        return _('none')
+    # Translators: such as 64 KiB x 8
+    return _('%(unit)s x %(count)d') % {
+        'unit': sizes.format_size(image_layout.stripe_unit),
+        'count': image_layout.stripe_count,
+    }
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column('name', _('Volume'), lambda image: image.name or image.ident),
+    Column('project', _('Project'), lambda image: image.project),
+    Column('size', _('Size (GiB)'), lambda image: image.size),
+    Column('type', _('Volume Type'), lambda image: image.volume_type),
+    Column('object_size', _('Object Size'), _object_size),
+    Column(
+        'striping',
+        _('Striping'),
+        lambda image: image.image_layout and striping(image.image_layout),
+    ),
+    Column(
+        'map',
+        _('Object Map'),
+        lambda image: chart.STATES[image.map_state][0],
+    ),
+    Column(
+        'features',
+        _('Image Features'),
+        lambda image: ', '.join(image.image_features),
+    ),
+    Column('pool', _('Pool of Cinder'), lambda image: image.pool),
+    Column('ceph_pool', _('Pool of Ceph'), lambda image: image.ceph_pool),
+    Column('data_pool', _('Data Pool of Ceph'), lambda image: image.data_pool),
+    Column(
+        'findings',
+        _('Findings'),
+        lambda image: ', '.join(image.findings),
+    ),
+)
+
+
+class _Echo:
+    """A file-like object that returns each line that a CSV writer writes."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def csv_lines(
+    found: list[images.Image], projects: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the lines of a CSV file: the header and a line for each image."""
+    writer = csv.writer(_Echo())
+    head = [str(_('Volume ID')), str(_('Project ID'))]
+    yield writer.writerow([*head, *(str(each.label) for each in COLUMNS)])
+    for image in found:
+        cells = [
+            projects.get(image.project, '')
+            if column.name == 'project'
+            else column.text(image)
+            for column in COLUMNS
+        ]
+        row = [image.ident, image.project, *cells]
+        yield writer.writerow([_safe(str(cell or '')) for cell in row])
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The list of all RBD images, and its cache.
+
+A listing can be continued, so that a large cloud is read in steps. The cache
+holds it in compressed parts, because memcached limits the size of a value to
+1 MiB.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any
+import zlib
+
+from django.core import cache
+
+from horizon_volume_opts.admin_images import images
+
+#: Seconds for which a listing is cached.
+CACHED = 300
+# Number of volumes in a part; about 50 KB after compression.
+_PART = 1000
+
+
+@dataclasses.dataclass
+class Listing:
+    """The images that were read so far.
+
+    :ivar taken: time when reading started, in ISO 8601 with a time zone
+    :ivar complete: whether all volumes were read
+    :ivar markers: IDs of volumes to continue after, the last one is tried
+        first; the others are used if it was deleted
+    :ivar rows: the image of each volume by ID; None for a volume that is not
+        an RBD image or is not created yet
+    :ivar projects: names of projects by ID
+    :ivar audited: time of the audit whose findings are included; empty if
+        there is none
+    :ivar other_findings: findings that are not about a volume of the list
+    """
+
+    taken: str
+    complete: bool = False
+    markers: list[str] = dataclasses.field(default_factory=list)
+    rows: dict[str, images.Image | None] = dataclasses.field(
+        default_factory=dict
+    )
+    projects: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    audited: str = ''
+    other_findings: list[dict[str, str]] = dataclasses.field(
+        default_factory=list
+    )
+
+    @property
+    def rbd_images(self) -> list[images.Image]:
+        """The RBD images."""
+        return [each for each in self.rows.values() if each]
+
+    @property
+    def others(self) -> int:
+        """Number of volumes that are not RBD images or not created yet."""
+        return sum(each is None for each in self.rows.values())
+
+    def add(self, page: Iterable[tuple[str, images.Image | None]]) -> None:
+        """Add volumes; replace those that were read before."""
+        self.rows.update(page)
+
+
+def store(key: str, found: Listing) -> None:
+    """Put a listing into the cache."""
+    rows = list(found.rows.items())
+    parts = {
+        f'{key}:{start}': _packed(
+            [
+                [ident, image and image.plain()]
+                for ident, image in rows[start : start + _PART]
+            ]
+        )
+        for start in range(0, len(rows), _PART)
+    }
+    head = {
+        field.name: getattr(found, field.name)
+        for field in dataclasses.fields(found)
+        if field.name != 'rows'
+    }
+    cache.cache.set_many({key: _packed([head, len(rows)]), **parts}, CACHED)
+
+
+def load(key: str) -> Listing | None:
+    """Return the listing from the cache; None if a part is missing."""
+    packed = cache.cache.get(key)
+    if packed is None:
+        return None
+    head, number = _unpacked(packed)
+    names = [f'{key}:{start}' for start in range(0, number, _PART)]
+    parts = cache.cache.get_many(names)
+    if len(parts) < len(names):
+        return None
+    found = Listing(**head)
+    for name in names:
+        found.add(
+            (ident, values and images.Image.of_plain(values))
+            for ident, values in _unpacked(parts[name])
+        )
+    return found
+
+
+def forget(key: str) -> None:
+    """Remove a listing from the cache."""
+    cache.cache.delete(key)
+
+
+def _packed(values: Any) -> bytes:
+    return zlib.compress(json.dumps(values).encode())
+
+
+def _unpacked(packed: bytes) -> Any:
+    return json.loads(zlib.decompress(packed))

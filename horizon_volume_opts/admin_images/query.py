@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Filter, sort and page of the list, from the address of the page."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+from urllib import parse
+
+from horizon_volume_opts.admin_images import images
+
+#: Names of the parameters that select images by an exact value.
+FILTERS = ('map', 'type', 'pool', 'data_pool', 'project', 'finding')
+
+#: Values of the parameter ``finding`` for images with any finding or without.
+ANY = 'any'
+
+Projects = Mapping[str, str]
+_Key = Callable[[images.Image], Any]
+
+
+def _layout(name: str) -> _Key:
+    def key(image: images.Image) -> int:
+        made = image.image_layout
+        return getattr(made, name) if made else 0
+
+    return key
+
+
+#: The sort key of each column.
+SORTS: dict[str, _Key] = {
+    'name': lambda image: (image.name or image.ident).casefold(),
+    'project': lambda image: image.project,
+    'type': lambda image: image.volume_type.casefold(),
+    'size': lambda image: image.size,
+    'object_size': _layout('object_size'),
+    'striping': lambda image: (
+        _layout('stripe_count')(image),
+        _layout('stripe_unit')(image),
+    ),
+    'map': lambda image: list(images.MapState).index(image.map_state),
+    'features': lambda image: image.image_features,
+    'pool': lambda image: image.pool,
+    'ceph_pool': lambda image: image.ceph_pool,
+    'data_pool': lambda image: image.data_pool,
+    'findings': lambda image: (-len(image.findings), image.findings),
+}
+
+#: The value of an image for each filter.
+_VALUES: dict[str, _Key] = {
+    'map': lambda image: image.map_state.value,
+    'type': lambda image: image.volume_type,
+    'pool': lambda image: image.pool,
+    'data_pool': lambda image: image.data_pool,
+    'project': lambda image: image.project,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Query:
+    """The selection of the user.
+
+    :ivar text: part of a name or an ID of a volume or project
+    :ivar chosen: values of :data:`FILTERS`
+    :ivar sort: a column of :data:`SORTS`
+    :ivar page: from 1
+    """
+
+    text: str = ''
+    chosen: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    sort: str = 'name'
+    descending: bool = False
+    page: int = 1
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> 'Query':
+        """Return the query of an address; invalid values are ignored."""
+        sort = given.get('sort', '')
+        page = given.get('page', '')
+        return cls(
+            given.get('q', '').strip(),
+            {name: given[name] for name in FILTERS if given.get(name)},
+            sort.removeprefix('-')
+            if sort.removeprefix('-') in SORTS
+            else 'name',
+            sort.startswith('-'),
+            max(1, int(page))
+            if page.isascii() and page.isdigit() and len(page) < 8
+            else 1,
+        )
+
+    def select(
+        self, found: Iterable[images.Image], projects: Projects
+    ) -> list[images.Image]:
+        """Return the selected images in order."""
+        text = self.text.casefold()
+        selected = [
+            image
+            for image in found
+            if self._is_chosen(image)
+            and (
+                not text
+                or any(
+                    text in each.casefold()
+                    for each in (
+                        image.name,
+                        image.ident,
+                        image.project,
+                        projects.get(image.project, ''),
+                    )
+                )
+            )
+        ]
+        key = SORTS[self.sort]
+        if self.sort == 'project':
+            return sorted(
+                selected,
+                key=lambda image: projects.get(image.project, image.project),
+                reverse=self.descending,
+            )
+        return sorted(selected, key=key, reverse=self.descending)
+
+    def _is_chosen(self, image: images.Image) -> bool:
+        for name, value in self.chosen.items():
+            if name == 'finding':
+                if not image.findings or (
+                    value != ANY and value not in image.findings
+                ):
+                    return False
+            elif _VALUES[name](image) != value:
+                return False
+        return True
+
+    def address(self, **changes: Any) -> str:
+        """Return the encoded parameters of this query with changes."""
+        other = dataclasses.replace(self, **changes)
+        sort = f'-{other.sort}' if other.descending else other.sort
+        given = {
+            'q': other.text,
+            **other.chosen,
+            'sort': '' if sort == 'name' else sort,
+            'page': str(other.page) if other.page > 1 else '',
+        }
+        return parse.urlencode({k: v for k, v in given.items() if v})
+
+    def sorted_by(self, name: str) -> str:
+        """Return the parameters to sort by a column, or to reverse it."""
+        return self.address(
+            sort=name,
+            descending=name == self.sort and not self.descending,
+            page=1,
+        )
+
+
+def choices(found: Iterable[images.Image]) -> dict[str, list[str]]:
+    """Return the values to choose from for each filter."""
+    there: dict[str, set[str]] = {name: set() for name in FILTERS}
+    for image in found:
+        for name, value in _VALUES.items():
+            if value(image):
+                there[name].add(value(image))
+        there['finding'].update(image.findings)
+    return {name: sorted(values) for name, values in there.items()}

@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Validation of a volume type in the response of Cinder's extension.
+
+The response crosses a network and can come from another release. Pages
+evaluate it, so an invalid part must be found here.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+Check = Callable[[Any], bool]
+
+
+class InvalidAnswerError(ValueError):
+    """A part of the response for a volume type that is missing or invalid."""
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _requirements(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        map(_list_of(_text), value.values())
+    )
+
+
+#: The fields of each key: for a default, and other fields of the response.
+_DEFAULTS: dict[str, Check] = {
+    keys.OBJECT_SIZE: _whole,
+    keys.STRIPE_UNIT: _whole,
+    keys.STRIPE_COUNT: _whole,
+    keys.OBJECT_MAP: _flag,
+    keys.FEATURES: _list_of(_text),
+    keys.CACHE_MODE: _text,
+    keys.DATA_POOL: _text,
+}
+_FIELDS: dict[str, Check] = {
+    'minimum': _whole,
+    'maximum': _whole,
+    wire.MAXIMUM_OBJECTS: _whole,
+    'required': _list_of(_text),
+    'requires': _requirements,
+}
+_ALLOWED: dict[str, Check] = {
+    keys.OBJECT_MAP: _list_of(_flag),
+    keys.FEATURES: _list_of(_text),
+    keys.CACHE_MODE: _list_of(_text),
+}
+#: What a key without a description has: nobody may set it.
+_ABSENT = {wire.SETTABLE: False, 'default': None, wire.DEFAULT_FROM: None}
+
+
+def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the descriptions of the keys of a supported volume type.
+
+    Keys that the response does not describe cannot be set.
+
+    :raises InvalidAnswerError: for an invalid description
+    """
+    given = answer.get('options')
+    if not isinstance(given, dict):
+        raise InvalidAnswerError("'options' is not an object")
+    if not _flag(answer.get(wire.REQUIRE_WHOLE_STRIPES)):
+        raise InvalidAnswerError(
+            f'{wire.REQUIRE_WHOLE_STRIPES!r} is not a boolean'
+        )
+    found: dict[str, dict[str, Any]] = {}
+    for key, is_default in _DEFAULTS.items():
+        option = given.get(key, _ABSENT)
+        _check(key, option, is_default)
+        found[key] = {**_ABSENT, **_lists(key), **option}
+    return found
+
+
+def _lists(key: str) -> dict[str, Any]:
+    lists: dict[str, Any] = {'allowed': []} if key in _ALLOWED else {}
+    if key == keys.FEATURES:
+        lists.update(required=[], requires={})
+    return lists
+
+
+def _check(key: str, option: Any, is_default: Check) -> None:
+    if not isinstance(option, Mapping) or not _flag(option.get(wire.SETTABLE)):
+        raise InvalidAnswerError(f'{key} does not have {wire.SETTABLE!r}')
+    default = option.get('default')
+    if default is not None and not is_default(default):
+        raise InvalidAnswerError(f'{key} has an invalid default')
+    checks = dict(_FIELDS)
+    if key in _ALLOWED:
+        checks['allowed'] = _ALLOWED[key]
+    for name, check in checks.items():
+        if name in option and not check(option[name]):
+            raise InvalidAnswerError(f'{key} has an invalid {name!r}')

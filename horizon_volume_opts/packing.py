@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Offers of volume types in the form that the pages' scripts receive.
+
+Volume types usually differ in one or two options. Each distinct description
+of an option is therefore sent once, and a volume type refers to it by its
+number. ``js/offers.js`` reads this form.
+"""
+
+from collections.abc import Mapping
+import json
+from typing import Any
+
+from horizon_volume_opts import offers
+from rbd_volume_options import wire
+
+#: The fields of a description that scripts use.
+_FIELDS = (
+    wire.SETTABLE,
+    'default',
+    wire.DEFAULT_FROM,
+    'minimum',
+    'maximum',
+    wire.MAXIMUM_OBJECTS,
+    'allowed',
+    'required',
+    'requires',
+)
+
+
+class Distinct:
+    """A list of values without duplicates; values are JSON data."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, value: Any) -> int:
+        """Return the index of a value; add the value if it is new."""
+        text = json.dumps(value, sort_keys=True)
+        if text not in self._numbers:
+            self._numbers[text] = len(self.values)
+            self.values.append(value)
+        return self._numbers[text]
+
+
+def packed(
+    found: Mapping[str, offers.UserOffer], wanted: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return offers for a script.
+
+    :param found: the offers by type name
+    :param wanted: the keys that the script uses
+    :returns: ``keys``; ``options``, the distinct descriptions; and ``types``:
+        the reason why a type offers nothing, or whether it requires whole
+        stripes and the number of the description of each key
+    """
+    options = Distinct()
+    types: dict[str, Any] = {}
+    for name, offer in found.items():
+        if offer.reason is not None:
+            types[name] = offer.reason
+            continue
+        types[name] = [offer.require_whole_stripes] + [
+            options.number(_trimmed(offer.options[key])) for key in wanted
+        ]
+    return {'keys': wanted, 'options': options.values, 'types': types}
+
+
+def text(data: Any) -> str:
+    """Return JSON without unnecessary spaces."""
+    return json.dumps(data, ensure_ascii=False, separators=(',', ':'))
+
+
+def _trimmed(option: offers.Answer) -> dict[str, Any]:
+    return {field: option[field] for field in _FIELDS if field in option}

@@ -1,0 +1,242 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+/* The content of the step RBD Volume Options. */
+(function () {
+  'use strict';
+
+  angular
+    .module('horizon.dashboard.rbd-volume-options.images')
+    .controller('ImageRBDOptionsController', OptionsController);
+
+  OptionsController.$inject = [
+    '$scope',
+    '$window',
+    'horizon.dashboard.rbd-volume-options.launch.offers'
+  ];
+
+  var FEATURES = [
+    'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten',
+    'journaling'
+  ];
+  // The features of a Glance image are not inherited, its layout is.
+  var SOURCE = {made: null, isImage: true};
+  var MIB = 1048576;
+
+  function OptionsController($scope, $window, offers) {
+    var ctrl = this;
+    var rules = $window.horizon.rbdLayout;
+    var words = $window.horizon.rbdLayoutWords;
+    var KEYS = rules.KEYS;
+
+    ctrl.offer = null;
+    ctrl.reason = '';
+    ctrl.isUnavailable = false;
+    ctrl.picked = {};
+    ctrl.reset = reset;
+    ctrl.pick = pick;
+    ctrl.isSettable = isSettable;
+    reset();
+
+    $scope.$watch(typeName, showType);
+    // Both change what is created. Strings, because new objects differ.
+    $scope.$watch(function () {
+      return angular.toJson([ctrl.chosen, ctrl.picked, volume().size]);
+    }, update);
+
+    function volume() {
+      return $scope.stepModels.volumeForm || {};
+    }
+
+    function typeName() {
+      return volume().volume_type;
+    }
+
+    function reset() {
+      ctrl.picked = {};
+      ctrl.chosen = {
+        objectSize: '', unit: '', count: null, map: '', features: false
+      };
+    }
+
+    function pick(box) {
+      ctrl.picked[box.name] = !box.checked;
+    }
+
+    function isSettable(name) {
+      return Boolean(ctrl.offer && ctrl.offer.options[KEYS[name]].settable);
+    }
+
+    function showType(name) {
+      offers.types(name || []).then(function (found) {
+        if (typeName() === name) {
+          var offer = found && found[name];
+          ctrl.isUnavailable = found === null;
+          ctrl.reason = offer ? nothing(offer)
+            : gettext('no volume type is selected');
+          ctrl.offer = offer && !ctrl.reason ? offer : null;
+          if (ctrl.offer) {
+            fill(ctrl.offer.options);
+          }
+          update();
+        }
+      });
+    }
+
+    /* Why there is nothing to select; an empty text if there is something. */
+    function nothing(offer) {
+      var can = Object.keys(offer.options).some(function (key) {
+        return key !== KEYS.cacheMode && offer.options[key].settable;
+      });
+      return offer.reason ||
+        (can ? '' : gettext('you may not set any of them'));
+    }
+
+    function fill(options) {
+      ctrl.objectSizes = sizes(KEYS.objectSize, options);
+      ctrl.units = sizes(KEYS.unit, options);
+      ctrl.count = text(KEYS.count, options, words.number);
+      ctrl.maximum = options[KEYS.count].maximum;
+      ctrl.maps = [
+        {value: '', text: text(KEYS.map, options, yesOrNo)},
+        {value: 'true', text: yesOrNo(true)},
+        {value: 'false', text: yesOrNo(false)}
+      ].filter(function (each) {
+        return each.value === '' ||
+          options[KEYS.map].allowed.indexOf(each.value === 'true') >= 0;
+      });
+    }
+
+    function text(key, options, shown) {
+      return words.byDefault(
+        rules.byDefault(key, options[key], SOURCE), shown, true);
+    }
+
+    function sizes(key, options) {
+      var list = [{value: '', text: text(key, options, rules.sizeText)}];
+      for (var n = options[key].minimum; n <= options[key].maximum; n *= 2) {
+        list.push({value: valueOf(n), text: rules.sizeText(n)});
+      }
+      return list;
+    }
+
+    function update() {
+      var metadata = ctrl.offer ? chosenKeys() : {};
+      var problem = '';
+      ctrl.preview = '';
+      if (ctrl.offer) {
+        ctrl.boxes = boxes();
+        problem = preview();
+      } else if (hasChosen()) {
+        problem = gettext('Reset the options, or select another volume type.');
+      }
+      ctrl.problem = problem;
+      store(metadata);
+      if ($scope.rbdVolumeOptionsForm) {
+        $scope.rbdVolumeOptionsForm.$setValidity('rbdOptions', !problem);
+      }
+    }
+
+    function hasChosen() {
+      return ['objectSize', 'unit', 'count', 'map', 'features'].some(
+        function (name) { return Boolean(ctrl.chosen[name]); });
+    }
+
+    function boxes() {
+      var options = ctrl.offer.options;
+      var found = rules.byDefault(
+        KEYS.features, options[KEYS.features], SOURCE).value;
+      return $window.horizon.rbdFeatures.boxes(
+        FEATURES, options[KEYS.features], ctrl.picked, found || []
+      ).map(function (box) {
+        box.reason = words.feature(box);
+        return box;
+      });
+    }
+
+    function names() {
+      return ctrl.boxes.filter(function (box) {
+        return box.checked;
+      }).map(function (box) {
+        return box.name;
+      });
+    }
+
+    function chosenKeys() {
+      var found = {};
+      ctrl.boxes = boxes();
+      ['objectSize', 'unit', 'count', 'map'].forEach(function (name) {
+        if (ctrl.chosen[name]) {
+          found[KEYS[name]] = String(ctrl.chosen[name]);
+        }
+      });
+      if (ctrl.chosen.features) {
+        // The set of features includes the object map.
+        delete found[KEYS.map];
+        found[KEYS.features] = names().sort().join(',');
+      }
+      return found;
+    }
+
+    function preview() {
+      var gib = rules.parseGib(volume().size);
+      var limits = rules.limitsOf(ctrl.offer);
+      var layout = rules.resolve({
+        objectSize: rules.parseSize(ctrl.chosen.objectSize),
+        unit: rules.parseSize(ctrl.chosen.unit),
+        count: rules.parseCount(ctrl.chosen.count),
+        objectMap: objectMap()
+      }, ctrl.offer.options, SOURCE);
+      var code = gib
+        ? rules.problem(gib * rules.GIB, layout, limits) : null;
+      if (code) {
+        return words.problem(code, gib, layout, limits);
+      }
+      ctrl.preview = gib ? words.preview(gib, layout) : '';
+      return '';
+    }
+
+    function objectMap() {
+      if (ctrl.chosen.features) {
+        return names().indexOf('object-map') >= 0;
+      }
+      return ctrl.chosen.map ? ctrl.chosen.map === 'true' : null;
+    }
+
+    /* Other metadata of the volume stays. */
+    function store(metadata) {
+      var there = volume().metadata;
+      if (there) {
+        Object.keys(there).forEach(function (key) {
+          if (/^rbd:/.test(key)) {
+            delete there[key];
+          }
+        });
+        angular.extend(there, metadata);
+      }
+    }
+  }
+
+  /* Bytes as a metadata value: 64K, 4M, 512. */
+  function valueOf(bytes) {
+    if (bytes % MIB === 0) {
+      return bytes / MIB + 'M';
+    }
+    return bytes % 1024 === 0 ? bytes / 1024 + 'K' : String(bytes);
+  }
+
+  function yesOrNo(value) {
+    return value ? gettext('Yes') : gettext('No');
+  }
+}());

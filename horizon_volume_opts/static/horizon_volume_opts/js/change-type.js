@@ -1,0 +1,46 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+/* The form Change Volume Type: what the selected type does to the volume. A
+ * data attribute has a text for each type. */
+
+horizon.rbdEffects = (function () {
+  'use strict';
+
+  function init(root) {
+    $(root).find('[data-rbd-effects]').each(function () {
+      var $line = $(this);
+      var $type = $line.closest('form').find('[name="volume_type"]');
+      var texts = JSON.parse($line.attr('data-rbd-effects'));
+      function update() {
+        var type = $type.val();
+        // Not `in`: a type can have the same name as a member of Object.
+        var known = Object.prototype.hasOwnProperty.call(texts, type);
+        var text = known ? texts[type] : '';
+        if ($line.text() !== text) {
+          $line.text(text);
+        }
+      }
+      $line.closest('form').on('change click', update);
+      update();
+    });
+  }
+
+  horizon.addInitFunction(function () {
+    init(document);
+    horizon.modals.addModalInitFunction(init);
+  });
+
+  return {init: init};
+}());

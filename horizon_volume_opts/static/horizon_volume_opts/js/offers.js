@@ -1,0 +1,52 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+/*
+ * Offers of volume types, in the form that the server sends them: each
+ * distinct description of an option is there once, see packing.py.
+ */
+
+horizon.rbdOffers = (function () {
+  'use strict';
+
+  /* Return {reason, require_whole_stripes, options} for each type name. */
+  function unpack(data) {
+    var found = {};
+    Object.keys(data.types).forEach(function (name) {
+      // Not an assignment: a type can be called __proto__.
+      Object.defineProperty(found, name, {
+        configurable: true,
+        enumerable: true,
+        writable: true,
+        value: offer(data.types[name], data)
+      });
+    });
+    return found;
+  }
+
+  function offer(packed, data) {
+    if (!Array.isArray(packed)) {
+      return {reason: packed, options: {}};
+    }
+    var options = {};
+    data.keys.forEach(function (key, index) {
+      options[key] = data.options[packed[index + 1]];
+    });
+    return {
+      reason: null, require_whole_stripes: packed[0], options: options
+    };
+  }
+
+  return {unpack: unpack};
+}());

@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The deletion of extra specs: a striping pair is deleted as one.
+
+Cinder refuses to delete only one of the two keys. Horizon's API deletes keys
+one by one, for the table and for *Update Metadata*; the function is wrapped
+once, when the application starts.
+"""
+
+import functools
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from django.utils.translation import gettext_lazy as _
+from horizon import exceptions
+from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.admin.volume_types.extras import tables
+
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+_BOTH = _(
+    '%(key)s and %(partner)s must be set together. Both are deleted. This '
+    'action cannot be undone.'
+)
+
+
+def delete_pairs() -> None:
+    """Wrap Horizon's function.
+
+    :raises AttributeError: if Horizon does not have the function
+    """
+    cinder.volume_type_extra_delete = _deleting_pairs(
+        cinder.volume_type_extra_delete
+    )
+
+
+def _deleting_pairs(stock_delete: Any) -> Any:
+    @functools.wraps(stock_delete)
+    def volume_type_extra_delete(
+        request: Any, type_id: str, names: list[str]
+    ) -> Any:
+        first, second = keys.PAIR
+        if not {first, second} <= set(names):
+            return stock_delete(request, type_id, names)
+        cinder.cinderclient(request).client.delete(
+            f'/types/{type_id}/extra_specs/{first}?{wire.WITH_PARTNER}=true'
+        )
+        left = set(names) - {first}
+        # Without our API extension, Cinder has deleted the first key only.
+        there = cinder.volume_type_extra_get(request, type_id, raw=True)
+        if second not in there:
+            left.discard(second)
+        return stock_delete(request, type_id, sorted(left))
+
+    return volume_type_extra_delete
+
+
+class ExtraSpecDelete(tables.ExtraSpecDelete):
+    """The stock action; of a pair, it deletes both keys."""
+
+    def update(self, request: Any, datum: Any = None) -> None:
+        """Name the other key in the question that Horizon asks."""
+        super().update(request, datum)
+        partner = keys.partner(datum.key) if datum else None
+        there = {each.key for each in self.table.data or ()}
+        if partner in there:
+            self.help_text = _BOTH % {'key': datum.key, 'partner': partner}
+
+    def delete(self, request: Any, obj_id: str) -> None:
+        """Delete an extra spec, and its partner.
+
+        :raises HandledException: after it has shown Cinder's refusal
+        """
+        type_id = self.table.kwargs['type_id']
+        there = cinder.volume_type_extra_get(request, type_id, raw=True)
+        partner = keys.partner(obj_id)
+        names = [each for each in (obj_id, partner) if each in there]
+        if partner and obj_id not in there:
+            # Both were selected; this one was deleted with the other.
+            return
+        try:
+            cinder.volume_type_extra_delete(request, type_id, names)
+        except cinder_exceptions.BadRequest as error:
+            exceptions.handle(
+                request, error.message, escalate=True, details=''
+            )
+
+
+class ExtraSpecsTable(tables.ExtraSpecsTable):
+    """The stock table with our action."""
+
+    class Meta(tables.ExtraSpecsTable.Meta):
+        """Options of the stock table."""
+
+        table_actions = (tables.ExtraSpecCreate, ExtraSpecDelete)
+        row_actions = (tables.ExtraSpecEdit, ExtraSpecDelete)

@@ -1,0 +1,183 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The form Extend Volume with the sizes that the layout allows."""
+
+from collections.abc import Mapping
+import functools
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from openstack_dashboard.dashboards.project.volumes import forms as stock
+from openstack_dashboard.dashboards.project.volumes import views
+
+from horizon_volume_opts import discovery
+from horizon_volume_opts import made
+from horizon_volume_opts import offers
+from horizon_volume_opts import refusals
+from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import refusing
+from rbd_volume_options import errors
+from rbd_volume_options import growth
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import sizes
+
+_FIELD = 'new_size'
+_VOLUME = 'rbd_volume'
+_IMAGE = _('Layout of the volume: %(layout)s.')
+_STEP = _(
+    'The size must be a multiple of %(step)s GiB, such as %(next)s GiB, '
+    'because a stripe is %(unit)s x %(count)s.'
+)
+_NO_MULTIPLE = _(
+    '%(size)s GiB is not a multiple of %(step)s GiB; allowed: %(below)s or '
+    '%(above)s GiB'
+)
+_Given = Mapping[precedence.Part, errors.Origin]
+_KEYS = {
+    precedence.Part.OBJECT_SIZE: keys.OBJECT_SIZE,
+    precedence.Part.STRIPING: keys.STRIPE_UNIT,
+}
+
+
+class ExtendForm(group.GroupedForm, stock.ExtendForm):
+    """The stock form with a line about the layout."""
+
+    initial: dict[str, Any]
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        volume = self.initial.get(_VOLUME)
+        self._state = volume and made.of_volume(volume).state
+        self._given: _Given = {}
+        self._offer = offers.UserOffer('', None, {}, False)
+        if volume is None or self._state is None:
+            return
+        try:
+            found = discovery.of_type(request, volume.volume_type)
+        except discovery.Unavailable:
+            # Cinder checks the size.
+            found = None
+        self._offer = found or self._offer
+        self._given = _origins(volume, self._state, self._offer)
+        text = self._text(self._state.layout, volume.size)
+        self.group(group.Note(text), after=_FIELD)
+
+    @property
+    def _step(self) -> int:
+        """The GiB that the size must be a multiple of; 1 if any size can be.
+
+        Only Cinder knows where all parts of an image were set.
+        """
+        striping = self._given.get(precedence.Part.STRIPING)
+        if self._state is None or striping not in precedence.GIVEN:
+            return 1
+        if not self._offer.limits.require_whole_stripes:
+            return 1
+        return growth.step(self._state.layout)
+
+    def _text(self, there: layout.ImageLayout, size: int) -> str:
+        lines = [str(_IMAGE % {'layout': there})]
+        if self._step > 1 and there.striping:
+            lines.append(
+                str(
+                    _STEP
+                    % {
+                        'step': self._step,
+                        'next': (size // self._step + 1) * self._step,
+                        'unit': sizes.format_size(there.striping.unit),
+                        'count': there.striping.count,
+                    }
+                )
+            )
+        return ' '.join(lines)
+
+    def clean(self) -> Any:
+        """Check the size by the rules of Cinder's API."""
+        data = super().clean()
+        size = data.get(_FIELD)
+        if self._state and size and _FIELD not in self.errors:
+            try:
+                growth.check(
+                    self._state,
+                    self._given,
+                    size * sizes.GIB,
+                    self._offer.limits,
+                )
+            except errors.OptionError as error:
+                self.add_error(_FIELD, self._refusal(error, size))
+        return data
+
+    def _refusal(self, error: errors.OptionError, size: int) -> str:
+        if error.code is not errors.Code.NOT_WHOLE_STRIPES:
+            return refusals.of_error(error).text
+        below = size // self._step * self._step
+        values = {
+            'size': size,
+            'step': self._step,
+            'below': below,
+            'above': below + self._step,
+        }
+        return str(_NO_MULTIPLE % values)
+
+    def handle(self, request: Any, data: Any) -> Any:
+        """Extend the volume; show a refusal at the field."""
+        try:
+            with refusing.showing(request):
+                return super().handle(request, data)
+        except refusing.RefusedRequest as refused:
+            self.add_error(_FIELD, refused.refusal.text)
+            return False
+
+
+def _origins(
+    volume: Any, state: plan.ImageState, offer: offers.UserOffer
+) -> _Given:
+    """Return where the parts of an image were set, as far as it is known.
+
+    A part that equals the default of the volume type came from there.
+    """
+    metadata = options.ours(getattr(volume, 'metadata', None) or {})
+    there: dict[str, Any] = {
+        keys.OBJECT_SIZE: state.layout.object_size,
+        keys.STRIPE_UNIT: state.layout.stripe_unit,
+    }
+    given = {}
+    for part, key in _KEYS.items():
+        given[part] = errors.Origin.CLUSTER
+        origin = offer.origin(key)
+        if origin and offer.default(key) == there[key]:
+            given[part] = origin
+        if precedence.KEYS_OF_PART[part] & frozenset(metadata):
+            given[part] = errors.Origin.VOLUME_METADATA
+    return given
+
+
+def _with_volume(stock_method: Any) -> Any:
+    """Return a method that also passes the volume of the view to the form."""
+
+    @functools.wraps(stock_method)
+    def get_initial(view: Any) -> Any:
+        return {**stock_method(view), _VOLUME: view.get_object()}
+
+    return get_initial
+
+
+def use_form() -> None:
+    """Use the form in Horizon's view; a hook."""
+    refusing.wrap('volume_extend')
+    views.ExtendView.get_initial = _with_volume(views.ExtendView.get_initial)
+    views.ExtendView.form_class = ExtendForm

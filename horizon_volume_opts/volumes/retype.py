@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The form Change Volume Type with the effect of each volume type."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import functools
+import json
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from openstack_dashboard.dashboards.project.volumes import forms as stock
+from openstack_dashboard.dashboards.project.volumes import views
+
+from horizon_volume_opts import discovery
+from horizon_volume_opts import made
+from horizon_volume_opts import offers
+from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import refusing
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import sizes
+
+_VOLUME = 'rbd_volume'
+_TYPE = 'volume_type'
+_POLICY = 'migration_policy'
+_TEMPLATE = 'horizon_volume_opts/_effects.html'
+
+_KEPT = _('The volume keeps its layout and its options.')
+_REMOVED = _(
+    'The new volume type does not accept these options, so they are '
+    'removed from the volume: %(keys)s.'
+)
+_NO_OPTIONS = _(
+    'The new volume type offers no RBD volume options: %(reason)s.'
+)
+_MIGRATES = _(
+    'The new volume type sets another layout. If the volume is detached and '
+    'has no clones, Ceph converts it. Otherwise the volume must be migrated: '
+    'select the migration policy On Demand.'
+)
+
+
+class RetypeForm(group.GroupedForm, stock.RetypeForm):
+    """The stock form with a line about the selected volume type."""
+
+    initial: dict[str, Any]
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        volume = self.initial.get(_VOLUME)
+        names = [name for name, _text in self.fields[_TYPE].choices if name]
+        try:
+            found = discovery.by_type(request, names)
+        except discovery.Unavailable:
+            # Cinder checks the change.
+            found = {}
+        if volume is None or not found:
+            return
+        texts = {
+            name: ' '.join(map(str, _effects(volume, found[name])))
+            for name in names
+            if name in found and name != volume.volume_type
+        }
+        field = group.GroupField((), _TEMPLATE, {'data': json.dumps(texts)})
+        self.group(field, after=_TYPE)
+
+    def handle(self, request: Any, data: Any) -> Any:
+        """Change the type; show a refusal at a field."""
+        try:
+            with refusing.showing(request):
+                return super().handle(request, data)
+        except refusing.RefusedRequest as refused:
+            text = refused.refusal.text
+            # Cinder names the parameter of its API that allows a migration.
+            self.add_error(_POLICY if _POLICY in text else _TYPE, text)
+            return False
+
+
+def _effects(volume: Any, offer: offers.UserOffer) -> Iterator[Any]:
+    """Yield sentences about a change to a volume type.
+
+    Cinder decides. It also knows limits of the back ends.
+    """
+    own = dict(options.ours(getattr(volume, 'metadata', None) or {}))
+    removed = _removed(own, volume.size, offer)
+    if offer.reason:
+        yield _NO_OPTIONS % {'reason': offer.reason}
+    if removed:
+        labels = [str(wording.LABELS.get(key, key)) for key in removed]
+        yield _REMOVED % {'keys': ', '.join(labels)}
+    state = made.of_volume(volume).state
+    kept = own.keys() - set(removed)
+    if state and _differs(state, offer, kept):
+        yield _MIGRATES
+    elif not removed and not offer.reason:
+        yield _KEPT
+
+
+def _removed(
+    own: Mapping[str, str], size: int, offer: offers.UserOffer
+) -> list[str]:
+    """Return the keys of a volume that a type does not accept."""
+    kept = {key: value for key, value in own.items() if key in offer.settable}
+    try:
+        offer.check(kept, size * sizes.GIB)
+    except errors.OptionError as error:
+        kept.pop(error.key, None)
+    return sorted(own.keys() - kept.keys())
+
+
+def _differs(
+    state: plan.ImageState, offer: offers.UserOffer, kept: set[str]
+) -> bool:
+    """Return whether a type itself sets another layout than an image has."""
+    there = {
+        keys.OBJECT_SIZE: state.layout.object_size,
+        keys.STRIPE_UNIT: state.layout.stripe_unit,
+        keys.STRIPE_COUNT: state.layout.stripe_count,
+    }
+    return any(
+        offer.origin(key) is errors.Origin.VOLUME_TYPE
+        and key not in kept
+        and offer.default(key) not in (None, value)
+        for key, value in there.items()
+    )
+
+
+def _with_volume(stock_method: Any) -> Any:
+    """Return a method that also passes the volume of the view to the form."""
+
+    @functools.wraps(stock_method)
+    def get_initial(view: Any) -> Any:
+        return {**stock_method(view), _VOLUME: view.get_data()}
+
+    return get_initial
+
+
+def use_form() -> None:
+    """Use the form in Horizon's view; a hook."""
+    refusing.wrap('volume_retype')
+    views.RetypeView.get_initial = _with_volume(views.RetypeView.get_initial)
+    views.RetypeView.form_class = RetypeForm

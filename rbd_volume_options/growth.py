@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules for extending a volume."""
+
+from collections.abc import Mapping
+import math
+
+from rbd_volume_options import errors
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import sizes
+
+
+def check(
+    state: plan.ImageState,
+    given: Mapping[precedence.Part, errors.Origin],
+    size: int,
+    bounds: limits.Limits,
+) -> None:
+    """Check that an image may grow to a size.
+
+    Striping that was not set by our keys or options is not restricted.
+
+    :param given: where each part of the image was set
+    :param size: the new size, in bytes
+    :raises OptionError: for a size that the layout or the object map does not
+        allow
+    """
+    striping = given.get(precedence.Part.STRIPING)
+    if striping in precedence.GIVEN:
+        limits.check_whole_stripes(state.layout, size, bounds, striping)
+    asked = [
+        given[part]
+        for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
+        if given.get(part) in precedence.ASKED
+    ]
+    if asked:
+        limits.check_object_count(state.layout, size, bounds, asked[0])
+    limits.check_object_map(state.layout, size, state.image_features)
+
+
+def step(image_layout: layout.ImageLayout) -> int:
+    """Return the number of GiB that hold whole stripes, and no fewer."""
+    striping = image_layout.striping
+    if striping is None:
+        return 1
+    return striping.width // math.gcd(striping.width, sizes.GIB)

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The dashboard's other forms that change or create volumes."""
+
+import uuid
+
+from tests.cloud import base
+from tests.cloud import servers
+from tests.cloud import volume_form
+
+
+class AccessibleTest(volume_form.FormTestCase):
+    """What the suite adds to forms, for all users."""
+
+    def test_create_volume(self) -> None:
+        def prepare() -> None:
+            self.pick('type', 'rbd')
+            self.shown_group()
+            self.click('#id_rbd_choose_features')
+            self.choose('#id_rbd_stripe_unit', '64 KiB')
+
+        self.check_everywhere(
+            '/project/volumes/create/', volume_form.GROUP, prepare
+        )
+
+    def test_of_a_volume(self) -> None:
+        volume = self.created(metadata=base.ASKED)
+        for page, selector, prepare in (
+            ('extend', '[data-rbd-note]', lambda: None),
+            # There is no text before a type is selected.
+            (
+                'retype',
+                '[data-rbd-note]',
+                lambda: self.pick('volume_type', 'fake'),
+            ),
+            (
+                'attach',
+                '[data-rbd-field="rbd_cache_mode"]',
+                lambda: None,
+            ),
+        ):
+            self.check_everywhere(
+                f'/project/volumes/{volume}/{page}/', selector, prepare
+            )
+
+
+class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
+    def test_attach_volume_of_an_instance(self) -> None:
+        server = self.boot()
+        volume = self.created(name='for an instance')
+        group = 'fieldset.rbd-cache-mode'
+        page = f'/project/instances/{server}/attach_volume/'
+
+        def prepare() -> None:
+            self.pick('volume', volume)
+            self.find('#id_rbd_cache_mode')
+
+        self.check_everywhere(page, group, prepare)
+        self.choose_value('#id_rbd_cache_mode', 'writeback')
+        self.screenshot('attach-volume-of-instance')
+        self.submit()
+        self.remove_before_volumes(server)
+        self.wait_for(volume, 'in-use')
+        self.assertEqual('writeback', self.cache_mode(server, volume))
+
+
+class ExtendTest(volume_form.FormTestCase):
+    def test_sizes_that_the_layout_allows(self) -> None:
+        volume = self.created(
+            size=3,
+            metadata={'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
+        )
+        self.open(f'/project/volumes/{volume}/extend/')
+        self.assertIn(
+            'multiple of 3 GiB, such as 6 GiB', self.text('[data-rbd-note]')
+        )
+        self.fill('#id_new_size', '10')
+        self.submit()
+        self.assertIn('allowed: 9 or 12 GiB', self.text('.has-error'))
+        self.check_focused('id_new_size')
+        self.screenshot('extend-volume')
+        self.check_quiet()
+
+
+class ChangeTypeTest(volume_form.FormTestCase):
+    def test_what_a_type_does(self) -> None:
+        volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
+        self.open(f'/project/volumes/{volume}/retype/')
+        self.pick('volume_type', 'fake')
+        self.until_true(
+            lambda: 'removed from the volume' in self.text('[data-rbd-note]')
+        )
+        self.screenshot('change-type')
+        self.check_quiet()
+
+
+class ImageTest(volume_form.FormTestCase):
+    def test_step_with_options(self) -> None:
+        name = f'of-image-{uuid.uuid4().hex[:8]}'
+        image = self.tenant.image.find_image('tiny', ignore_missing=False)
+        self.open('/project/images/')
+        row = f'tr:has(a[href*="{image.id}"])'
+        self.click(f'{row} .dropdown-toggle, {row} .split-caret')
+        self.click_text('a', 'Create Volume')
+        self.fill('.ng-wizard input[name="name"]', name)
+        self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
+        self.choose('#rbd-object-size', '1 MiB')
+        self.until_true(
+            lambda: '1 MiB' in self.text('.rbd-image-options .rbd-preview')
+        )
+        self.screenshot('image-volume')
+        self.click('.ng-wizard button.finish')
+        self.assertEqual(2**20, self.info(self.named(name))['object_size'])
+
+    def click_text(self, selector: str, text: str) -> None:
+        """Click the element with a given text."""
+
+        def clicked() -> bool:
+            for each in self.all(selector):
+                if each.is_displayed() and each.text.strip(' *') == text:
+                    each.click()
+                    return True
+            return False
+
+        self.until_true(clicked)

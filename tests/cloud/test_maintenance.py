@@ -1,0 +1,101 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Tests for commands that change existing images, with the cloud's records."""
+
+import json
+import pathlib
+import subprocess
+from typing import Any
+import uuid
+
+import fixtures
+
+from tests.cloud import base
+from tests.cloud import documented
+
+
+class MaintenanceTest(base.CloudTestCase):
+    """``cinder-rbd-ext object-map`` and ``cinder-rbd-ext clean``."""
+
+    def run_command(self, *words: str, status: int) -> dict[str, Any]:
+        """Run a command as the operator; return its rows by image."""
+        environ = 'eval "$(tools/sandbox env --cloud admin)"'
+        command = f'cinder-rbd-ext {" ".join(words)} -f json'
+        done = subprocess.run(
+            ['bash', '-euc', f'{environ}; {command} --ceph-user admin'],
+            cwd=documented.ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(status, done.returncode, done.stderr)
+        return {row['Image']: row for row in json.loads(done.stdout)}
+
+    def journal(self, name: str) -> str:
+        """Return a path for a journal."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        return str(pathlib.Path(folder, name))
+
+    def features(self, volume: str) -> set[str]:
+        """Return the features of a volume's image in the stock pool."""
+        shown = subprocess.check_output(
+            ['rbd', 'info', '--format', 'json', f'volumes2/volume-{volume}']
+        )
+        return set(json.loads(shown)['features'])
+
+    def test_object_map_of_a_stock_volume(self) -> None:
+        stock = self.make_type(volume_backend_name='stock')
+        volume = self.created(volume_type=stock)
+        image = f'volume-{volume}'
+        subprocess.run(
+            [
+                *('rbd', 'feature', 'disable', f'volumes2/{image}'),
+                *('object-map', 'fast-diff'),
+            ],
+            check=True,
+        )
+        self.snapshot(volume)
+        found = self.run_command('object-map', 'check', volume, status=1)
+        self.assertIn(image, found)
+        journal = ('--journal', self.journal('enable'))
+        enable = ('object-map', 'enable', volume)
+        self.run_command(*enable, '--dry-run', status=0)
+        self.assertNotIn('object-map', self.features(volume))
+        found = self.run_command(*enable, *journal, status=0)
+        self.assertEqual('done', found[image]['Status'])
+        self.assertLess({'object-map', 'fast-diff'}, self.features(volume))
+        found = self.run_command(*enable, *journal, status=0)
+        self.assertEqual('done earlier', found[image]['Status'])
+        self.run_command('object-map', 'check', volume, status=0)
+
+    def test_orphan_is_moved_to_the_trash(self) -> None:
+        healthy = self.created()
+        orphan = f'volume-{uuid.uuid4()}'
+        spec = f'volumes/{orphan}'
+        subprocess.run(['rbd', 'create', '--size', '1', spec], check=True)
+        ident = json.loads(
+            subprocess.check_output(['rbd', 'info', '--format', 'json', spec])
+        )['id']
+        clean = [*('clean', '--pool', 'volumes', '--kind', 'orphan-volume')]
+        clean += ['--older-than', '0']
+        found = self.run_command(*clean, status=0)
+        self.assertIn(orphan, found)
+        self.assertNotIn(f'volume-{healthy}', found)
+        journal = ('--journal', self.journal('clean'))
+        found = self.run_command(*clean, '--execute', *journal, status=0)
+        self.assertEqual('done', found[orphan]['Status'])
+        trash = subprocess.check_output(['rbd', 'trash', 'ls', 'volumes'])
+        self.assertIn(ident, trash.decode())
+        subprocess.run(
+            ['rbd', 'trash', 'rm', '--force', f'volumes/{ident}'], check=True
+        )

@@ -1,0 +1,130 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Base class for tests of the connections to the cluster."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import os
+import pathlib
+import time
+from typing import Any
+from unittest import mock
+
+from cinder.volume.drivers import rbd as stock_rbd
+import fixtures
+
+from cinder_rbd_ext.cluster import shared_client
+from tests.functional.cinder_rbd_ext import base
+
+#: The connector of a compute host.
+CONNECTOR = {'host': 'compute-1'}
+_OF_STOCK = stock_rbd.RBDDriver._connect_to_rados
+
+
+def number() -> int:
+    """Return the number of open connections of the process."""
+    names = []
+    for task in pathlib.Path('/proc/self/task').iterdir():
+        with contextlib.suppress(OSError):
+            names.append((task / 'comm').read_text().strip())
+    return names.count('msgr-worker-0')
+
+
+def descriptors() -> int:
+    """Return the number of open descriptors of the process."""
+    return len(os.listdir('/proc/self/fd'))
+
+
+class ConnectionsTestCase(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # The timeout is not gentle: Python's signal handlers cannot interrupt
+        # librbd.
+        self.useFixture(fixtures.Timeout(120, gentle=False))
+
+    @contextlib.contextmanager
+    def connecting(self, times: int, what: str = '') -> Iterator[None]:
+        """Check the number of new connections to the cluster."""
+        with mock.patch.object(
+            stock_rbd.RBDDriver,
+            '_connect_to_rados',
+            autospec=True,
+            side_effect=_OF_STOCK,
+        ) as connect:
+            yield
+        self.assertEqual(times, connect.call_count, what)
+
+    def operations(
+        self, driver: Any = None
+    ) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the name and the call of each operation on a volume."""
+        driver = driver or self.driver
+        volume = self.new_volume()
+        clone = self.new_volume()
+        snapshot: list[Any] = []
+        yield from (
+            ('create_volume', lambda: driver.create_volume(volume)),
+            (
+                'create_snapshot',
+                lambda: snapshot.append(self.new_snapshot(volume, driver)),
+            ),
+            ('extend_volume', lambda: driver.extend_volume(volume, 2)),
+            (
+                'initialize_connection',
+                lambda: driver.initialize_connection(volume, CONNECTOR),
+            ),
+            (
+                'create_volume_from_snapshot',
+                lambda: driver.create_volume_from_snapshot(clone, snapshot[0]),
+            ),
+            ('_update_volume_stats', driver._update_volume_stats),
+            ('delete_volume', lambda: driver.delete_volume(clone)),
+            (
+                'delete_snapshot',
+                lambda: driver.delete_snapshot(snapshot[0]),
+            ),
+            (
+                'create_cloned_volume',
+                lambda: driver.create_cloned_volume(clone, volume),
+            ),
+        )
+
+    def warm_up(self) -> None:
+        """Make the driver connect."""
+        self.driver._get_fsid()
+
+    def client(self) -> shared_client.SharedClient:
+        """Return the driver's connection."""
+        client: shared_client.SharedClient
+        (client,) = self.driver._clients._open
+        return client
+
+    def steady(self) -> tuple[int, int]:
+        """Return the connections and descriptors when they do not change.
+
+        librados closes those of earlier tests in the background.
+        """
+        found = number(), descriptors()
+        while True:
+            time.sleep(0.5)
+            before, found = found, (number(), descriptors())
+            if found == before:
+                return found
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition is met."""
+        deadline = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)

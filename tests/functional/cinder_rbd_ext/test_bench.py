@@ -1,0 +1,212 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Benchmarks on a real cluster, too short for a meaningful result."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import ddt
+import fixtures
+import rbd
+import testtools
+
+from cinder_rbd_ext.bench import images
+from cinder_rbd_ext.bench import published
+from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import shipped
+from tests import tree
+from tests.functional import ceph
+
+# The checkout is not installed and has no version.
+_PROGRAM = """
+import sys
+from importlib import metadata
+metadata.version = lambda name: '1'
+from cinder_rbd_ext.client import program
+sys.exit(program.main())
+"""
+_PATIENCE = 300
+_TINY = ('--short', '--warm-up', '0', '--runtime', '1', '--image-size', '16M')
+
+
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@ddt.ddt
+class BenchTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = ceph.shared_cluster()
+        self.addCleanup(self.cluster.empty)
+        # An image that the benchmark may not remove.
+        rbd.RBD().create(self.cluster.ioctx(), 'volume-1', 2**20)
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def start(self, name: str, *words: str) -> 'subprocess.Popen[str]':
+        """Start a benchmark of a plan."""
+        child = subprocess.Popen(
+            [
+                *(sys.executable, '-c', _PROGRAM, 'bench', 'run', name),
+                *('--pool', 'volumes', '--ceph-user', 'admin'),
+                *('--ceph-conf', self.cluster.conf, '--limit', '64M'),
+                *('--output', str(self.folder), *_TINY, *words),
+            ],
+            cwd=tree.ROOT,
+            env={**os.environ, 'PYTHONPATH': str(tree.ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # A background job of a shell ignores SIGINT otherwise.
+            preexec_fn=_hear_interrupts,
+        )
+        self.addCleanup(self._end, child)
+        return child
+
+    def _end(self, child: 'subprocess.Popen[str]') -> None:
+        with child:
+            child.kill()
+
+    def finish(self, child: 'subprocess.Popen[str]') -> str:
+        """Wait for the end of a benchmark and return its output."""
+        shown, _ = child.communicate(timeout=_PATIENCE)
+        self.assertEqual(0, child.returncode, shown)
+        self.assertEqual(['volume-1'], self.cluster.names())
+        return shown
+
+    def select(self, *words: str) -> list[str]:
+        return [part for word in words for part in ('--select', word)]
+
+    def measured(self, number: int) -> results.Results:
+        """Check the number of measured combinations and return the results."""
+        found = results.load(self.folder)
+        errors = {each.error for each in found.samples if each.error}
+        self.assertEqual(set(), errors)
+        self.assertEqual(number, len(found.done()))
+        for name in ('report.html', 'report.md'):
+            self.assertTrue((self.folder / name).exists())
+        return found
+
+    def test_cern(self) -> None:
+        words = self.select(
+            *('workload=16K write', 'workload=4K write one by one'),
+            *('layout=stock', 'layout=64 KiB x 8', 'layout=default'),
+            *('cache_mode=none', 'cache_mode=writeback'),
+        )
+        self.finish(self.start('cern-2013', *words))
+        found = self.measured(4)
+        self.assertEqual({'librbd', 'qemu'}, {x.path for x in found.samples})
+        self.assertEqual(1, found.environment['osds'])
+        compared = published.compare(shipped.load('cern-2013'), found)
+        by_name = {each.published.name: each for each in compared}
+        # With one OSD striping cannot gain anything, as the report says.
+        reasons = ' '.join(by_name['striping'].reasons)
+        self.assertIn('1 OSDs', reasons)
+        self.assertIn('a factor of 1.00 at most', reasons)
+        self.assertIsNotNone(by_name['writeback small writes'].ratio)
+
+    def test_ceph(self) -> None:
+        words = self.select(
+            *('workload=16K random read', 'io_thread=off', 'allocator=libc'),
+            *('cache_mode=none', 'cache_mode=writeback'),
+        )
+        self.finish(self.start('ceph-2022', *words))
+        found = self.measured(2)
+        for sample in found.samples:
+            self.assertGreater(sample.rate, 0)
+            self.assertIn('read_ms_p99', sample.detail)
+
+    def test_option_of_the_pool(self) -> None:
+        rbd.RBD().pool_metadata_set(
+            self.cluster.ioctx(), 'conf_rbd_cache', 'false'
+        )
+        self.addCleanup(
+            rbd.RBD().pool_metadata_remove,
+            self.cluster.ioctx(),
+            'conf_rbd_cache',
+        )
+        words = self.select(
+            *('run=caches', 'workload=4K write one by one'),
+            *('cache_mode=writeback', 'path=qemu'),
+        )
+        self.finish(self.start('cern-2013', *words))
+        pool = self.measured(1).environment['pool']
+        self.assertEqual({'conf_rbd_cache': 'false'}, pool['overrides'])
+        text = (self.folder / 'report.md').read_text()
+        self.assertIn('rbd config pool remove volumes rbd_cache', text)
+        self.assertIn('Can be explained by: [finding 1]', text)
+
+    def test_encrypted_messages(self) -> None:
+        words = self.select('run=librbd', 'allocator=libc')
+        self.finish(self.start('ceph-2022', *words))
+        self.measured(2)
+
+    def test_switch(self) -> None:
+        words = self.select('size=20G', 'features=with object map')
+        words += self.select('features=without object map')
+        self.finish(self.start('switch-object-map', *words))
+        rates = {
+            each.values['features']: each.rate
+            for each in self.measured(2).samples
+        }
+        slow, fast = rates['without object map'], rates['with object map']
+        self.assertGreater(fast, slow)
+
+    def wait_for_image(self, child: 'subprocess.Popen[str]') -> None:
+        while len(self.cluster.names()) < 2:
+            self.assertIsNone(child.poll())
+            time.sleep(0.05)
+
+    @ddt.data(signal.SIGINT, signal.SIGTERM)
+    def test_interrupted(self, number: signal.Signals) -> None:
+        child = self.start('ceph-2022', '--runtime', '60')
+        self.wait_for_image(child)
+        child.send_signal(number)
+        shown, _ = child.communicate(timeout=_PATIENCE)
+        self.assertEqual(1, child.returncode, shown)
+        self.assertIn('Interrupted', shown)
+        self.assertEqual(['volume-1'], self.cluster.names())
+
+    def test_killed_and_continued(self) -> None:
+        # Without this the image of a killed client stays locked for half a
+        # minute.
+        timeout = ('osd', 'osd_client_watch_timeout')
+        self.cluster.daemons.command('config', 'set', *timeout, '3')
+        self.addCleanup(self.cluster.daemons.command, 'config', 'rm', *timeout)
+        words = self.select('run=depth')
+        child = self.start('ceph-2022', *words)
+        file = self.folder / results.FILE
+        while not (file.exists() and results.load(self.folder).samples):
+            self.assertIsNone(child.poll())
+            time.sleep(0.05)
+        child.kill()
+        child.communicate()
+        before = results.load(self.folder).samples
+        (left,) = set(self.cluster.names()) - {'volume-1'}
+        self.assertTrue(left.startswith(images.PREFIX))
+        shown = self.finish(self.start('ceph-2022', *words))
+        self.assertIn(f'Removing {left}', shown)
+        found = self.measured(4)
+        self.assertEqual(before, found.samples[: len(before)])
+
+    def test_limit(self) -> None:
+        child = self.start('cern-2013', '--image-size', '65M')
+        shown, _ = child.communicate(timeout=_PATIENCE)
+        self.assertEqual(1, child.returncode)
+        self.assertIn('--limit', shown)
+        self.assertEqual(['volume-1'], self.cluster.names())

@@ -1,0 +1,149 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The cost of each operation, independent of the load of the machine.
+
+The numbers are those of the page on performance. A higher number is a
+regression. For a lower number, update the test and the page.
+"""
+
+from collections.abc import Callable
+from typing import Any
+import uuid
+
+from cinder import objects
+import fixtures
+
+from benchmarks import counts
+from cinder_rbd_ext import driver
+from cinder_rbd_ext.cluster import monitors
+from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import base
+
+_CONNECTOR = {'host': 'compute', 'ip': '192.0.2.1', 'initiator': 'iqn.a'}
+
+
+class CountsTest(base.DriverTestCase):
+    """Number of contexts, opened images and database statements."""
+
+    def _costs(
+        self,
+        expected: tuple[int, int, int],
+        call: Callable[..., Any],
+        *args: Any,
+    ) -> None:
+        with counts.counting(self.driver) as found:
+            call(*args)
+        self.assertEqual(
+            expected, (found.contexts, found.opens, found.statements)
+        )
+        # A driver that shares connections opens fewer.
+        self.assertLessEqual(found.connections, found.contexts)
+
+    def _loaded(self, **values: Any) -> Any:
+        """Return a volume as the volume manager loads it."""
+        volume = self.new_volume(**values)
+        return objects.Volume.get_by_id(self.admin, volume.id)
+
+    def _snapshot(self, volume: Any) -> Any:
+        snapshot = self.new_snapshot(volume)
+        # Load the snapshot's volume, which the stock driver reads.
+        self.assertEqual(volume.name, snapshot.volume_name)
+        return snapshot
+
+    def test_life_of_a_plain_volume(self) -> None:
+        volume = self._loaded()
+        self._costs((1, 0, 3), self.driver.create_volume, volume)
+        snapshot = self._snapshot(volume)
+        clone = self._loaded(snapshot_id=snapshot.id)
+        # The stock driver inspects an image once per service start.
+        self.driver._show_msg_check_clone_v2_api(volume.name)
+        self._costs(
+            (2, 1, 5),
+            self.driver.create_volume_from_snapshot,
+            clone,
+            snapshot,
+        )
+        copy = self._loaded(source_volid=volume.id)
+        self._costs((1, 2, 5), self.driver.create_cloned_volume, copy, volume)
+        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
+        # The addresses of the monitors are cached for some time.
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{monitors.__name__}.LIFETIME', 3600.0)
+        )
+        attach = self.driver.initialize_connection
+        self._costs((1, 0, 1), attach, volume, _CONNECTOR)
+        self._costs((0, 0, 1), attach, volume, _CONNECTOR)
+        self._costs((2, 1, 0), self.driver.delete_volume, clone)
+        # Its snapshot of the source is deleted with it.
+        self._costs((2, 2, 0), self.driver.delete_volume, copy)
+        self.driver.delete_snapshot(snapshot)
+        self._costs((2, 1, 0), self.driver.delete_volume, volume)
+        self.assertEqual([], self.cluster.names())
+
+    def test_volume_with_keys_in_a_data_pool(self) -> None:
+        type_id = self.make_type(rbd_data_pool='volumes-data')
+        # The data pool is probed every five minutes.
+        self.driver.delete_volume(self.made_volume(type_id=type_id))
+        volume = self._loaded(metadata=base.ASKED, type_id=type_id)
+        self._costs((1, 0, 3), self.driver.create_volume, volume)
+        self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
+        copy = self._loaded(
+            metadata={}, type_id=type_id, source_volid=volume.id
+        )
+        self._costs((1, 2, 5), self.driver.create_cloned_volume, copy, volume)
+        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
+
+    def test_retype_in_place(self) -> None:
+        volume = self._loaded()
+        self.driver.create_volume(volume)
+        for specs, expected in (
+            ({'rbd_cache_mode': 'none'}, (1, 1, 4)),
+            # The image is opened to change its features.
+            ({'rbd_object_map': 'false'}, (2, 2, 6)),
+        ):
+            new_type = objects.VolumeType.get_by_id(
+                self.admin, self.make_type(**specs)
+            )
+            self._costs(
+                expected,
+                self.driver.retype,
+                self.context,
+                volume,
+                new_type,
+                {},
+                None,
+            )
+
+    def test_manage(self) -> None:
+        name = f'existing-{uuid.uuid4()}'
+        self.rbd('create', '--size', '1G', f'volumes/{name}')
+        volume = self._loaded()
+        self._costs(
+            (2, 1, 3),
+            self.driver.manage_existing,
+            volume,
+            {'source-name': name},
+        )
+
+    def test_statistics(self) -> None:
+        for shared in (False, True):
+            self.driver = self.make_driver(
+                driver.RBDExtDriver,
+                rbd_exclusive_cinder_pool=not shared,
+                rbd_volume_data_pool='volumes-data',
+            )
+            before = 3 + shared
+            for _ in range(2):
+                self._costs((before, 0, 0), self.driver.get_volume_stats, True)
+                self.made_volume()

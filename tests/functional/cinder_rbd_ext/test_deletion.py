@@ -1,0 +1,122 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Test deferred deletion and deletion with an invalid object map."""
+
+import json
+from typing import Any
+
+import fixtures
+import rbd
+
+from cinder_rbd_ext.lifecycle import invalid_maps
+from tests.functional.cinder_rbd_ext import base
+
+_MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF
+
+
+class DeferredTest(base.DriverTestCase):
+    """Volumes move to the trash; a purge leaves nothing behind."""
+
+    def _driver(self, delay: int) -> Any:
+        return self.make_driver(
+            enable_deferred_deletion=True,
+            deferred_deletion_delay=delay,
+            deferred_deletion_purge_interval=3600,
+        )
+
+    def _trashed(self) -> list[str]:
+        listed = rbd.RBD().trash_list(self.cluster.ioctx())
+        return [entry['name'] for entry in listed]
+
+    def _empty_trash(self) -> None:
+        ioctx = self.cluster.ioctx()
+        for entry in list(rbd.RBD().trash_list(ioctx)):
+            rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
+
+    def test_kept_until_the_delay_has_passed(self) -> None:
+        self.addCleanup(self._empty_trash)
+        log = self.useFixture(fixtures.FakeLogger('cinder'))
+        driver = self._driver(3600)
+        volume = self.made_volume(driver=driver)
+        driver.delete_volume(volume)
+        self.assertEqual([], self.cluster.names())
+        driver._trash_purge()
+        self.assertEqual([volume.name], self._trashed())
+        # The stock driver logs an error for each such volume.
+        self.assertNotIn('Error deleting', log.output)
+
+    def test_clone_is_purged(self) -> None:
+        driver = self._driver(0)
+        source = self.made_volume(driver=driver)
+        clone = self.new_volume(source_volid=source.id)
+        driver.create_cloned_volume(clone, source)
+        driver.delete_volume(clone)
+        self.assertEqual([clone.name], self._trashed())
+        driver._trash_purge()
+        self.assertEqual([], self._trashed())
+        with self.cluster.image(source.name) as image:
+            self.assertEqual([], list(image.list_snaps()))
+
+    def test_part_of_a_creation_is_not_deferred(self) -> None:
+        """An import deletes the image during the creation and replaces it."""
+        driver = self._driver(0)
+        volume = self.made_volume(driver=driver)
+        with driver._maker.creating(volume):
+            driver.delete_volume(volume)
+        self.assertEqual([], self._trashed())
+
+
+class InvalidMapTest(base.DriverTestCase):
+    def _flagged(self) -> Any:
+        """Return a volume of 2,048 objects with an invalid object map."""
+        volume = self.made_volume(size=8)
+        with self.cluster.image(volume.name) as image:
+            if image.features() & rbd.RBD_FEATURE_OBJECT_MAP:
+                image.update_features(_MAP, False)
+            image.update_features(rbd.RBD_FEATURE_OBJECT_MAP, True)
+            image.write(b'content', 0)
+        self.assertNotEqual(0, self.flags_of(volume))
+        return volume
+
+    def _writes(self) -> int:
+        status, output, text = self.cluster.rados.osd_command(
+            0, json.dumps({'prefix': 'perf dump'}), b''
+        )
+        self.assertEqual(0, status, text)
+        return int(json.loads(output)['osd']['op_w'])
+
+    def test_empty_image(self) -> None:
+        """The object map is rebuilt; only existing objects are removed."""
+        volume = self._flagged()
+        before = self._writes()
+        self.driver.delete_volume(volume)
+        self.assertLess(self._writes() - before, 200)
+
+    def test_image_in_the_trash(self) -> None:
+        driver = self.make_driver(
+            enable_deferred_deletion=True, deferred_deletion_delay=0
+        )
+        volume = self._flagged()
+        before = self._writes()
+        driver.delete_volume(volume)
+        driver._trash_purge()
+        self.assertLess(self._writes() - before, 200)
+
+    def test_full_image(self) -> None:
+        """A rebuild of the object map would cost more than it saves."""
+        volume = self._flagged()
+        with self.cluster.image(volume.name) as image:
+            for index in range(32):
+                image.write(b'content', index * image.size() // 32)
+            self.assertFalse(invalid_maps.rebuild(image))
+        self.assertNotEqual(0, self.flags_of(volume))

@@ -1,0 +1,150 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Operations survive a lost connection and restarts of the daemons."""
+
+import json
+import pathlib
+import time
+from typing import Any
+
+from cinder.volume.drivers import rbd as stock_rbd
+import rados
+import rbd
+
+from cinder_rbd_ext.cluster import lost_connection
+from sandbox_cloud import ceph_conf
+from tests.functional.cinder_rbd_ext import connections
+
+#: Number of new connections after the first one is refused, if it is not one:
+#: an attachment contacts only a monitor.
+_REPLACED = {'initialize_connection': 0}
+
+
+class BlocklistTest(connections.ConnectionsTestCase):
+    """A connection on the blocklist of the cluster."""
+
+    def _blocklist(self, known: bool = False) -> None:
+        """Make the OSDs refuse the driver's connection.
+
+        :param known: whether the driver verifies it before the next use
+        """
+        client = self.client()
+        address = client.rados.get_addrs().removeprefix('v1:')
+        command = {'prefix': 'osd blocklist', 'blocklistop': 'add'}
+        status, _, text = self.cluster.rados.mon_command(
+            json.dumps({**command, 'addr': address}), b''
+        )
+        self.assertEqual(0, status, text)
+        ioctx = client.rados.open_ioctx('volumes')
+        self.addCleanup(ioctx.close)
+        self.wait_for(lambda: _is_refused(ioctx))
+        self.assertEqual('connected', client.rados.state)
+        # If not known, the connection counts as verified.
+        client.verified_at = time.monotonic() + (-60 if known else 60)
+
+    def test_each_operation_survives(self) -> None:
+        """A probe detects the blocklisted connection."""
+        self.warm_up()
+        for name, operation in self.operations():
+            with self.subTest(name):
+                self._blocklist(known=True)
+                with self.connecting(1):
+                    operation()
+
+    def test_operations_are_repeated(self) -> None:
+        """The operation itself detects the blocklisted connection."""
+        self.warm_up()
+        for name, operation in self.operations():
+            with self.subTest(name):
+                if name not in lost_connection.REPEATABLE:
+                    operation()
+                    continue
+                self._blocklist()
+                connects = _REPLACED.get(name, 1)
+                with self.connecting(connects, name):
+                    operation()
+                if not connects:
+                    self._replace()
+
+    def _replace(self) -> None:
+        self.client().retired = True
+        self.warm_up()
+
+    def test_one_that_is_not_repeated(self) -> None:
+        """The operation fails at once, and the next one succeeds."""
+        volume = self.made_volume()
+        self._blocklist()
+        self.assertRaises(rbd.ConnectionShutdown, self.new_snapshot, volume)
+        self.new_snapshot(volume)
+
+    def test_it_is_not_shut_down_in_use(self) -> None:
+        volume = self.made_volume()
+        before = connections.number()
+        with stock_rbd.RBDVolumeProxy(self.driver, volume.name) as image:
+            image.write(b'x' * 512, 0)
+            self._blocklist(known=True)
+            self.driver._get_fsid()
+            self.assertEqual(before + 1, connections.number())
+            self.assertRaises(
+                rbd.ConnectionShutdown, image.write, b'y' * 512, 0
+            )
+        self.wait_for(lambda: connections.number() == before)
+
+
+def _is_refused(ioctx: Any) -> bool:
+    try:
+        ioctx.stat('nothing')
+    except rados.ConnectionShutdown:
+        return True
+    except rados.Error:
+        return False
+    return False
+
+
+class RestartTest(connections.ConnectionsTestCase):
+    """Restarts of the daemons of the cluster."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.daemons = self.cluster.daemons
+
+    def test_monitor_and_osd(self) -> None:
+        self.warm_up()
+        self.daemons.restart('mon', 'osd')
+        for name, operation in self.operations():
+            with self.subTest(name):
+                operation()
+
+    def test_key_was_rotated_before(self) -> None:
+        """The old connection is replaced, because it would hang."""
+        user = 'client.rotated'
+        keyring = self.tmp / 'keyring'
+        conf = self.tmp / 'ceph.conf'
+        text = pathlib.Path(self.cluster.conf).read_text()
+        conf.write_text(f'{text}\n[{user}]\nkeyring = {keyring}\n')
+        self._set_key(user, keyring)
+        driver = self.make_driver(rbd_user='rotated', rbd_ceph_conf=str(conf))
+        driver._get_fsid()
+        self._set_key(user, keyring)
+        self.daemons.restart('mon', 'osd')
+        with self.connecting(1):
+            for name, operation in self.operations(driver):
+                with self.subTest(name):
+                    operation()
+
+    def _set_key(self, user: str, keyring: pathlib.Path) -> None:
+        caps = dict.fromkeys(('mon', 'mgr', 'osd'), 'profile rbd')
+        keyring.write_text(
+            ceph_conf.keyring_section(user, ceph_conf.new_key(), caps)
+        )
+        self.daemons.command('auth', 'import', '-i', str(keyring))

@@ -1,0 +1,119 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext`` in a process, with records of a cloud from a file.
+
+Its first argument is a JSON object, in which these can be set:
+
+``kill_at``
+    number of the rebuild in the middle of which the process is killed
+``freeze``
+    process that is stopped after the image was opened for a change
+``freeze_before``
+    process that is stopped before its answer is awaited
+``patience``
+    seconds within which a client must answer
+"""
+
+from collections.abc import Iterator
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import sys
+from typing import Any
+from unittest import mock
+
+from cinder_rbd_ext.audit import records
+from cinder_rbd_ext.client import shell
+from cinder_rbd_ext.maintenance import alive
+from cinder_rbd_ext.maintenance import maps
+
+
+def as_json(known: records.Records) -> str:
+    """Return records as text."""
+    return json.dumps(
+        {
+            'volumes': {k: vars(v) for k, v in known.volumes.items()},
+            'images': sorted(known.images or ()),
+            'servers': sorted(known.servers or ()),
+            'types': known.types,
+        }
+    )
+
+
+def _from_json(text: str) -> records.Records:
+    plain = json.loads(text)
+    return records.Records(
+        {k: records.Volume(**v) for k, v in plain['volumes'].items()},
+        frozenset(),
+        frozenset(),
+        {},
+        frozenset(plain['images']),
+        frozenset(plain['servers']),
+        plain['types'],
+    )
+
+
+class _Disturbed(maps.ObjectMaps):
+    """Kills or stops a process while an image is open."""
+
+    kill_at = 0
+    freeze = 0
+    freeze_before = 0
+
+    @contextlib.contextmanager
+    def _changing(self, name: str) -> Iterator[Any]:
+        if self.freeze_before:
+            os.kill(self.freeze_before, signal.SIGSTOP)
+        with super()._changing(name) as image:
+            if self.freeze:
+                os.kill(self.freeze, signal.SIGSTOP)
+            yield image
+
+    def rebuild(self, name: str) -> int:
+        """Rebuild; the fatal one rebuilds the head only."""
+        _Disturbed.kill_at -= 1
+        if not _Disturbed.kill_at:
+            with self._rbd.Image(self._ioctx, name) as image:
+                image.rebuild_object_map()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().rebuild(name)
+
+
+def main(given: str, path: str, *arguments: str) -> int:
+    """Run the program and return its exit status."""
+    settings = json.loads(given)
+    _Disturbed.kill_at = settings.get('kill_at', 0)
+    _Disturbed.freeze = settings.get('freeze', 0)
+    _Disturbed.freeze_before = settings.get('freeze_before', 0)
+    if patience := settings.get('patience'):
+        alive.PATIENCE, alive.INTERVAL = patience, 1
+    known = _from_json(pathlib.Path(path).read_text())
+
+    def read(cloud: Any) -> records.Records:
+        return known
+
+    with (
+        mock.patch.object(records, 'of_cloud', autospec=True) as of_cloud,
+        mock.patch.object(shell.Shell, 'cloud', autospec=True),
+        mock.patch.object(maps, 'ObjectMaps', _Disturbed),
+        mock.patch('importlib.metadata.version', autospec=True) as version,
+    ):
+        of_cloud.side_effect = read
+        version.return_value = '1'
+        return shell.main(arguments)
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))

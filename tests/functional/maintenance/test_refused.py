@@ -1,0 +1,105 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Images whose object maps must not be changed now."""
+
+import signal
+import time
+
+from tests.functional.maintenance import object_map_case
+
+
+class RefusedTest(object_map_case.ObjectMapTestCase):
+    """Images that must not be changed."""
+
+    def check(self, name: str, detail: str) -> None:
+        """Check that an image is refused, and not changed."""
+        self.blocked = self.blocklist()
+        with self.cluster.image(name, read_only=True) as image:
+            before = image.features()
+        status, rows = self.changed('enable', name[7:])
+        self.assertEqual(1, status, self.messages)
+        self.assertEqual('refused', rows[name]['Status'])
+        self.assertIn(detail, rows[name]['Detail'])
+        with self.cluster.image(name, read_only=True) as image:
+            self.assertEqual(before, image.features())
+        self.assertEqual(self.blocked, self.blocklist())
+
+    def test_open_and_the_lock_is_not_held(self) -> None:
+        plain = self.volume(object_map_case.PLAIN)
+        locked = self.volume(object_map_case.LOCKED)
+        self.start_guest('idle', plain, locked)
+        self.check(plain, 'which has no exclusive lock')
+        self.check(locked, 'does not hold the lock')
+
+    def test_owner_that_does_not_watch(self) -> None:
+        """As if its host were cut off: librbd would blocklist it."""
+        self.see_vanished_clients(3)
+        name = self.volume(object_map_case.LOCKED)
+        guest = self.start_guest('writes', name)
+        guest.process.send_signal(signal.SIGSTOP)
+        with self.cluster.image(name, read_only=True) as image:
+            for _ in range(200):
+                if not list(image.watchers_list()):
+                    break
+                time.sleep(0.1)
+        self.check(name, 'would blocklist the client')
+
+    def test_owner_that_is_cut_off(self) -> None:
+        """It is not for long enough that Ceph drops its watch.
+
+        Without the question whether it answers, librbd in the command would
+        wait until then and break the lock.
+        """
+        name = self.volume(object_map_case.LOCKED)
+        guest = self.start_guest('writes', name)
+        self.see_vanished_clients(3)
+        blocked = self.blocklist()
+        pid = guest.process.pid
+        status, _ = self.changed('enable', name[7:], freeze=pid, patience=3)
+        self.assertEqual(3, status, self.messages)
+        self.assertIn('has stopped answering', self.messages)
+        guest.process.send_signal(signal.SIGCONT)
+        # The owner may still execute what was forwarded to it.
+        status, rows = self.changed(
+            'enable', name[7:], freeze_before=pid, patience=3
+        )
+        self.assertEqual(1, status, self.messages)
+        self.assertIn('does not answer', rows[name]['Detail'])
+        guest.process.send_signal(signal.SIGCONT)
+        sums = guest.stop()
+        self.assertEqual(sums[name], self.content(name)[None])
+        self.assertEqual(blocked, self.blocklist())
+
+    def test_multiattach_and_keys(self) -> None:
+        shared = self.volume(object_map_case.PLAIN, multiattach=True)
+        decided = self.volume(
+            object_map_case.PLAIN, metadata={'rbd:object_map': 'false'}
+        )
+        recorded = self.volume(
+            object_map_case.PLAIN, made={'features': ['layering']}
+        )
+        self.types['plain'] = {'rbd:features': 'layering'}
+        typed = self.volume(object_map_case.PLAIN, volume_type='plain')
+        busy = self.volume(object_map_case.PLAIN, status='extending')
+        status, rows = self.changed('enable', '--volumes')
+        self.assertEqual(1, status)
+        expected = {
+            shared: 'several servers',
+            decided: 'set in volume metadata',
+            recorded: 'recorded in Cinder',
+            typed: 'set in volume type',
+            busy: 'the volume is extending',
+        }
+        for name, detail in expected.items():
+            self.assertIn(detail, rows[name]['Detail'])
+            self.assertFalse(self.has_map(name))

@@ -1,0 +1,54 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Data in RBD images, which tests write and compare by checksums."""
+
+import hashlib
+from typing import Any
+
+_MIB = 1 << 20
+_EMPTY = bytes(_MIB)
+
+
+def write(image: Any, at: int, length: int) -> None:
+    """Write MiB that differ between images, offsets and snapshots."""
+    for each in range(at, at + length):
+        text = f'{image.id()} {each} {len(list(image.list_snaps()))}'
+        block = hashlib.sha256(text.encode()).digest()
+        image.write(block * (_MIB // len(block)), each * _MIB)
+
+
+def sums(image: Any) -> dict[str, str]:
+    """Return checksums of the head, by an empty name, and of the snapshots."""
+    found = {}
+    for name in ['', *(each['name'] for each in image.list_snaps())]:
+        image.set_snap(name or None)
+        found[name] = _sum(image)
+    image.set_snap(None)
+    return found
+
+
+def _sum(image: Any) -> str:
+    """Return the checksum of the MiB that are not zero."""
+    found = hashlib.sha256()
+    blocks: set[int] = set()
+
+    def there(offset: int, length: int, exists: bool) -> None:
+        blocks.update(range(offset // _MIB, (offset + length - 1) // _MIB + 1))
+
+    image.diff_iterate(0, image.size(), None, there)
+    for each in sorted(blocks):
+        data = image.read(each * _MIB, _MIB)
+        if data != _EMPTY:
+            found.update(b'%d' % each)
+            found.update(data)
+    return found.hexdigest()

@@ -1,0 +1,231 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Test that the shipped dashboard and alerts use existing metrics."""
+
+from collections.abc import Iterator
+import json
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import jsonschema
+import yaml
+
+from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import images
+from cinder_rbd_ext.exporter import metrics
+from tests import tree
+from tests.unit import base
+
+_FOLDER = tree.ROOT / 'etc/monitoring'
+_ALERTS = _FOLDER / 'prometheus-alerts.yaml'
+_METRICS = {each.name: each for each in metrics.METRICS}
+_VECTOR = re.compile(r'\b(rbd_\w+)(?:\{([^}]*)\})?')
+_MATCHER = re.compile(r'(\w+)(=~|!=|!~|=)"([^"]*)"')
+_GROUPED = re.compile(r'\bby \(([^)]*)\)')
+_VALUES = re.compile(r'label_values\((\w+), (\w+)\)')
+
+_TARGET = {
+    'type': 'object',
+    'required': ['refId', 'expr', 'datasource'],
+    'properties': {
+        'refId': {'type': 'string'},
+        'expr': {'type': 'string', 'minLength': 1},
+        'datasource': {
+            'type': 'object',
+            'required': ['type', 'uid'],
+            'properties': {'type': {'const': 'prometheus'}},
+        },
+    },
+}
+_GRID = {
+    'type': 'object',
+    'required': ['x', 'y', 'w', 'h'],
+    'properties': {
+        'x': {'type': 'integer', 'minimum': 0, 'maximum': 23},
+        'y': {'type': 'integer', 'minimum': 0},
+        'w': {'type': 'integer', 'minimum': 1, 'maximum': 24},
+        'h': {'type': 'integer', 'minimum': 1},
+    },
+}
+#: Schema of a dashboard that Grafana can import.
+_DASHBOARD = {
+    'type': 'object',
+    'required': ['title', 'uid', 'schemaVersion', 'panels', 'templating'],
+    'properties': {
+        'title': {'type': 'string', 'minLength': 1},
+        'uid': {'type': 'string', 'pattern': '^[a-zA-Z0-9_-]{1,40}$'},
+        'schemaVersion': {'type': 'integer', 'minimum': 36},
+        'panels': {
+            'type': 'array',
+            'minItems': 1,
+            'items': {
+                'type': 'object',
+                'required': [
+                    *('id', 'type', 'title', 'gridPos', 'targets'),
+                    *('datasource', 'fieldConfig', 'options'),
+                ],
+                'properties': {
+                    'id': {'type': 'integer'},
+                    'type': {'enum': ['stat', 'timeseries', 'table']},
+                    'gridPos': _GRID,
+                    'targets': {
+                        'type': 'array',
+                        'minItems': 1,
+                        'items': _TARGET,
+                    },
+                    'fieldConfig': {
+                        'type': 'object',
+                        'required': ['defaults', 'overrides'],
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def _wrong(expression: str) -> Iterator[str]:
+    """Yield the names in a PromQL expression that are not exported."""
+    vectors = _VECTOR.findall(expression)
+    if not vectors:
+        yield f'no metric: {expression}'
+    labels: set[str] = set()
+    for name, matchers in vectors:
+        if name not in _METRICS:
+            yield f'metric {name}'
+            continue
+        labels.update(_METRICS[name].labels)
+        matched = _MATCHER.findall(matchers)
+        if matchers.count('"') != 2 * len(matched):
+            yield f'matchers {matchers}'
+        for label, operator, value in matched:
+            if label not in _METRICS[name].labels:
+                yield f'label {label} of {name}'
+            yield from _wrong_value(label, operator, value)
+    for group in _GROUPED.findall(expression):
+        for label in group.split(', '):
+            if label not in labels:
+                yield f'label {label}'
+
+
+def _wrong_value(label: str, operator: str, value: str) -> Iterator[str]:
+    known = {
+        'kind': set(findings.KINDS),
+        'severity': {each.name.lower() for each in findings.Severity},
+        'object_map': {each.value for each in images.MapState},
+    }
+    if label not in known:
+        return
+    parts = re.split(r'\|(?![^(]*\))', value) if '~' in operator else [value]
+    for part in parts:
+        if not any(re.fullmatch(part, each) for each in known[label]):
+            yield f'{label} {part}'
+
+
+class MonitoringTestCase(base.TestCase):
+    def dashboard(self) -> Any:
+        """Return the dashboard."""
+        path = _FOLDER / 'grafana-dashboard.json'
+        return json.loads(path.read_text())
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Return the alerts."""
+        (group,) = yaml.safe_load(_ALERTS.read_text())['groups']
+        rules: list[dict[str, Any]] = group['rules']
+        return rules
+
+    def test_structure_of_the_dashboard(self) -> None:
+        board = self.dashboard()
+        jsonschema.validate(board, _DASHBOARD)
+        idents = [each['id'] for each in board['panels']]
+        self.assertEqual(len(idents), len(set(idents)))
+        taken: set[tuple[int, int]] = set()
+        for panel in board['panels']:
+            at = panel['gridPos']
+            cells = {
+                (x, y)
+                for x in range(at['x'], at['x'] + at['w'])
+                for y in range(at['y'], at['y'] + at['h'])
+            }
+            self.assertLessEqual(at['x'] + at['w'], 24)
+            self.assertEqual(set(), cells & taken, panel['title'])
+            taken |= cells
+        names = {each['name'] for each in board['templating']['list']}
+        used = set(re.findall(r'\$\{?(\w+)', json.dumps(board['panels'])))
+        self.assertEqual(names, used)
+
+    def test_expressions(self) -> None:
+        expressions = [
+            target['expr']
+            for panel in self.dashboard()['panels']
+            for target in panel['targets']
+        ] + [each['expr'] for each in self.rules()]
+        self.assertLess(15, len(expressions))
+        found = [wrong for each in expressions for wrong in _wrong(each)]
+        self.assertEqual([], found)
+
+    def test_variables(self) -> None:
+        queries = [
+            each['query']['query']
+            for each in self.dashboard()['templating']['list']
+            if each['type'] == 'query'
+        ]
+        for query in queries:
+            (found,) = _VALUES.findall(query)
+            self.assertIn(found[1], _METRICS[found[0]].labels)
+
+    def test_each_metric_is_shown(self) -> None:
+        """The age is not shown: it follows from another metric."""
+        shown = json.dumps(self.dashboard()['panels'])
+        hidden = {name for name in _METRICS if name not in shown}
+        self.assertEqual({metrics.AGE.name}, hidden)
+
+    def test_legends_and_texts(self) -> None:
+        for rule in self.rules():
+            self.assertEqual(
+                {'alert', 'expr', 'for', 'labels', 'annotations'}, set(rule)
+            )
+            self.assertIn(rule['labels']['severity'], ('warning', 'critical'))
+            self.assertRegex(rule['for'], r'^\d+[mhd]$')
+            labels = {
+                label
+                for group in _GROUPED.findall(rule['expr'])
+                for label in group.split(', ')
+            } | {'instance'}
+            used = re.findall(r'\$labels\.(\w+)', str(rule['annotations']))
+            self.assertLessEqual(set(used), labels, rule['alert'])
+
+    def test_rules_by_promtool(self) -> None:
+        if not shutil.which('promtool'):
+            self.skipTest('promtool (package prometheus) is not installed')
+        done = subprocess.run(
+            ['promtool', 'check', 'rules', str(_ALERTS)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+
+    def test_the_rule_itself(self) -> None:
+        self.assertEqual([], list(_wrong('sum(rbd_audit_up)')))
+        for wrong in (
+            'sum(rbd_audit_ups)',
+            'sum by (pools) (rbd_audit_images)',
+            'rbd_audit_images{kind="x"}',
+            'rbd_audit_findings{kind="none-such"}',
+            'rbd_audit_findings{kind=~"orphan-.+|none-such"}',
+            '1',
+        ):
+            self.assertNotEqual([], list(_wrong(wrong)), wrong)

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of cinder_rbd_ext.bench.plan."""
+
+import ddt
+
+from cinder_rbd_ext.bench import plan
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.bench import samples
+
+
+@ddt.ddt
+class PlanTest(base.TestCase):
+    def test_defaults(self) -> None:
+        run = samples.parsed().runs[0]
+        self.assertEqual(('off',), run.axes['io_thread'])
+        self.assertEqual(('libc',), run.axes['allocator'])
+        self.assertEqual({'default': {}}, run.features)
+
+    def test_baseline_comes_first(self) -> None:
+        values = plan.values(samples.parsed().runs[0])
+        self.assertEqual(('stock', 'striped'), values['layout'])
+        self.assertEqual(('none', 'writeback', 'unsafe'), values['cache_mode'])
+
+    @ddt.data(
+        (
+            'cache_modes: [none, ',
+            'cache_modes: [fast, ',
+            "modes.0. = 'fast'.*none",
+        ),
+        ('stripe_unit', 'stripe_size', 'rbd:stripe_size.*rbd:stripe_unit'),
+        ("stripe_unit': 64K", "stripe_unit': 65K", 'not a power of two'),
+        ("'rbd:object_map': 'true'", "'rbd:cache_mode': none", 'unknown key'),
+        ('path: qemu', 'path: nbd', "path = 'nbd'.*librbd, qemu"),
+        ('path: qemu', 'path: librbd', "'unsafe'.*none, writeback"),
+        ('repetitions: 2', 'repetitions: 0', 'settings.repetitions'),
+        ('runtime: 1', 'run: 1', 'settings.run = .*unknown key'),
+        ('name: deletion', 'name: disks', 'duplicate name'),
+        ('ratio: 60', 'ratio: -1', 'published.2..ratio'),
+        ('of: {features: with}', 'of: {features: yes}', 'without, with'),
+        ('explain: [osds]', 'explain: [magic]', 'published.1..explain'),
+        ('sizes: [1T]', 'sizes: [many]', 'sizes.0.'),
+        ('runs:', 'runs: [', 'not YAML'),
+    )
+    @ddt.unpack
+    def test_refusal(self, old: str, new: str, text: str) -> None:
+        changed = samples.PLAN.replace(old, new, 1)
+        self.assertNotEqual(samples.PLAN, changed)
+        error = self.assertRaises(errors.OptionError, plan.parse, changed)
+        self.assertRegex(str(error), text)
+
+    def test_key_in_layouts_and_features(self) -> None:
+        text = samples.PLAN.replace(
+            '    features:\n',
+            "    layouts: {mapped: {'rbd:object_map': 'true'}}\n"
+            '    features:\n',
+        )
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn('set in layouts too', str(error))

@@ -1,0 +1,95 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of cinder_rbd_ext.bench.report."""
+
+import logging
+import pathlib
+
+import fixtures
+
+from cinder_rbd_ext.bench import report
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.bench import samples
+
+
+class ReportTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # matplotlib logs each font that it checks.
+        logging.getLogger('matplotlib').setLevel(logging.WARNING)
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.found = samples.found(
+            samples.sample(100.0),
+            samples.sample(101.0, 1),
+            samples.sample(102.0, 2),
+            samples.sample(300.0, cache_mode='writeback'),
+            samples.sample(310.0, 1, cache_mode='writeback'),
+            samples.sample(305.0, 2, cache_mode='writeback'),
+            samples.sample(0, error='<b>a|b', cache_mode='unsafe'),
+        )
+
+    def write(self) -> dict[str, str]:
+        paths = report.write(self.folder, samples.parsed(), self.found)
+        return {path.name: path.read_text() for path in paths}
+
+    def test_write(self) -> None:
+        for name, text in self.write().items():
+            for part in (
+                'writeback',
+                '3.02',
+                'types ensure --name rbd-cache-mode-writeback',
+                'rbd_cache_policy is writearound',
+                'reproduced',
+                'plots/disks-ratios.svg',
+                'client.cpus',
+            ):
+                self.assertIn(part, text, name)
+            self.assertNotIn('had other load', text)
+
+    def test_text_is_escaped(self) -> None:
+        written = self.write()
+        self.assertIn('&lt;b&gt;a|b', written['report.html'])
+        self.assertNotIn('<b>a', written['report.html'])
+        self.assertIn(r'a\|b', written['report.md'])
+
+    def test_what_striping_can_gain(self) -> None:
+        self.assertIn('number of OSDs (3)', self.write()['report.md'])
+        del self.found.environment['osds']
+        self.assertNotIn('number of OSDs', self.write()['report.md'])
+
+    def test_interference(self) -> None:
+        self.assertEqual('', report.interference(self.found))
+        self.found.loads[0]['client_load_average'] = 7.5
+        self.assertIn('7.5 on 2 cores', self.write()['report.md'])
+
+    def test_findings_of_the_doctor(self) -> None:
+        self.assertNotIn('can explain', self.write()['report.md'])
+        options = self.found.environment['options']
+        self.found.environment['options'] = {
+            **options,
+            'rbd_cache_policy': 'writethrough',
+        }
+        written = self.write()
+        for text in written.values():
+            self.assertIn('Findings that can explain a figure', text)
+            self.assertIn('as slow as writethrough', text)
+        page = written['report.html']
+        self.assertIn('<tr id="finding-1">', page)
+        # One published ratio and one table have the cache mode writeback.
+        self.assertEqual(2, page.count('href="#finding-1"'))
+        self.assertEqual(2, written['report.md'].count('[finding 1](#'))
+
+    def test_nothing_measured(self) -> None:
+        self.found.samples = []
+        self.assertIn('No layout', self.write()['report.md'])

@@ -1,0 +1,132 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of cinder_rbd_ext.bench.session."""
+
+import pathlib
+from typing import Any
+from unittest import mock
+
+import fixtures
+
+from cinder_rbd_ext.bench import facts
+from cinder_rbd_ext.bench import fio
+from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import processes
+from cinder_rbd_ext.bench import qemu
+from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import session
+from rbd_volume_options import errors
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.bench import samples
+
+_NO_LOAD = facts.Counters({}, 0.0)
+_FIGURES = fio.Figures(10.0, {'bytes_per_second': 1.0}, (10.0,))
+
+
+class SessionTest(base.TestCase):
+    """Tests with fake images and mocked programs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.cluster = fake_rados.Cluster('volumes')
+        conf = self.folder / 'ceph.conf'
+        conf.write_text('[global]\n')
+        client = fake_rados.Rados(self.cluster)
+        client.connect()
+        self.target = session.Target(
+            client,
+            fake_librbd.Librbd(self.cluster),
+            conf,
+            'me',
+            'volumes',
+            2**30,
+        )
+        for name, value in (
+            ('gather', {'pool': {}}),
+            ('observe', {'client_load_average': 0.0}),
+            ('counters', _NO_LOAD),
+        ):
+            self.replace(facts, name, return_value=value)
+        self.free = self.replace(facts, 'free', return_value=2**40)
+        self.fio = self.replace(fio, 'run', return_value=[])
+        self.figures = self.replace(fio, 'figures', return_value=_FIGURES)
+        self.exported = self.replace(qemu, 'exported')
+        self.plan = samples.parsed()
+
+    def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
+        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def run_plan(self, *words: str) -> results.Results:
+        said: list[str] = []
+        running = session.Session(
+            self.target, self.plan, self.folder, said.append
+        )
+        selection = matrix.parse_selection(self.plan, words)
+        cells = matrix.select(matrix.cells(self.plan), selection)
+        self.shown: list[int] = []
+        running.run(cells, lambda x, y, z: self.shown.append(x), 0)
+        return running.results
+
+    def test_all(self) -> None:
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        found = self.run_plan()
+        self.assertEqual(28, len(found.done()))
+        self.assertEqual(
+            {'overrides': {'conf_rbd_cache': 'false'}},
+            found.environment['pool'],
+        )
+        self.assertEqual(list(range(29)), self.shown)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual(['before', 'after'], [x['when'] for x in found.loads])
+        # The image of each layout and repetition is filled once.
+        fills = [x for x in self.fio.call_args_list if '--rw=write' in x[0][0]]
+        fills = [x for x in fills if '--name=fill' in x[0][0]]
+        self.assertEqual(4, len(fills))
+
+    def test_failed_measurement(self) -> None:
+        failing = processes.EngineError('QEMU aborts')
+        self.exported.return_value.__enter__.side_effect = failing
+        found = self.run_plan('path=qemu', 'cache_mode=none')
+        self.assertEqual({'QEMU aborts'}, {x.error for x in found.samples})
+        self.assertEqual([], self.cluster.names())
+
+    def test_interrupted_and_continued(self) -> None:
+        self.figures.side_effect = [_FIGURES, _FIGURES, KeyboardInterrupt]
+        words = ('layout=striped',)
+        self.assertRaises(KeyboardInterrupt, self.run_plan, *words)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual(2, len(results.load(self.folder).samples))
+        self.figures.side_effect = None
+        self.figures.reset_mock()
+        self.assertEqual(12, len(self.run_plan(*words).done()))
+        self.assertEqual(10, self.figures.call_count)
+
+    def test_limit(self) -> None:
+        self.target = session.Target(
+            **{**vars(self.target), 'limit': 2**30 - 1}
+        )
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('--limit', str(error))
+        self.assertFalse(self.fio.called)
+
+    def test_pool_that_is_too_small(self) -> None:
+        self.free.return_value = 2**31 - 1
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('--pool', str(error))
+        self.assertEqual([], self.cluster.names())

@@ -1,0 +1,54 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of cinder_rbd_ext.bench.shipped."""
+
+import pathlib
+
+import ddt
+import fixtures
+
+from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import shipped
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.bench import samples
+
+
+@ddt.ddt
+class ShippedTest(base.TestCase):
+    @ddt.data(*shipped.names())
+    def test_shipped(self, name: str) -> None:
+        for short in (False, True):
+            found = shipped.load(name, short)
+            self.assertEqual(name, found.name)
+            self.assertTrue(matrix.cells(found))
+            self.assertTrue(found.published)
+        self.assertEqual(1, found.settings.repetitions)
+
+    def test_the_published_plans_are_shipped(self) -> None:
+        self.assertLessEqual(
+            {'ceph-2022', 'cern-2013', 'switch-object-map'},
+            set(shipped.names()),
+        )
+
+    def test_file(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        path = folder / 'mine.yaml'
+        path.write_text(samples.PLAN)
+        self.assertEqual('mine', shipped.load(str(path)).name)
+
+    @ddt.data('none-such', 'none-such.yaml', '/tmp')
+    def test_no_such_plan(self, name: str) -> None:
+        error = self.assertRaises(errors.OptionError, shipped.load, name)
+        self.assertIn('cern-2013', str(error))

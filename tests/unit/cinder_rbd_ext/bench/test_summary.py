@@ -1,0 +1,117 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of cinder_rbd_ext.bench.summary."""
+
+import dataclasses
+
+from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import summary
+from tests.unit import base
+from tests.unit.cinder_rbd_ext.bench import samples
+
+
+class SummaryTest(base.TestCase):
+    def tables(self, *given: results.Sample) -> list[summary.Table]:
+        return summary.tables(samples.parsed(), samples.found(*given))
+
+    def thrice(self, rate: float, **values: str) -> list[results.Sample]:
+        return [
+            samples.sample(rate + place, place, **values) for place in range(3)
+        ]
+
+    def test_ratio_and_winner(self) -> None:
+        (table,) = self.tables(
+            *self.thrice(100.0),
+            *self.thrice(200.0, cache_mode='writeback'),
+            *self.thrice(900.0, cache_mode='unsafe'),
+        )
+        self.assertEqual('small', table.load)
+        self.assertEqual(
+            ['none', 'writeback', 'unsafe'], [x.label for x in table.rows]
+        )
+        self.assertAlmostEqual(2.0, table.rows[1].ratio or 0.0, delta=0.01)
+        # `unsafe` is never the best mode: it can lose data.
+        self.assertEqual('writeback', table.best.label)
+
+    def test_winner_needs_more_than_chance(self) -> None:
+        for slow, fast in (
+            # The ranges overlap.
+            ((100, 300, 310), (200, 250, 260)),
+            # Too few measurements.
+            ((100, 101), (300, 301)),
+            # The difference is too small.
+            ((100, 101, 102), (105, 106, 107)),
+        ):
+            given = [
+                samples.sample(rate, place, cache_mode=mode)
+                for mode, rates in (('none', slow), ('writeback', fast))
+                for place, rate in enumerate(rates)
+            ]
+            (table,) = self.tables(*given)
+            self.assertIsNone(table.winner)
+            self.assertEqual('none', table.best.label)
+            self.assertEqual([], summary.volume_types([table]))
+
+    def test_unsteady(self) -> None:
+        for series, expected in (
+            ((100.0,) * 5, 0),
+            ((100.0, 50.0, 100.0, 150.0, 100.0), 1),
+            ((100.0, 50.0), None),
+        ):
+            sample = dataclasses.replace(samples.sample(1.0), series=series)
+            (table,) = self.tables(sample)
+            self.assertIs(expected, table.rows[0].unsteady)
+
+    def test_failed(self) -> None:
+        (table,) = self.tables(
+            *self.thrice(100.0),
+            samples.sample(0, error='no such program', cache_mode='unsafe'),
+        )
+        row = table.rows[-1]
+        self.assertIsNone(row.spread)
+        self.assertIsNone(row.ratio)
+        self.assertEqual('no such program', row.error)
+
+    def test_failed_baseline(self) -> None:
+        (table,) = self.tables(
+            samples.sample(0, error='down'),
+            *self.thrice(100.0, cache_mode='unsafe'),
+        )
+        self.assertIsNone(table.rows[1].ratio)
+        self.assertIsNone(table.winner)
+
+    def test_volume_types(self) -> None:
+        tables = self.tables(
+            *self.thrice(100.0),
+            *self.thrice(200.0, layout='striped', cache_mode='writeback'),
+            *self.thrice(100.0, workload='mixed'),
+            *self.thrice(
+                200.0,
+                workload='mixed',
+                layout='striped',
+                cache_mode='writeback',
+            ),
+            *self.thrice(1.0, features='without'),
+            *self.thrice(50.0, features='with'),
+        )
+        striped, mapped = summary.volume_types(tables)
+        self.assertEqual(('small', 'mixed'), striped.loads)
+        self.assertEqual(
+            'cinder-rbd-ext types ensure --name '
+            'rbd-stripe-unit-64k-stripe-count-8-cache-mode-writeback '
+            '--property rbd:stripe_unit=64K --property rbd:stripe_count=8 '
+            '--property rbd:cache_mode=writeback',
+            striped.command,
+        )
+        self.assertEqual({'rbd:object_map': 'true'}, mapped.properties)

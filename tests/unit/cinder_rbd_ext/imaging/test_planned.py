@@ -1,0 +1,58 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+from typing import Any
+
+import ddt
+
+from cinder_rbd_ext.imaging import planned
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.cinder_rbd_ext import librbd_case
+
+#: Plans, and the librbd arguments for each.
+_ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
+    'nothing': (plan.ImagePlan(), {}),
+    'plain_layout': (
+        plan.ImagePlan(layout.ImageLayout(8 << 20)),
+        {'order': 23, 'stripe_unit': 8 << 20, 'stripe_count': 1},
+    ),
+    'striped_layout': (
+        plan.ImagePlan(librbd_case.STRIPED),
+        {'order': 20, 'stripe_unit': 64 << 10, 'stripe_count': 8},
+    ),
+    'features': (
+        plan.ImagePlan(image_features=frozenset({'layering', 'journaling'})),
+        {'features': 65},
+    ),
+    'features_that_follow': (
+        plan.ImagePlan(
+            image_features=frozenset({'layering', 'striping', 'data-pool'})
+        ),
+        {'features': 1},
+    ),
+    'no_features': (
+        plan.ImagePlan(image_features=frozenset()),
+        {'features': 0},
+    ),
+    'data_pool': (plan.ImagePlan(data_pool='data'), {'data_pool': 'data'}),
+}
+
+
+@ddt.ddt
+class ArgumentsTest(base.TestCase):
+    @ddt.data(*_ARGUMENTS)
+    def test_arguments(self, case: str) -> None:
+        how, arguments = _ARGUMENTS[case]
+        self.assertEqual(arguments, planned.arguments(how))

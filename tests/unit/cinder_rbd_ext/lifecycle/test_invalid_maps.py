@@ -1,0 +1,59 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rebuild of invalid object maps before the removal of an image."""
+
+from typing import Any
+
+from cinder_rbd_ext.lifecycle import invalid_maps
+from tests.unit import base
+
+_SIZE = 8 << 30
+
+
+class _Image:
+    def __init__(self, used: int = 0, flags: int = 3, objects: int = 2048):
+        self.rebuilt = False
+        self._used = used
+        self._flags = flags
+        self._objects = objects
+
+    def flags(self) -> int:
+        return self._flags
+
+    def get_name(self) -> str:
+        return 'volume'
+
+    def stat(self) -> dict[str, int]:
+        return {'num_objs': self._objects, 'obj_size': 1, 'size': _SIZE}
+
+    def diff_iterate(
+        self, offset: int, length: int, since: None, found: Any, **_: bool
+    ) -> None:
+        if offset < self._used * _SIZE // 32:
+            found(offset, length, True)
+
+    def rebuild_object_map(self) -> None:
+        self.rebuilt = True
+
+
+class RebuildTest(base.TestCase):
+    def test_which(self) -> None:
+        for image, expected in (
+            (_Image(), True),
+            (_Image(used=15), True),
+            (_Image(used=16), False),
+            (_Image(flags=0), False),
+            (_Image(objects=invalid_maps.FEWEST - 1), False),
+        ):
+            self.assertIs(expected, invalid_maps.rebuild(image))
+            self.assertIs(expected, image.rebuilt)

@@ -1,0 +1,69 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Deferred deletion."""
+
+import datetime
+from typing import Any
+
+from cinder_rbd_ext.lifecycle import trash
+from tests.fakes import fake_images
+from tests.unit import base
+
+_NOW = datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
+
+
+class _Rbd:
+    """Records the calls for an image that has snapshots."""
+
+    def __init__(self, until: datetime.datetime = _NOW) -> None:
+        self.called: list[str] = []
+        self._until = until
+
+    def remove(self, ioctx: Any, name: str) -> None:
+        self.called.append('remove')
+        raise fake_images.ImageHasSnapshots(name)
+
+    def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
+        self.called.append(f'move for {delay}')
+
+    def trash_get(self, ioctx: Any, image_id: str) -> dict[str, Any]:
+        return {'id': image_id, 'deferment_end_time': self._until}
+
+
+class DeferralTest(base.TestCase):
+    def test_moves(self) -> None:
+        rbd, deferral = _Rbd(), trash.Deferral(7)
+        deferral.has_snapshots = False
+        deferral.remove(rbd, None, 'volume')
+        self.assertEqual(['move for 7'], rbd.called)
+
+    def test_clones_are_flattened_first(self) -> None:
+        rbd, deferral = _Rbd(), trash.Deferral(7)
+        self.assertRaises(
+            fake_images.ImageHasSnapshots,
+            deferral.remove,
+            rbd,
+            None,
+            'volume',
+        )
+        deferral.remove(rbd, None, 'volume')
+        self.assertEqual(['remove', 'move for 7'], rbd.called)
+
+
+class PurgeTest(base.TestCase):
+    def test_not_expired(self) -> None:
+        """The stock driver expects this error."""
+        purge = trash.Purge(None, lambda image: self.fail('opened'))
+        rbd = _Rbd(_NOW + datetime.timedelta(days=1))
+        removal = purge.removing(rbd, None, '')
+        self.assertRaises(PermissionError, removal.__enter__)

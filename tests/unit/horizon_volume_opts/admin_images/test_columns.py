@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Columns of the list and CSV export."""
+
+import csv
+
+from horizon_volume_opts.admin_images import columns
+from horizon_volume_opts.admin_images import images
+from horizon_volume_opts.admin_images import query
+from rbd_volume_options import layout
+from tests.unit import base
+
+_STRIPED = layout.ImageLayout.of(1 << 20, 1 << 16, 8)
+
+
+class ColumnsTestCase(base.TestCase):
+    def test_each_can_be_sorted(self) -> None:
+        self.assertEqual(
+            {each.name for each in columns.COLUMNS}, set(query.SORTS)
+        )
+
+    def test_csv(self) -> None:
+        image = images.Image(
+            'h@b#p',
+            'gold, "fast"',
+            images.MapState.INVALID,
+            _STRIPED,
+            ident='an-id',
+            name='=HYPERLINK("x")',
+            project='p',
+            size=3,
+            image_features=('layering', 'striping'),
+        )
+        bare = images.Image('h@b#p', '', images.MapState.UNKNOWN, ident='b')
+        lines = columns.csv_lines([image, bare], {'p': 'demo'})
+        head, row, other = csv.reader(lines)
+        found = dict(zip(head, row, strict=True))
+        self.assertEqual('an-id', found['Volume ID'])
+        self.assertEqual('demo', found['Project'])
+        self.assertEqual('64 KiB x 8', found['Striping'])
+        self.assertEqual('gold, "fast"', found['Volume Type'])
+        self.assertEqual('invalid object map', found['Object Map'])
+        # Quoted, so that a spreadsheet does not run it as a formula.
+        self.assertEqual('\'=HYPERLINK("x")', found['Volume'])
+        self.assertEqual('', dict(zip(head, other, strict=True))['Striping'])

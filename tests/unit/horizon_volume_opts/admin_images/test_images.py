@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""RBD images as plain values."""
+
+import json
+
+from horizon_volume_opts.admin_images import images
+from rbd_volume_options import layout
+from tests.unit import base
+
+
+class ImageTestCase(base.TestCase):
+    def test_through_json(self) -> None:
+        for before in (
+            images.Image('p', '', images.MapState.UNKNOWN),
+            images.Image(
+                'h@b#p',
+                'gold',
+                images.MapState.INVALID,
+                layout.ImageLayout.of(1 << 20, 1 << 16, 8),
+                'ec',
+                'an id',
+                'a name',
+                'a project',
+                7,
+                'volumes',
+                ('layering', 'object-map'),
+                ('object-map-invalid',),
+            ),
+        ):
+            plain = json.loads(json.dumps(before.plain()))
+            self.assertEqual(before, images.Image.of_plain(plain))

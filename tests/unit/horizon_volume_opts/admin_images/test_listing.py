@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Test the cached list of RBD images."""
+
+from django.core import cache
+
+from horizon_volume_opts.admin_images import images
+from horizon_volume_opts.admin_images import listing
+from tests.unit import base
+
+_KEY = 'rbd_volume_options:test'
+
+
+def _listing(number: int) -> listing.Listing:
+    found = listing.Listing('2026-01-02T03:04:05+00:00', projects={'p': 'P'})
+    found.add(
+        (
+            f'id-{n}',
+            None
+            if n % 10 == 0
+            else images.Image(
+                'h@b#p', 'gold', images.MapState.NONE, ident=f'id-{n}'
+            ),
+        )
+        for n in range(number)
+    )
+    found.markers = ['id-1']
+    return found
+
+
+class ListingTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        cache.cache.clear()
+        self.addCleanup(cache.cache.clear)
+
+    def test_through_the_cache(self) -> None:
+        before = _listing(2500)
+        listing.store(_KEY, before)
+        self.assertEqual(before, listing.load(_KEY))
+        self.assertEqual(250, before.others)
+        self.assertEqual(2250, len(before.rbd_images))
+
+    def test_no_value_is_larger_than_memcached_takes(self) -> None:
+        listing.store(_KEY, _listing(10000))
+        for name in (_KEY, f'{_KEY}:0', f'{_KEY}:9000'):
+            self.assertLess(len(cache.cache.get(name)), 1 << 19)
+
+    def test_a_part_that_is_gone(self) -> None:
+        listing.store(_KEY, _listing(1500))
+        cache.cache.delete(f'{_KEY}:1000')
+        self.assertIsNone(listing.load(_KEY))
+
+    def test_forgotten(self) -> None:
+        listing.store(_KEY, _listing(1))
+        listing.forget(_KEY)
+        self.assertIsNone(listing.load(_KEY))
+
+    def test_a_volume_that_is_read_twice(self) -> None:
+        found = _listing(5)
+        found.add(list(_listing(3).rows.items()))
+        self.assertEqual(5, len(found.rows))

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Invalid responses about a volume type are detected."""
+
+from typing import Any
+
+import ddt
+
+from horizon_volume_opts import answers
+from rbd_volume_options import keys
+from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
+
+
+@ddt.ddt
+class AnswersTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.answer = fake_cloud.offered('t')
+
+    def test_valid(self) -> None:
+        found = answers.options_of(self.answer)
+        for key, option in self.answer['options'].items():
+            self.assertEqual(option, {**found[key], **option})
+
+    def test_a_key_that_is_not_described_can_not_be_set(self) -> None:
+        self.answer['options'] = {}
+        found = answers.options_of(self.answer)
+        self.assertEqual(set(keys.VOLUME_KEYS) | {keys.DATA_POOL}, set(found))
+        for option in found.values():
+            self.assertFalse(option['settable'])
+        # Scripts read these items of each option.
+        self.assertEqual([], found[keys.FEATURES]['allowed'])
+        self.assertEqual({}, found[keys.FEATURES]['requires'])
+
+    @ddt.data(
+        (keys.OBJECT_SIZE, {'settable': None}, "'settable'"),
+        (keys.OBJECT_SIZE, {'settable': 'yes'}, "'settable'"),
+        (keys.OBJECT_SIZE, {'default': '4M'}, 'default'),
+        (keys.OBJECT_SIZE, {'minimum': '64K'}, "'minimum'"),
+        (keys.STRIPE_COUNT, {'maximum': True}, "'maximum'"),
+        (keys.OBJECT_MAP, {'default': 'true'}, 'default'),
+        (keys.OBJECT_MAP, {'allowed': ['true']}, "'allowed'"),
+        (keys.FEATURES, {'allowed': 'layering'}, "'allowed'"),
+        (keys.FEATURES, {'requires': {'fast-diff': None}}, "'requires'"),
+        (keys.CACHE_MODE, {'allowed': None}, "'allowed'"),
+    )
+    @ddt.unpack
+    def test_invalid(
+        self, key: str, change: dict[str, Any], words: str
+    ) -> None:
+        self.answer['options'][key].update(change)
+        error = self.assertRaises(
+            answers.InvalidAnswerError, answers.options_of, self.answer
+        )
+        self.assertIn(key, str(error))
+        self.assertIn(words, str(error))
+
+    @ddt.data({'options': None}, {'options': []})
+    def test_no_options(self, change: dict[str, Any]) -> None:
+        self.answer.update(change)
+        self.assertRaises(
+            answers.InvalidAnswerError, answers.options_of, self.answer
+        )
+
+    def test_no_rule_of_stripes(self) -> None:
+        del self.answer['require_whole_stripes']
+        self.assertRaises(
+            answers.InvalidAnswerError, answers.options_of, self.answer
+        )
+
+    def test_an_option_that_is_none(self) -> None:
+        self.answer['options'][keys.FEATURES] = []
+        self.assertRaises(
+            answers.InvalidAnswerError, answers.options_of, self.answer
+        )

@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The cache mode field of a volume."""
+
+import types
+from typing import Any
+
+import ddt
+
+from horizon_volume_opts import offers
+from horizon_volume_opts.volumes import cache_mode
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
+
+
+def _choice(name: str | None = 'rbd', **changes: Any) -> cache_mode.ModeChoice:
+    volume = types.SimpleNamespace(
+        **{
+            'volume_type': name,
+            'metadata': {'rbd:cache_mode': 'directsync'},
+            **changes,
+        }
+    )
+    found = {
+        'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
+        'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
+    }
+    return cache_mode.ModeChoice.of(volume, found)
+
+
+@ddt.ddt
+class ModeChoiceTestCase(base.TestCase):
+    def test_of_a_volume(self) -> None:
+        choice = _choice()
+        self.assertEqual('directsync', choice.before)
+        self.assertFalse(choice.is_shared)
+        self.assertIsNone(choice.reason)
+
+    def test_why_there_is_none(self) -> None:
+        for name in ('lvm', 'gone', None):
+            self.assertTrue(_choice(name).reason, name)
+
+    @ddt.data('directsync', 'writeback', '')
+    def test_allowed(self, wanted: str) -> None:
+        # The current mode is valid even if it is no longer allowed.
+        _choice().check(wanted)
+
+    @ddt.data(
+        ({}, 'unsafe', 'not allowed'),
+        ({}, 'magic', 'not a cache mode'),
+        ({'name': 'lvm'}, 'none', 'no back end'),
+        ({'multiattach': True}, 'none', 'not coherent'),
+    )
+    @ddt.unpack
+    def test_refused(
+        self, changes: dict[str, Any], wanted: str, words: str
+    ) -> None:
+        error = self.assertRaises(
+            errors.OptionError, _choice(**changes).check, wanted
+        )
+        self.assertIn(words, str(error))
+
+    def test_a_current_mode_is_always_in_the_list(self) -> None:
+        choice = _choice()
+        listed = cache_mode.choices(choice.offer)
+        self.assertNotIn('directsync', dict(listed))
+        field = cache_mode.field(listed, choice.before)
+        self.assertIn('directsync', dict(field.widget.choices))

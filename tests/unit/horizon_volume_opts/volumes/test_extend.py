@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The Extend Volume form, with real Horizon views and clients."""
+
+from typing import Any
+
+from openstack_dashboard.dashboards.project.volumes import views
+import requests.exceptions
+
+from horizon_volume_opts.volumes import extend
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+URL = '/project/volumes/v/extend/'
+_ACTION = 'POST /v3/p/volumes/v/action'
+
+
+class ExtendTestCase(horizon_case.HorizonTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # 64 KiB x 3: the size must be a multiple of 3 GiB.
+        self.volume = self.cloud.add_volume(
+            'v',
+            size=3,
+            metadata={'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
+            **{f'{fake_cloud.ALIAS}:stripe_count': 3},
+        )
+
+    def page(self) -> str:
+        response = self.client.get(URL)
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def post(self, size: int) -> Any:
+        return self.client.post(
+            URL, {'name': 'v', 'orig_size': '3', 'new_size': str(size)}
+        )
+
+    def check_refused(self, response: Any, words: str) -> None:
+        self.assertEqual(200, response.status_code)
+        errors = response.context['form'].errors
+        self.assertEqual({'new_size'}, set(errors))
+        self.assertIn(words, errors['new_size'][0])
+        self.assertEqual(3, self.volume['size'])
+
+    def asked(self) -> bool:
+        return _ACTION in self.cloud.asked
+
+    def test_horizon_s_view_uses_it(self) -> None:
+        self.assertIs(extend.ExtendForm, views.ExtendView.form_class)
+
+    def test_allowed_sizes_are_shown(self) -> None:
+        page = self.page()
+        self.assertIn('Layout of the volume: 8 MiB objects, 64 KiB x 3', page)
+        self.assertIn('must be a multiple of 3 GiB, such as 6 GiB', page)
+
+    def test_any_size_where_it_is_not_restricted(self) -> None:
+        self.volume['metadata'] = {}
+        page = self.page()
+        self.assertIn('Layout of the volume', page)
+        self.assertNotIn('must be a multiple', page)
+        self.check_done(self.post(4))
+        self.assertEqual(4, self.volume['size'])
+
+    def test_of_the_type(self) -> None:
+        self.volume['metadata'] = {}
+        striping = {'default_from': 'volume type'}
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd',
+            stripe_unit={'default': 2**16, **striping},
+            stripe_count={'default': 3, **striping},
+        )
+        self.assertIn('must be a multiple of 3 GiB', self.page())
+
+    def test_refused_by_the_rule_of_the_api(self) -> None:
+        self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
+        self.assertFalse(self.asked())
+
+    def test_extended(self) -> None:
+        self.check_done(self.post(12))
+        self.assertEqual(12, self.volume['size'])
+
+    def test_too_large_for_its_object_map(self) -> None:
+        self.volume['metadata'] = {}
+        name = f'{fake_cloud.ALIAS}:'
+        self.volume.update(
+            {
+                f'{name}object_size': 4096,
+                f'{name}stripe_unit': 4096,
+                f'{name}stripe_count': 1,
+                f'{name}features': ['exclusive-lock', 'object-map'],
+            }
+        )
+        self.check_refused(self.post(999), 'up to 256,000,000 objects')
+
+    def test_refused_by_cinder_at_the_field(self) -> None:
+        self.volume['metadata'] = {}
+        text = "rbd:stripe_count = '3' (backend configuration): because"
+        for answer, words in (
+            (f'RBD volume option refused: {text}', 'because'),
+            ('not today', 'not today'),
+        ):
+            self.cloud.faults = {_ACTION: fake_cloud.Refused(400, answer)}
+            self.check_refused(self.post(10), words)
+
+    def test_other_failures_are_as_stock_shows_them(self) -> None:
+        self.cloud.faults = {_ACTION: fake_cloud.Refused(409, 'no')}
+        self.check_done(self.post(6))
+
+    def test_where_cinder_does_not_tell(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        self.assertIn('Layout of the volume', self.page())
+        self.check_done(self.post(6))
+
+    def test_stock_form_of_a_volume_without_a_record(self) -> None:
+        self.volume[f'{fake_cloud.ALIAS}:object_size'] = None
+        self.assertNotIn('data-rbd-note', self.page())
+        self.check_done(self.post(4))

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The Change Volume Type form, with real Horizon views and clients."""
+
+import html
+import json
+import re
+from typing import Any
+
+from horizon import messages
+from openstack_dashboard.dashboards.project.volumes import views
+import requests.exceptions
+
+from horizon_volume_opts.volumes import retype
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+URL = '/project/volumes/v/retype/'
+_ACTION = 'POST /v3/p/volumes/v/action'
+
+
+class RetypeTestCase(horizon_case.HorizonTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.cloud.add_volume(
+            'v', metadata={'rbd:cache_mode': 'writeback'}
+        )
+        by_type = {'default_from': 'volume type'}
+        self.cloud.types += [
+            fake_cloud.offered('alike'),
+            fake_cloud.offered('strict', cache_mode={'settable': False}),
+            fake_cloud.offered('careful', cache_mode={'allowed': ['none']}),
+            fake_cloud.offered('small', object_size={'default': 1, **by_type}),
+        ]
+
+    def page(self) -> str:
+        response = self.client.get(URL)
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def effects(self) -> dict[str, str]:
+        found = re.search(r'data-rbd-effects="([^"]*)"', self.page())
+        self.assertIsNotNone(found)
+        texts: dict[str, str] = json.loads(
+            html.unescape(found[1] if found else '')
+        )
+        return texts
+
+    def post(self, name: str = 'alike') -> Any:
+        data = {'name': 'v', 'volume_type': name, 'migration_policy': 'never'}
+        return self.client.post(URL, data)
+
+    def test_horizon_s_view_uses_it(self) -> None:
+        self.assertIs(retype.RetypeForm, views.RetypeView.form_class)
+
+    def test_effect_of_each_type(self) -> None:
+        found = self.effects()
+        self.assertNotIn('rbd', found)
+        self.assertIn('keeps its layout', found['alike'])
+        for name in ('strict', 'careful', 'lvm'):
+            self.assertIn('are removed from the volume: Cache', found[name])
+        self.assertIn('no back end', found['lvm'])
+        self.assertIn('must be migrated', found['small'])
+
+    def test_changed(self) -> None:
+        self.check_done(self.post())
+        self.assertEqual('alike', self.volume['volume_type'])
+
+    def test_removed_keys_are_reported(self) -> None:
+        shown = []
+        self.patch(
+            messages, 'warning', lambda request, text: shown.append(text)
+        )
+        self.cloud.notice = 'the retype removes keys of the volume'
+        self.check_done(self.post())
+        self.assertEqual([self.cloud.notice], shown)
+
+    def check_refused(self, text: str, field: str) -> None:
+        self.cloud.faults = {_ACTION: fake_cloud.Refused(400, text)}
+        response = self.post()
+        self.assertEqual(200, response.status_code)
+        errors = response.context['form'].errors
+        self.assertEqual({field}, set(errors))
+        self.assertIn('because', errors[field][0])
+
+    def test_refused_by_cinder_at_its_field(self) -> None:
+        self.check_refused(
+            "RBD volume option refused: rbd:object_size = '1M': because",
+            'volume_type',
+        )
+        self.check_refused(
+            'because: set migration_policy to on-demand', 'migration_policy'
+        )
+
+    def test_other_failures_are_as_stock_shows_them(self) -> None:
+        self.cloud.faults = {_ACTION: fake_cloud.Refused(409, 'no')}
+        self.check_done(self.post())
+
+    def test_stock_form_where_cinder_does_not_tell(self) -> None:
+        for error in (
+            requests.exceptions.Timeout('slow'),
+            fake_cloud.Refused(404, 'no extension'),
+        ):
+            self.cloud.faults = {'GET /v3/p/os-rbd': error}
+            self.assertNotIn('data-rbd-effects', self.page())

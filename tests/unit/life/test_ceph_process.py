@@ -1,0 +1,85 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of tests.life.ceph_process."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import fixtures
+
+from tests import tree
+from tests.life import ceph_process
+from tests.unit import base
+
+# Other tests of this process use eventlet, which multiprocessing does not
+# support.
+_PROGRAM = """
+import sys
+from tests.unit.life import test_ceph_process
+test_ceph_process.run(sys.argv[1])
+"""
+
+
+class _Connection:
+    """Ends or hangs once, and then answers."""
+
+    def __init__(self, how: str) -> None:
+        self._how = pathlib.Path(how)
+
+    def state(self, pool: str, name: str) -> str:
+        """Return a state, except the first time."""
+        if self._how.exists():
+            how = self._how.read_text()
+            self._how.unlink()
+            if how == 'ended':
+                os._exit(1)
+            time.sleep(60)
+        return f'{pool}/{name}'
+
+
+def _connect(conf: str) -> None:
+    ceph_process._connection = _Connection(conf)  # type: ignore[assignment]
+
+
+def run(path: str) -> None:
+    """Make a request and show the answer and the messages."""
+    ceph_process._connect = _connect
+    ceph_process._LONGEST = 5.0
+    cluster = ceph_process.Cluster(path, print)
+    print(cluster.state('volumes', 'v'), flush=True)
+    cluster._process.shutdown()
+
+
+class ClusterTest(base.TestCase):
+    def check(self, how: str) -> None:
+        """Check that a request is repeated in another process."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'how')
+        path.write_text(how)
+        shown = subprocess.check_output(
+            [sys.executable, '-c', _PROGRAM, str(path)],
+            cwd=tree.ROOT,
+            env={**os.environ, 'PYTHONPATH': f'{tree.ROOT / "tools"}'},
+            text=True,
+            timeout=100,
+        )
+        self.assertIn(f'  the process that uses Ceph {how} in state', shown)
+        self.assertIn('volumes/v', shown)
+
+    def test_process_that_ended(self) -> None:
+        self.check('ended')
+
+    def test_process_that_hangs(self) -> None:
+        self.check('hangs')

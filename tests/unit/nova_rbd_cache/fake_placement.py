@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A fake of Nova's Placement client, with the traits of compute nodes."""
+
+import types
+from typing import Any
+from urllib import parse
+
+
+class FakePlacement:
+    """A fake client for two queries; unreported traits are unknown.
+
+    :ivar nodes: traits of each compute node, by its UUID
+    :ivar status: status of each response
+    """
+
+    def __init__(self, **nodes: set[str]) -> None:
+        self.nodes = nodes
+        self.status = 200
+
+    def get(self, url: str, version: str, global_request_id: str) -> Any:
+        """Return the response to a query."""
+        path, _, query = url.partition('?')
+        found = self._found(path, dict(parse.parse_qsl(query)))
+        known = found is not None and version == '1.18' and global_request_id
+        status = self.status if known else 400
+        return types.SimpleNamespace(
+            status_code=status, text='no', json=lambda: found
+        )
+
+    def _found(self, path: str, query: dict[str, str]) -> Any:
+        known = {each for traits in self.nodes.values() for each in traits}
+        if path == '/traits':
+            names = query['name'].removeprefix('in:').split(',')
+            return {'traits': sorted(known & set(names))}
+        trait = query['required']
+        if path != '/resource_providers' or trait not in known:
+            return None
+        return {
+            'resource_providers': [
+                {'uuid': node}
+                for node, traits in self.nodes.items()
+                if trait in traits
+            ]
+        }

@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Traits that nova-compute reports and nova-scheduler queries."""
+
+from nova import context
+from nova.scheduler.client import report
+
+from nova_rbd_cache import traits
+from rbd_volume_options import cache_modes
+from tests.unit.nova_rbd_cache import base
+from tests.unit.nova_rbd_cache import fake_placement
+
+_MODE = cache_modes.CacheMode.WRITEBACK
+_TRAIT = 'CUSTOM_RBD_CACHE_WRITEBACK'
+
+
+class TraitsTest(base.NovaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.placement = fake_placement.FakePlacement(
+            one={_TRAIT, 'CUSTOM_RBD_CACHE_NONE'},
+            two={'CUSTOM_RBD_CACHE_NONE'},
+            three={_TRAIT},
+        )
+        self.patch(report, 'report_client_singleton', lambda: self.placement)
+
+    def nodes(self, mode: cache_modes.CacheMode = _MODE) -> frozenset[str]:
+        """Return the compute nodes with the trait of a mode."""
+        return traits.nodes_with(context.get_admin_context(), mode)
+
+    def test_name(self) -> None:
+        self.assertEqual(_TRAIT, traits.of_mode(_MODE))
+
+    def test_nodes(self) -> None:
+        self.assertEqual({'one', 'three'}, self.nodes())
+
+    def test_never_reported(self) -> None:
+        unsafe = cache_modes.CacheMode.UNSAFE
+        self.assertEqual(frozenset(), self.nodes(unsafe))
+
+    def test_no_answer(self) -> None:
+        self.placement.status = 503
+        error = self.assertRaises(ValueError, self.nodes)
+        self.assertIn('/traits', str(error))
+        self.assertIn('503', str(error))

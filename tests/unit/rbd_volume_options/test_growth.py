@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules for extending a volume."""
+
+import ddt
+
+from rbd_volume_options import errors
+from rbd_volume_options import growth
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import sizes
+from tests.unit import base
+
+_MIB = sizes.MIB
+
+
+def _layout(unit: int, count: int) -> layout.ImageLayout:
+    return layout.ImageLayout(4 * _MIB, layout.Striping(unit, count))
+
+
+@ddt.ddt
+class GrowthTestCase(base.TestCase):
+    @ddt.data(
+        (sizes.KIB * 64, 8, 1),
+        (sizes.KIB * 64, 3, 3),
+        (4 * _MIB, 6, 3),
+        (4 * _MIB, 512, 2),
+        (4 * _MIB, 768, 3),
+    )
+    @ddt.unpack
+    def test_step(self, unit: int, count: int, gib: int) -> None:
+        striped = _layout(unit, count)
+        self.assertEqual(gib, growth.step(striped))
+        given = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}
+        state = plan.ImageState(striped, frozenset())
+        for size in range(1, 2 * gib + 1):
+            try:
+                growth.check(state, given, size * sizes.GIB, limits.Limits())
+            except errors.OptionError:
+                self.assertNotEqual(0, size % gib)
+            else:
+                self.assertEqual(0, size % gib)
+
+    def test_no_step_without_striping(self) -> None:
+        self.assertEqual(1, growth.step(layout.ImageLayout(4 * _MIB)))
+
+    def test_striping_of_ceph_is_not_restricted(self) -> None:
+        given = {precedence.Part.STRIPING: errors.Origin.CLUSTER}
+        state = plan.ImageState(_layout(sizes.KIB * 64, 3), frozenset())
+        growth.check(state, given, sizes.GIB, limits.Limits())
