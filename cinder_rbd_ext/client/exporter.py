@@ -14,12 +14,10 @@
 
 import argparse
 import faulthandler
-import functools
 import importlib
 import os
 import pathlib
 import signal
-import threading
 from typing import Any
 
 from cliff import command
@@ -37,6 +35,9 @@ _EXPOSITION = 'cinder_rbd_ext.exporter.exposition'
 
 # Seconds to wait for an audit that was cancelled.
 _PATIENCE = 10.0
+
+# End the server.
+_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 class Exporter(command.Command):
@@ -137,11 +138,15 @@ class Exporter(command.Command):
         refreshed: refresher.Refresher,
         parsed_args: argparse.Namespace,
     ) -> int:
+        # A handler could run while its thread holds the lock that it needs.
+        # Blocked signals wait for sigwait. All threads inherit the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             server, thread = exposition.serve(
                 parsed_args.address, parsed_args.port, lambda: refreshed.state
             )
         except (OSError, OverflowError) as error:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             where = f'{parsed_args.address} port {parsed_args.port}'
             self._print(f'Cannot listen on {where}: {error}')
             return FAILED
@@ -149,22 +154,16 @@ class Exporter(command.Command):
             f'Serving metrics on {parsed_args.address} port '
             f'{server.server_port}'
         )
-        ended = threading.Event()
-        before = signal.signal(signal.SIGTERM, functools.partial(_end, ended))
         refreshed.start()
-        try:
-            ended.wait()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            signal.signal(signal.SIGTERM, before)
-            # If this hangs, the log shows where.
-            faulthandler.dump_traceback_later(_PATIENCE + 10, exit=True)
-            server.shutdown()
-            server.server_close()
-            thread.join()
-            if not refreshed.stop(_PATIENCE):
-                self._print('The audit did not end; it is abandoned.')
+        signal.sigwait(_SIGNALS)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # If this hangs, the log shows where.
+        faulthandler.dump_traceback_later(_PATIENCE + 10, exit=True)
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        if not refreshed.stop(_PATIENCE):
+            self._print('The audit did not end; it is abandoned.')
         # The interpreter would wait for the threads of the audit, and free its
         # connections. After operations that timed out, librbd and librados may
         # never return from that.
@@ -176,10 +175,6 @@ class Exporter(command.Command):
     def _print(self, text: str) -> None:
         self.app.stderr.write(f'{printable.text(text)}\n')
         self.app.stderr.flush()
-
-
-def _end(ended: threading.Event, *signal_and_frame: object) -> None:
-    ended.set()
 
 
 def _positive(text: str) -> int:

@@ -145,10 +145,14 @@ def stoppable(stop: threading.Event, say: Say) -> Iterator[None]:
         for each in (signal.SIGINT, signal.SIGTERM)
     }
 
-    def handle(number: int, frame: object) -> None:
-        stop.set()
-        signal.signal(number, signal.SIG_DFL)
+    def end() -> None:
         say('Stopping after the current image. Repeat to stop at once.')
+        stop.set()
+
+    def handle(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        # Not here: this thread may hold the lock of the event or the stream.
+        threading.Thread(target=end, daemon=True).start()
 
     for each in before:
         signal.signal(each, handle)
