@@ -84,12 +84,17 @@ class ImageTestCase(base.CloudTestCase):
         return self.tenant.image.get_image(image.id)
 
     def active(self, ident: str, store: str = OURS) -> Any:
-        """Wait until a Glance image is active in a store; return it."""
+        """Wait until a Glance image is active in a store; return it.
+
+        Glance's task may continue: it computes hashes and removes its lock, a
+        property of the image. If the image is deleted at that moment, Glance
+        returns 500 (StaleDataError of its database).
+        """
 
         def done() -> Any:
             # The SDK does not show the stores.
             found = self.tenant.image.get(f'/images/{ident}').json()
-            if found['status'] != 'active':
+            if found['status'] != 'active' or 'os_glance_import_task' in found:
                 return None
             if store not in found.get('stores', '').split(','):
                 return None
