@@ -39,7 +39,7 @@ from sandbox_cloud import errors
 
 
 class CephCluster(ceph_files.CephFiles):
-    """Monitor, manager and one OSD below one folder.
+    """Monitor, manager and OSDs below one folder.
 
     See :class:`sandbox_cloud.ceph_files.CephFiles` for the parameters.
     """
@@ -54,7 +54,12 @@ class CephCluster(ceph_files.CephFiles):
         return {
             'mon': ['ceph-mon', *conf, '-i', 'a'],
             'mgr': ['ceph-mgr', *conf, '-i', 'x'],
-            'osd': ['ceph-osd', *conf, '-i', '0'],
+            **{
+                f'osd-{number}' if number else 'osd': [
+                    *('ceph-osd', *conf, '-i', str(number))
+                ]
+                for number in range(self.osds)
+            },
         }
 
     def start(self, timeout: float = 120) -> None:
@@ -68,10 +73,10 @@ class CephCluster(ceph_files.CephFiles):
         atexit.register(self.stop)
         try:
             commands = self.daemons()
-            self._spawn('mon', commands['mon'])
-            self.register_osd()
-            for name in ('mgr', 'osd'):
-                self._spawn(name, commands[name])
+            self._spawn('mon', commands.pop('mon'))
+            self.register_osds()
+            for name, command in commands.items():
+                self._spawn(name, command)
             self.create_pools()
             self.wait_ready(timeout)
         except BaseException:
@@ -101,14 +106,15 @@ class CephCluster(ceph_files.CephFiles):
         atexit.unregister(self.stop)
         # The monitor last: after an announced shutdown the OSD restarts
         # immediately, otherwise the monitor waits for it.
-        for names in (('osd', 'mgr'), ('mon',)):
+        others = [name for name in self._children if name != 'mon']
+        for names in (others, ('mon',)):
             self._stop(names, grace / 2)
         self._children.clear()
 
     def restart(self, *names: str, timeout: float = 120) -> None:
         """Kill daemons of a running cluster and start them again.
 
-        :param names: ``mon``, ``mgr``, ``osd``
+        :param names: keys of :meth:`daemons`
         """
         self._stop(names, 0)
         commands = self.daemons()
@@ -148,9 +154,10 @@ class CephCluster(ceph_files.CephFiles):
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def register_osd(self) -> None:
-        """Register the OSD with a running monitor; idempotent."""
-        self.command('osd', 'new', self.fsid)
+    def register_osds(self) -> None:
+        """Register the OSDs with a running monitor; idempotent."""
+        for number, ident in enumerate(self.osd_uuids()):
+            self.command('osd', 'new', ident, str(number))
 
     def create_pools(self) -> None:
         """Create missing pools and initialise them for RBD images."""
@@ -173,7 +180,7 @@ class CephCluster(ceph_files.CephFiles):
                 raise errors.SandboxError(f'rbd pool init {name}: {error}')
 
     def wait_ready(self, timeout: float = 120) -> None:
-        """Wait until OSD, manager and all placement groups are ready."""
+        """Wait until OSDs, manager and all placement groups are ready."""
         deadline = time.monotonic() + timeout
         while not self.is_ready():
             dead = [
@@ -194,7 +201,7 @@ class CephCluster(ceph_files.CephFiles):
         pgs = status['pgmap']
         states = {item['state_name'] for item in pgs['pgs_by_state']}
         return (
-            status['osdmap']['num_up_osds'] == 1
+            status['osdmap']['num_up_osds'] == self.osds
             and bool(status['mgrmap']['available'])
             and pgs['num_pools'] >= len(self.pools)
             and states == {'active+clean'}

@@ -32,11 +32,12 @@ ADMIN_CAPS: Caps = {
 DAEMON_CAPS: Mapping[str, Caps] = {
     'mon.': {'mon': 'allow *'},
     'mgr.x': {'mon': 'allow profile mgr', 'osd': 'allow *', 'mds': 'allow *'},
-    'osd.0': {
-        'mon': 'allow profile osd',
-        'mgr': 'allow profile osd',
-        'osd': 'allow *',
-    },
+}
+
+OSD_CAPS: Caps = {
+    'mon': 'allow profile osd',
+    'mgr': 'allow profile osd',
+    'osd': 'allow *',
 }
 
 CONF = """\
@@ -51,7 +52,7 @@ auth client required = cephx
 run dir = {run}
 crash dir = {data}/crash
 log file = {log}/$name.log
-# One OSD on one host: everything has one copy, which Ceph refuses
+# OSDs on one host: everything has one copy, which Ceph refuses
 # unless this is allowed explicitly.
 osd pool default size = 1
 osd pool default min size = 1

@@ -53,8 +53,9 @@ class CephFiles:
     :param pools: pools to create and to initialise for RBD
     :param users: additional clients (``client.cinder``) with their
         capabilities; ``client.admin`` always exists
-    :param block_gib: size of the OSD's sparse file
-    :param memory_mib: memory target of the OSD
+    :param osds: number of OSDs
+    :param block_gib: size of an OSD's sparse file
+    :param memory_mib: memory target of an OSD
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class CephFiles:
         ports: tuple[int, int] | None = None,
         pools: Sequence[str] = ('rbd',),
         users: Mapping[str, ceph_conf.Caps] | None = None,
+        osds: int = 1,
         block_gib: int = 30,
         memory_mib: int = 1024,
     ) -> None:
@@ -73,6 +75,7 @@ class CephFiles:
             'client.admin': ceph_conf.ADMIN_CAPS,
             **(users or {}),
         }
+        self.osds = osds
         self._ports = ports
         self._block = block_gib * 2**30
         self._memory = memory_mib * 2**20
@@ -115,6 +118,12 @@ class CephFiles:
     def fsid(self) -> str:
         """The cluster's ID; available after :meth:`prepare`."""
         return str(self._identity()['fsid'])
+
+    def osd_uuids(self) -> list[str]:
+        """Return the ID of each OSD; available after :meth:`prepare`."""
+        fsid = uuid.UUID(self.fsid)
+        others = (uuid.uuid5(fsid, str(n)) for n in range(1, self.osds))
+        return [self.fsid, *map(str, others)]
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -187,7 +196,10 @@ class CephFiles:
         needed later. Each would take half a second.
         """
         sections = []
-        for name, caps in {**ceph_conf.DAEMON_CAPS, **self.users}.items():
+        daemons = dict(ceph_conf.DAEMON_CAPS)
+        for number in range(self.osds):
+            daemons[f'osd.{number}'] = ceph_conf.OSD_CAPS
+        for name, caps in {**daemons, **self.users}.items():
             section = ceph_conf.keyring_section(
                 name, ceph_conf.new_key(), caps
             )
@@ -215,10 +227,11 @@ class CephFiles:
             *('ceph-mon', *conf, '--mkfs', '-i', 'a'),
             *('--keyring', str(mon_keyring)),
         )
-        self._run(
-            *('ceph-osd', *conf, '--mkfs', '-i', '0', '--no-mon-config'),
-            *('--osd-uuid', self.fsid),
-        )
+        for number, ident in enumerate(self.osd_uuids()):
+            self._run(
+                *('ceph-osd', *conf, '--mkfs', '-i', str(number)),
+                *('--no-mon-config', '--osd-uuid', ident),
+            )
         mon_keyring.unlink()
 
     def _run(self, *command: str, text: str = '') -> str:

@@ -67,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
         choices=range(1, compute_hosts.MOST + 1),
         help='compute hosts; 2 for migrations (default: no change, or 1)',
     )
+    commands.choices['up'].add_argument(
+        '--osds',
+        type=int,
+        choices=range(1, 10),
+        help='OSDs of a new cloud, for benchmarks (default: 1)',
+    )
     add('down', 'stop and remove the cloud').add_argument(
         '--keep-venv',
         action='store_true',
@@ -112,6 +118,8 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
         place.make()
         if getattr(args, 'computes', None):
             place.computes = args.computes
+        if getattr(args, 'osds', None):
+            place.set_osds(args.osds)
         with progress.shown() as shown:
             cloud.Cloud(place, release).up(shown)
     print(

@@ -139,6 +139,25 @@ class State:
     def computes(self, value: int) -> None:
         (self.run / 'computes').write_text(f'{value}\n')
 
+    @property
+    def osds(self) -> int:
+        """The number of OSDs of the run."""
+        with contextlib.suppress(FileNotFoundError):
+            return int((self.run / 'osds').read_text())
+        return 1
+
+    def set_osds(self, value: int) -> None:
+        """Set the number of OSDs.
+
+        :raises sandbox_cloud.errors.SandboxError: if the run has another
+        """
+        if value != self.osds and (self.run / 'ceph').exists():
+            raise errors.SandboxError(
+                f'The cloud has {self.osds} OSDs. To start one with {value}, '
+                'first run: tools/sandbox down'
+            )
+        (self.run / 'osds').write_text(f'{value}\n')
+
     def secret(self, name: str) -> str:
         """Return the sandbox's secret of this name; create it if new."""
         path = self.run / 'secrets' / name

@@ -75,6 +75,17 @@ class StateTestCase(base.TestCase):
         self.state.remove(keep_venv=False)
         self.assertFalse(self.state.root.exists())
 
+    def test_osds(self) -> None:
+        self.assertEqual(1, self.state.osds)
+        self.state.make()
+        self.state.set_osds(3)
+        self.assertEqual(3, self.state.osds)
+        (self.state.run / 'ceph').mkdir()
+        self.state.set_osds(3)
+        self.assertRaisesRegex(
+            errors.SandboxError, 'has 3 OSDs', self.state.set_osds, 1
+        )
+
     def test_computes(self) -> None:
         self.assertEqual(1, self.state.computes)
         self.state.make()

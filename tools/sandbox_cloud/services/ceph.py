@@ -50,7 +50,7 @@ _USERS = {
 
 
 class Ceph(Service):
-    """Monitor, manager and one OSD."""
+    """Monitor, manager and OSDs."""
 
     name: ClassVar[str] = 'ceph'
     ports: ClassVar[tuple[int, ...]] = (3300, 6789)
@@ -63,6 +63,7 @@ class Ceph(Service):
             ports=(self.ports[0], self.ports[1]),
             pools=_POOLS,
             users=_USERS,
+            osds=self.state.osds,
         )
 
     @property
@@ -82,11 +83,12 @@ class Ceph(Service):
         self.cluster.prepare()
 
     def start(self) -> None:
-        """Start the daemons; register the OSD before it starts."""
+        """Start the daemons; register the OSDs before they start."""
         self.runtime.supervisor.start('ceph-mon')
-        self.state.once('ceph-osd', self.cluster.register_osd)
-        for name in ('ceph-mgr', 'ceph-osd'):
-            self.runtime.supervisor.start(name)
+        self.state.once('ceph-osd', self.cluster.register_osds)
+        for program in self.programs():
+            if program.name != 'ceph-mon':
+                self.runtime.supervisor.start(program.name)
         self.state.once('ceph-pools', self.cluster.create_pools)
 
     def wait(self) -> None:
