@@ -74,20 +74,28 @@ class SharingDriver(rbd.RBDDriver):
     def _connect_to_rados(
         self, pool: Any = None, remote: Any = None, timeout: Any = None
     ) -> Any:
-        """Return a connection that other operations may use too."""
+        """Return a connection that other operations may use too.
+
+        The context has the flag ``full_try``, which librbd adopts: OSDs that
+        are full perform deletions and reject other changes. By default,
+        librados blocks both until there is space.
+        """
         connect = functools.partial(
             super()._connect_to_rados, pool, remote, timeout
         )
         if _alone.get() or not self.shares_connections:
-            return connect()
-        name, conf, user, _secret = self._get_config_tuple(remote)
-        if timeout is None:
-            timeout = self.configuration.rados_connect_timeout
-        return self._clients.lend(
-            identity.Place(name, conf, user, timeout),
-            self.configuration.rbd_pool if pool is None else pool,
-            connect,
-        )
+            client, ioctx = connect()
+        else:
+            name, conf, user, _secret = self._get_config_tuple(remote)
+            if timeout is None:
+                timeout = self.configuration.rados_connect_timeout
+            client, ioctx = self._clients.lend(
+                identity.Place(name, conf, user, timeout),
+                self.configuration.rbd_pool if pool is None else pool,
+                connect,
+            )
+        ioctx.set_osdmap_full_try()
+        return client, ioctx
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
         """Give a shared connection back, or shut another one down."""

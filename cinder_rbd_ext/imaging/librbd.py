@@ -326,9 +326,11 @@ class RBD(delegate.Delegate):
             return
         remove = self._librbd.removals.of(name)
         if creation is None and remove is not None:
-            remove(self._wrapped, ioctx, name)
+            with removals.checked(self._librbd, ioctx, name):
+                remove(self._wrapped, ioctx, name)
             return
-        self._wrapped.remove(ioctx, name, *args, **kwargs)
+        with removals.checked(self._librbd, ioctx, name):
+            self._wrapped.remove(ioctx, name, *args, **kwargs)
 
     def trash_remove(
         self, ioctx: Any, image_id: str, *args: Any, **kwargs: Any

@@ -17,6 +17,10 @@ from collections.abc import Iterator
 import contextlib
 from typing import Any
 
+from cinder import exception
+
+from cinder_rbd_ext.i18n import _
+
 #: Removes an image: librbd's object, the context of the pool, the name.
 Remove = Callable[[Any, Any, str], None]
 #: A context in which an image of the trash is removed: librbd's object, the
@@ -60,3 +64,30 @@ class Removals:
         if self._purge is None:
             return contextlib.nullcontext()
         return self._purge(rbd, ioctx, image_id)
+
+
+@contextlib.contextmanager
+def checked(librbd: Any, ioctx: Any, name: str) -> Iterator[None]:
+    """Check that an image that librbd did not find for removal is gone.
+
+    librbd removes an image through the pool's trash directory and creates that
+    with the first image that it removes. If this fails because the pool is
+    full, librbd reports that the image does not exist. Cinder would then
+    forget the volume, and its data would remain.
+
+    :param librbd: :class:`cinder_rbd_ext.imaging.librbd.Librbd`
+    :raises VolumeBackendAPIException: if the image exists
+    """
+    try:
+        yield
+    except librbd.ImageNotFound as error:
+        if not librbd.is_there(ioctx, name):
+            raise
+        raise exception.VolumeBackendAPIException(
+            data=_(
+                'RBD image %s cannot be removed, because its pool is full and '
+                'has no trash directory yet. Raise the quota or add storage, '
+                'and delete the volume again'
+            )
+            % name
+        ) from error

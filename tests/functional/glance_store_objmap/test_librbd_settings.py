@@ -22,7 +22,7 @@ from glance_store import exceptions
 import rbd
 
 from tests.functional.glance_store_objmap import base
-from tests.functional.glance_store_objmap import filling
+from tests.functional import filling
 from tests.functional.glance_store_objmap import test_store
 
 MIB = base.MIB

@@ -54,6 +54,12 @@ class SharingDriverTest(base.DriverTestCase):
         self.driver._get_mon_addrs()
         self.assertEqual(('ceph', 'mon', 'dump'), self.commands.ran[-1][:3])
 
+    @ddt.data(True, False)
+    def test_full_osds_delete(self, shares: bool) -> None:
+        self.override_backend('rbd_share_connections', shares)
+        with stock.RADOSClient(self.driver) as client:
+            self.assertTrue(client.ioctx.full_try)
+
     def test_monitors_without_a_program(self) -> None:
         ran = len(self.commands.ran)
         self.assertEqual(

@@ -13,8 +13,12 @@
 """Test the replacement of the removal of an image."""
 
 from typing import Any
+from unittest import mock
+
+from cinder import exception
 
 from cinder_rbd_ext.imaging import removals
+from tests.fakes import fake_images
 from tests.unit import base
 
 
@@ -29,3 +33,21 @@ class RemovalsTest(base.TestCase):
             self.assertIs(remove, found.of('volume'))
             self.assertIsNone(found.of('other'))
         self.assertIsNone(found.of('volume'))
+
+
+class CheckedTest(base.TestCase):
+    def _remove(self, is_there: bool) -> None:
+        librbd = mock.Mock(spec=['ImageNotFound', 'is_there'])
+        librbd.ImageNotFound = fake_images.ImageNotFound
+        librbd.is_there.return_value = is_there
+        with removals.checked(librbd, mock.sentinel.ioctx, 'volume-1'):
+            raise fake_images.ImageNotFound('no such image')
+
+    def test_image_that_is_gone(self) -> None:
+        self.assertRaises(fake_images.ImageNotFound, self._remove, False)
+
+    def test_image_of_a_full_pool(self) -> None:
+        error = self.assertRaises(
+            exception.VolumeBackendAPIException, self._remove, True
+        )
+        self.assertIn('RBD image volume-1 cannot be removed', str(error))
