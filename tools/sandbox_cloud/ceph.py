@@ -122,6 +122,10 @@ class CephCluster(ceph_files.CephFiles):
             self._spawn(name, commands[name])
         self.wait_ready(timeout)
 
+    def stop_daemon(self, name: str) -> None:
+        """Stop a daemon; :meth:`restart` starts it again."""
+        self._stop([name], 5)
+
     @contextlib.contextmanager
     def paused(self, name: str) -> Iterator[None]:
         """Stop a daemon for a while, without an end of its connections."""

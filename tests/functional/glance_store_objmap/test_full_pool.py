@@ -27,8 +27,8 @@ import rbd
 
 from tests import feature_bits
 from tests.functional import ceph
-from tests.functional.glance_store_objmap import base
 from tests.functional import filling
+from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import test_store
 
 MIB = base.MIB

@@ -21,8 +21,8 @@ import ddt
 from glance_store import exceptions
 import rbd
 
-from tests.functional.glance_store_objmap import base
 from tests.functional import filling
+from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import test_store
 
 MIB = base.MIB
