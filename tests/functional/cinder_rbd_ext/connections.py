@@ -15,6 +15,7 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import faulthandler
 import os
 import pathlib
 import time
@@ -52,6 +53,9 @@ class ConnectionsTestCase(base.DriverTestCase):
         # The timeout is not gentle: Python's signal handlers cannot interrupt
         # librbd.
         self.useFixture(fixtures.Timeout(120, gentle=False))
+        # Shows where each thread hangs.
+        faulthandler.dump_traceback_later(115)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
 
     @contextlib.contextmanager
     def connecting(self, times: int, what: str = '') -> Iterator[None]:

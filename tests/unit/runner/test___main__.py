@@ -129,6 +129,19 @@ class MainTestCase(base.TestCase):
         self.assertIn('platforms | nox --tags platforms-all --', shown)
         self.assertEqual('1', os.environ['RBD_TEST_ALL'])
 
+    @ddt.data((['sandbox', 'others'], [0, 3]), (['parts'], [0]))
+    @ddt.unpack
+    def test_priorities(self, names: list[str], expected: list[int]) -> None:
+        before = os.getpriority(os.PRIO_PROCESS, 0)
+        command_line.run(
+            {
+                name: ['sh', '-c', f'sleep 1; nice > {self.folder / name}']
+                for name in names
+            }
+        )
+        found = [int((self.folder / name).read_text()) for name in names]
+        self.assertEqual([before + each for each in expected], found)
+
     def test_no_such_release(self) -> None:
         self.assertRaises(SystemExit, self._main, '--release', '1999.1')
 
