@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Create, attach and delete volumes through Cinder's API.
+
+    OS_CLOUD=admin python3 benchmarks/api.py --types stock rbd --volumes 100
+
+The volume types are measured in turns, on the same cloud. The ratio of each
+type is that of the first type's median to its own. Needs openstacksdk. The
+project needs quota for the volumes.
+"""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from concurrent import futures
+import json
+import statistics
+import sys
+import time
+from typing import Any
+
+import openstack
+
+#: Supports attachments without a server.
+_MICROVERSION = '3.54'
+_CONNECTOR = {
+    'host': 'bench',
+    'ip': '192.0.2.1',
+    'initiator': 'iqn.2026-01.org.example:bench',
+}
+_NAME = 'api-benchmark'
+STEPS = ('create', 'attach', 'detach', 'delete')
+
+
+class Api:
+    """The requests of the benchmark.
+
+    :param at_once: the number of requests in flight
+    :param patience: seconds after which a step counts as failed
+    """
+
+    def __init__(self, at_once: int, patience: float) -> None:
+        self._volumes = openstack.connect().block_storage
+        self._volumes.get('/types')
+        self._pool = futures.ThreadPoolExecutor(at_once)
+        self._patience = patience
+        self._attachments: dict[str, str] = {}
+
+    def _request(self, method: str, path: str, **kwargs: Any) -> Any:
+        answer = self._volumes.request(
+            path, method, microversion=_MICROVERSION, **kwargs
+        )
+        answer.raise_for_status()
+        return answer.json() if answer.content else {}
+
+    def _until(self, condition: Callable[[dict[str, str]], bool]) -> None:
+        """Wait until a condition on the status of all volumes is met.
+
+        :raises TimeoutError: if it is not
+        """
+        deadline = time.monotonic() + self._patience
+        while not condition(self.found()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f'volumes: {self.found()}')
+            time.sleep(0.2)
+
+    def found(self) -> dict[str, str]:
+        """Return the status of each volume of the benchmark."""
+        listed: dict[str, str] = {}
+        path = f'/volumes/detail?name={_NAME}&limit=1000'
+        while True:
+            page = self._request('GET', path)['volumes']
+            listed |= {each['id']: each['status'] for each in page}
+            if len(page) < 1000:
+                return listed
+            path = f'{path}&marker={page[-1]["id"]}'
+
+    def create(self, kind: str, number: int) -> list[str]:
+        """Create volumes; return their IDs when all are available."""
+        body = {'volume': {'name': _NAME, 'size': 1, 'volume_type': kind}}
+        made = list(
+            self._pool.map(
+                lambda _: self._request('POST', '/volumes', json=body),
+                range(number),
+            )
+        )
+        idents = [each['volume']['id'] for each in made]
+        self._until(
+            lambda found: all(
+                found.get(each) not in (None, 'creating', 'downloading')
+                for each in idents
+            )
+        )
+        return idents
+
+    def attach(self, idents: Iterable[str]) -> None:
+        """Attach volumes to a host; the answers have the connection."""
+
+        def one(ident: str) -> None:
+            body = {'volume_uuid': ident, 'instance_uuid': ident}
+            answer = self._request(
+                'POST',
+                '/attachments',
+                json={'attachment': {**body, 'connector': _CONNECTOR}},
+            )
+            self._attachments[ident] = answer['attachment']['id']
+
+        list(self._pool.map(one, idents))
+
+    def detach(self, idents: Iterable[str]) -> None:
+        """Delete the attachments."""
+        list(
+            self._pool.map(
+                lambda ident: self._request(
+                    'DELETE', f'/attachments/{self._attachments.pop(ident)}'
+                ),
+                idents,
+            )
+        )
+
+    def delete(self, idents: Iterable[str]) -> None:
+        """Delete volumes, and wait until they do not exist."""
+        wanted = set(idents)
+        list(
+            self._pool.map(
+                lambda ident: self._request('DELETE', f'/volumes/{ident}'),
+                wanted,
+            )
+        )
+        self._until(
+            lambda found: all(
+                status.startswith('error')
+                for ident, status in found.items()
+                if ident in wanted
+            )
+        )
+
+
+def run(api: Api, kind: str, number: int) -> dict[str, float]:
+    """Measure each step once; return seconds.
+
+    :raises RuntimeError: if a volume is lost or in error
+    """
+    took = {}
+    idents: list[str] = []
+    steps: dict[str, Callable[[], Any]] = {
+        'create': lambda: idents.extend(api.create(kind, number)),
+        'attach': lambda: api.attach(idents),
+        'detach': lambda: api.detach(idents),
+        'delete': lambda: api.delete(idents),
+    }
+    for step in STEPS:
+        began = time.monotonic()
+        steps[step]()
+        took[step] = time.monotonic() - began
+        errors = {
+            ident: status
+            for ident, status in api.found().items()
+            if ident in idents and status.startswith('error')
+        }
+        if errors or len(set(idents)) != number:
+            raise RuntimeError(f'{kind}, {step}: {errors or len(idents)}')
+    return took
+
+
+def main() -> int:
+    """Run the benchmark and print ratios, times, and JSON on request."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--types', nargs='+', required=True)
+    parser.add_argument('--volumes', type=int, default=100)
+    parser.add_argument('--at-once', type=int, default=100)
+    parser.add_argument('--repetitions', type=int, default=3)
+    parser.add_argument('--patience', type=float, default=1800.0)
+    parser.add_argument('--json', action='store_true')
+    args = parser.parse_args()
+    api = Api(args.at_once, args.patience)
+    taken: dict[str, list[dict[str, float]]] = {k: [] for k in args.types}
+    for _ in range(args.repetitions):
+        for kind in args.types:
+            taken[kind].append(run(api, kind, args.volumes))
+    medians = {
+        kind: {s: statistics.median(r[s] for r in runs) for s in STEPS}
+        for kind, runs in taken.items()
+    }
+    if args.json:
+        print(json.dumps({'volumes': args.volumes, 'runs': taken}))
+        return 0
+    first = medians[args.types[0]]
+    print(f'{args.volumes} volumes, {args.at_once} requests at once')
+    for kind, found in medians.items():
+        for step in STEPS:
+            print(
+                f'{kind:<20} {step:<8} {found[step]:8.1f} s '
+                f'{first[step] / found[step]:6.2f}'
+            )
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
