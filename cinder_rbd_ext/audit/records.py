@@ -94,9 +94,9 @@ def of_cloud(cloud: Any) -> Records:
     :raises openstack.exceptions.SDKException: if a service refuses a request
     """
     cinder = cloud.block_storage
-    volumes = [_volume(body) for body in _pages(cinder, 'volumes')]
+    found = list(volumes(cinder))
     return Records(
-        {each.image_id: each for each in volumes},
+        {each.image_id: each for each in found},
         frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
         frozenset(body['id'] for body in _pages(cinder, 'backups')),
         dict(_backends(cinder)),
@@ -104,6 +104,16 @@ def of_cloud(cloud: Any) -> Records:
         frozenset(_servers(cloud.compute)),
         dict(_types(cinder)),
     )
+
+
+def volumes(cinder: Any, all_projects: bool = True) -> Iterator[Volume]:
+    """Yield the volumes of all projects, or of that of the user.
+
+    :param cinder: Cinder's API
+    :raises openstack.exceptions.SDKException: if it refuses the request
+    """
+    for body in _pages(cinder, 'volumes', all_projects):
+        yield of_body(body)
 
 
 def _images(glance: Any) -> Iterator[str]:
@@ -152,16 +162,23 @@ def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
     return True
 
 
-def _pages(cinder: Any, kind: str) -> Iterator[Body]:
-    """Yield the resources of all projects."""
+def _pages(
+    cinder: Any, kind: str, all_projects: bool = True
+) -> Iterator[Body]:
+    """Yield the resources of all projects, or of that of the user."""
+    whose = int(all_projects)
     marker = ''
     while True:
         after = f'&marker={marker}' if marker else ''
-        bodies = _get(
-            cinder, f'/{kind}/detail?all_tenants=1&limit={_PAGE}{after}'
-        )[kind]
+        answer = _get(
+            cinder, f'/{kind}/detail?all_tenants={whose}&limit={_PAGE}{after}'
+        )
+        bodies = answer[kind]
         yield from bodies
-        if len(bodies) < _PAGE:
+        # Cinder's own limit (osapi_max_limit) may be smaller.
+        if not bodies or not (
+            len(bodies) == _PAGE or answer.get(f'{kind}_links')
+        ):
             return
         marker = bodies[-1]['id']
 
@@ -173,7 +190,8 @@ def _get(cinder: Any, path: str) -> Body:
     return found
 
 
-def _volume(body: Body) -> Volume:
+def of_body(body: Body) -> Volume:
+    """Return a volume as the API shows it."""
     prefix = f'{wire.ALIAS}:'
     ident = body['id']
     migration = body.get('migration_status')

@@ -170,13 +170,13 @@ class Cluster:
 
     def fsid(self) -> str:
         """Return the id of the cluster."""
-        with self._connection() as connection:
+        with self.connection() as connection:
             found: str = connection.get_fsid()
             return found
 
     def pools(self) -> list[str]:
         """Return the pools with the application ``rbd``."""
-        with self._connection() as connection:
+        with self.connection() as connection:
             return [
                 pool
                 for pool in sorted(connection.list_pools())
@@ -265,7 +265,7 @@ class Cluster:
         Each thread has its own, because librbd of Ceph 16 crashed when two
         threads shared one.
         """
-        with self._connection() as connection:
+        with self.connection() as connection:
             ioctx = connection.open_ioctx(pool)
             try:
                 yield connection, ioctx
@@ -273,7 +273,11 @@ class Cluster:
                 ioctx.close()
 
     @contextlib.contextmanager
-    def _connection(self) -> Iterator[Any]:
+    def connection(self) -> Iterator[Any]:
+        """Yield a connection.
+
+        :raises NotConnected: with the file and the user
+        """
         try:
             connection = self.librados.Rados(
                 conffile=self._conf, rados_id=self._user, conf=self._options

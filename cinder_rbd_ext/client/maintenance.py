@@ -62,7 +62,7 @@ class Command(exit_status.StatusLister):
         """Show a summary and return the rows."""
         there = list(found)
         self.status = outcomes.severity(there, interrupted)
-        say(_summary(there))
+        say(summary(there))
         return COLUMNS, [
             (
                 each.status.value,
@@ -182,12 +182,13 @@ def _marked(
     return about
 
 
-def _summary(found: Iterable[outcomes.Outcome]) -> str:
+def summary(found: Iterable[outcomes.Outcome], what: str = 'images') -> str:
+    """Return how many images, or volumes, have which status."""
     numbers: dict[str, int] = {}
     for each in found:
         numbers[each.status.value] = numbers.get(each.status.value, 0) + 1
     parts = [f'{number} {status}' for status, number in numbers.items()]
-    return f'{sum(numbers.values())} images: {", ".join(parts) or "none"}'
+    return f'{sum(numbers.values())} {what}: {", ".join(parts) or "none"}'
 
 
 def number_from(least: float, above: bool = False) -> Callable[[str], float]:

@@ -14,6 +14,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 from typing import Any
 
@@ -21,6 +22,9 @@ from cinder_rbd_ext.audit import run
 
 # Draws a bar: its key, its text, what is done, and the total.
 _Draw = Callable[[str, str, int, int], None]
+
+# Characters of a name; the first group of a UUID.
+_SHORT = 8
 
 
 @contextlib.contextmanager
@@ -55,6 +59,38 @@ def with_time_left(
         def show(done: int, total: int, left: float) -> None:
             minutes, seconds = divmod(round(left), 60)
             draw('', f'{minutes}:{seconds:02} left', done, total)
+
+        yield show
+
+
+@contextlib.contextmanager
+def with_running(
+    stream: Any,
+) -> Iterator[Callable[[int, int, Mapping[str, int | None]], None]]:
+    """Yield a function that shows progress, and what is running.
+
+    Its last parameter has the per cent of what is running, by name; None if
+    unknown. Names are shortened.
+    """
+    with _drawn(
+        stream,
+        lambda bars: (
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn('{task.description}'),
+        ),
+    ) as draw:
+
+        def show(
+            done: int, total: int, running: Mapping[str, int | None]
+        ) -> None:
+            parts = [
+                name[:_SHORT]
+                if percent is None
+                else f'{name[:_SHORT]} {percent} %'
+                for name, percent in running.items()
+            ]
+            draw('', ', '.join(parts), done, total)
 
         yield show
 

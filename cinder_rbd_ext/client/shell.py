@@ -35,6 +35,7 @@ from cinder_rbd_ext.client import doctor
 from cinder_rbd_ext.client import exporter
 from cinder_rbd_ext.client import object_map
 from cinder_rbd_ext.client import printable
+from cinder_rbd_ext.client import retype
 from rbd_volume_options import errors
 
 DISTRIBUTION = 'rbd-volume-options'
@@ -150,6 +151,7 @@ class Shell(app.App):
         commands.add_command('object-map enable', object_map.Enable)
         commands.add_command('object-map disable', object_map.Disable)
         commands.add_command('object-map rebuild', object_map.Rebuild)
+        commands.add_command('retype', retype.Retype)
         commands.add_command('bench plans', bench.BenchPlans)
         commands.add_command('bench run', bench.BenchRun)
         commands.add_command('bench report', bench.BenchReport)

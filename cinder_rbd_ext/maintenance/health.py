@@ -15,6 +15,7 @@
 from collections.abc import Callable
 import json
 import threading
+import time
 from typing import Any
 
 #: Ceph's health checks that additional load would make worse. Others, such
@@ -43,6 +44,7 @@ TROUBLES = frozenset(
 INTERVAL = 10.0
 
 _ERROR = 'HEALTH_ERR'
+_SILENT = 'nothing'
 
 
 class HealthUnknown(Exception):
@@ -74,6 +76,54 @@ def troubles(connection: Any) -> list[str]:
     return found
 
 
+class Watch:
+    """Says whether changes may be made, and shows when that changes.
+
+    :param connection: of librados
+    :param say: is called with a message when a pause begins and ends
+    :param interval: seconds for which an unhealthy cluster is not asked again
+    """
+
+    def __init__(
+        self,
+        connection: Any,
+        say: Callable[[str], None],
+        interval: float = INTERVAL,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connection = connection
+        self._say = say
+        self._interval = interval
+        self._now = now
+        self._shown: list[str] = []
+        self._next = 0.0
+        self._answered = False
+
+    def is_healthy(self) -> bool:
+        """Return whether the cluster is healthy enough for changes.
+
+        It is not while monitors that have answered before do not answer.
+
+        :raises HealthUnknown: if the monitors have never answered
+        """
+        if self._shown and self._now() < self._next:
+            return False
+        try:
+            found = troubles(self._connection)
+        except HealthUnknown:
+            if not self._answered:
+                raise
+            found = [_SILENT]
+        self._answered = True
+        if found and found != self._shown:
+            self._say(f'Paused while the cluster reports {", ".join(found)}.')
+        elif self._shown and not found:
+            self._say('The cluster has recovered; continuing.')
+        self._shown = found
+        self._next = self._now() + self._interval
+        return not found
+
+
 def wait(
     connection: Any,
     stop: threading.Event,
@@ -86,13 +136,8 @@ def wait(
     :returns: whether it is; otherwise, the run is being stopped
     :raises HealthUnknown: if the monitors do not answer
     """
-    shown: list[str] = []
-    while found := troubles(connection):
-        if found != shown:
-            say(f'Paused while the cluster reports {", ".join(found)}.')
-            shown = found
+    watch = Watch(connection, say, interval=0)
+    while not watch.is_healthy():
         if stop.wait(interval):
             return False
-    if shown:
-        say('The cluster has recovered; continuing.')
     return not stop.is_set()

@@ -41,7 +41,8 @@ class Journal:
 
     :param path: of the file, which is created if it does not exist
     :param command: what the journal is for
-    :param cluster: fsid of the cluster. A journal of another command or
+    :param cluster: fsid of the cluster; empty if the command changes no
+        images itself. A journal of another command or
         cluster cannot be resumed: clients of earlier runs are known by their
         names, which other clients have in another cluster.
     :raises JournalError: if it cannot be used
@@ -61,6 +62,12 @@ class Journal:
                 for entry in lines
                 if entry.get('status') in _FINAL
             }
+            #: What earlier runs have begun: ids of images or volumes.
+            self.begun = frozenset(
+                entry['ident']
+                for entry in lines
+                if entry.get('status') == 'begun'
+            )
             #: Whether an earlier run has written it.
             self.resumed = bool(lines)
             #: Names of the Ceph clients of earlier runs.
@@ -87,14 +94,22 @@ class Journal:
         return (pool, image, ident) in self._done
 
     def begin(
-        self, pool: str, image: str, ident: str, client: str, **details: Any
+        self,
+        pool: str,
+        image: str,
+        ident: str,
+        client: str = '',
+        **details: Any,
     ) -> None:
         """Write that a change begins.
 
-        :param client: name of the Ceph client that makes it
+        :param client: name of the Ceph client that makes it; empty if a
+            service makes it
         """
         entry = {'pool': pool, 'image': image, 'ident': ident, **details}
-        self._write({'status': 'begun', **entry, 'client': client})
+        if client:
+            entry['client'] = client
+        self._write({'status': 'begun', **entry})
 
     def end(self, outcome: outcomes.Outcome) -> None:
         """Write what was done."""
@@ -129,15 +144,15 @@ class Journal:
     ) -> None:
         if header.get('version') != VERSION or 'command' not in header:
             raise self._foreign()
-        if header.get('cluster') != cluster:
-            raise JournalError(
-                f'{self._path} is a journal of the cluster '
-                f'{header.get("cluster")}, not of {cluster}.'
-            )
         if header['command'] != command:
             raise JournalError(
                 f'{self._path} is a journal of "{header["command"]}", not of '
                 f'"{command}".'
+            )
+        if header.get('cluster') != cluster:
+            raise JournalError(
+                f'{self._path} is a journal of the cluster '
+                f'{header.get("cluster")}, not of {cluster}.'
             )
 
     def _foreign(self) -> JournalError:

@@ -29,6 +29,8 @@ class Status(enum.Enum):
     #: A rule forbids it; an operator has to decide.
     REFUSED = 'refused'
     FAILED = 'failed'
+    #: The services complete it on their own.
+    RUNNING = 'running'
     #: An earlier run with the same journal has done it.
     EARLIER = 'done earlier'
 
@@ -73,7 +75,7 @@ class Outcome:
     """What was done with an image, or why not.
 
     :ivar image: name of the image, with ``@snapshot`` for a snapshot
-    :ivar ident: librbd's id of the image
+    :ivar ident: librbd's id of the image; id of the volume in a retype
     :ivar detail: what was or would be done, or the reason
     :ivar code: code of the reason, if there is one
     :ivar seconds: that it took

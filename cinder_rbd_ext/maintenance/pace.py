@@ -44,10 +44,14 @@ class Pace:
 
         :returns: whether it may; otherwise, the run is being stopped
         """
-        left = self._next - self._now()
+        left = self.left()
         if left > 0:
             self._stop.wait(left)
         return not self._stop.is_set()
+
+    def left(self) -> float:
+        """Return the seconds until the next image may begin."""
+        return max(0.0, self._next - self._now())
 
     def begun(self, size: int) -> None:
         """Take an image into account.

@@ -134,11 +134,17 @@ class Runner:
 
 
 @contextlib.contextmanager
-def stoppable(stop: threading.Event, say: Say) -> Iterator[None]:
+def stoppable(
+    stop: threading.Event,
+    say: Say,
+    what: str = 'Stopping after the current image.',
+) -> Iterator[None]:
     """Have Ctrl-C and SIGTERM set an event instead; twice ends the process.
 
     A call of librbd cannot be interrupted. The journal makes it safe to end
     the process during one.
+
+    :param what: is said when the first signal arrives
     """
     before = {
         each: signal.getsignal(each)
@@ -146,7 +152,7 @@ def stoppable(stop: threading.Event, say: Say) -> Iterator[None]:
     }
 
     def end() -> None:
-        say('Stopping after the current image. Repeat to stop at once.')
+        say(f'{what} Repeat to stop at once.')
         stop.set()
 
     def handle(number: int, frame: object) -> None:

@@ -27,8 +27,9 @@ from tests.unit.cinder_rbd_ext.audit import facts
 class _Cinder:
     """Cinder's lists, in pages of two."""
 
-    def __init__(self, volumes: list[dict[str, Any]]) -> None:
+    def __init__(self, volumes: list[dict[str, Any]], most: int = 2) -> None:
         self.volumes = volumes
+        self.most = most
         self.paths: list[str] = []
 
     def get(self, path: str, **kwargs: Any) -> Any:
@@ -38,7 +39,9 @@ class _Cinder:
             marker = path.partition('marker=')[2]
             idents = [each['id'] for each in self.volumes]
             start = idents.index(marker) + 1 if marker else 0
-            body = {'volumes': self.volumes[start : start + 2]}
+            body = {'volumes': self.volumes[start : start + self.most]}
+            if len(body['volumes']) == self.most:
+                body['volumes_links'] = [{'rel': 'next'}]
         elif path.startswith('/scheduler-stats'):
             reports = {
                 'h@rbd#rbd': 'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
@@ -140,6 +143,14 @@ class RecordsTest(base.TestCase):
         self.assertEqual(
             {'fast': {'rbd:features': 'a'}, 'hidden': {}}, found.types
         )
+
+    def test_limit_of_cinder(self) -> None:
+        """osapi_max_limit may be smaller than a page."""
+        volumes = [{'id': str(n), 'status': 'available'} for n in range(3)]
+        with mock.patch.object(records, '_PAGE', 1000):
+            cinder = _Cinder(volumes, most=1)
+            found = [each.ident for each in records.volumes(cinder)]
+        self.assertEqual(['0', '1', '2'], found)
 
     def test_has_record(self) -> None:
         asked: list[str] = []

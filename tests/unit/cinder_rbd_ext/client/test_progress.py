@@ -43,9 +43,15 @@ class ProgressTest(base.TestCase):
             show(3, 10, 75.0)
         return stream.getvalue()
 
+    def with_running(self, stream: io.StringIO) -> str:
+        with progress.with_running(stream) as show:
+            show(1, 3, {'0d6a5f0b-5e0c': 40, 'b': None})
+        return stream.getvalue()
+
     def test_not_a_terminal(self) -> None:
         self.assertEqual('', self.shown(io.StringIO()))
         self.assertEqual('', self.with_time_left(io.StringIO()))
+        self.assertEqual('', self.with_running(io.StringIO()))
 
     def test_bar_for_each_pool(self) -> None:
         text = self.shown(_Terminal())
@@ -55,6 +61,11 @@ class ProgressTest(base.TestCase):
     def test_bar_with_the_time_left(self) -> None:
         text = self.with_time_left(_Terminal())
         for part in ('3/10', '1:15 left'):
+            self.assertIn(part, text)
+
+    def test_bar_with_what_is_running(self) -> None:
+        text = self.with_running(_Terminal())
+        for part in ('1/3', '0d6a5f0b 40 %, b'):
             self.assertIn(part, text)
 
     def test_without_rich(self) -> None:

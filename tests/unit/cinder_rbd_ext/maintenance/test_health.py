@@ -86,6 +86,34 @@ class HealthTest(base.TestCase):
             said,
         )
 
+    def test_watch(self) -> None:
+        """An unhealthy cluster is not asked again for a while."""
+        said: list[str] = []
+        now = 0.0
+        there = _Connection(_OK, _SLOW, _OK)
+        watch = health.Watch(there, said.append, 10, lambda: now)
+        self.assertTrue(watch.is_healthy())
+        self.assertFalse(watch.is_healthy())
+        now = 9.0
+        self.assertFalse(watch.is_healthy())
+        now = 10.0
+        self.assertTrue(watch.is_healthy())
+        self.assertEqual(2, len(said))
+
+    def test_monitors_that_stop_answering(self) -> None:
+        said: list[str] = []
+        there = _Connection(_OK)
+        watch = health.Watch(there, said.append, 0)
+        there.status = -110
+        self.assertRaises(health.HealthUnknown, watch.is_healthy)
+        there.status = 0
+        self.assertTrue(watch.is_healthy())
+        there.status = -110
+        self.assertFalse(watch.is_healthy())
+        there.status = 0
+        self.assertTrue(watch.is_healthy())
+        self.assertIn('reports nothing', said[0])
+
     def test_stopped_in_a_pause(self) -> None:
         stop = threading.Event()
         stop.set()

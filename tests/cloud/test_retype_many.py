@@ -1,0 +1,144 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tests for ``cinder-rbd-ext retype``."""
+
+from collections.abc import Iterator
+import contextlib
+import json
+import pathlib
+import subprocess
+import time
+from typing import Any
+
+import fixtures
+import rados
+import rbd
+
+from tests import rbd_content
+from tests.cloud import base
+from tests.cloud import documented
+
+_STRIPED = {
+    'rbd_stripe_unit': '64K',
+    'rbd_stripe_count': '8',
+    'rbd_object_map': 'true',
+}
+_HOST = {'mountpoint': '/dev/vdb', 'host_name': 'host'}
+
+
+@contextlib.contextmanager
+def _opened(volume: str, read_only: bool = True) -> Iterator[Any]:
+    with (
+        rados.Rados(conffile='', rados_id='admin') as client,
+        client.open_ioctx('volumes') as ioctx,
+        rbd.Image(ioctx, f'volume-{volume}', read_only=read_only) as image,
+    ):
+        yield image
+
+
+def _sums(volume: str) -> dict[str, str]:
+    with _opened(volume) as image:
+        return rbd_content.sums(image)
+
+
+class RetypesTest(base.CloudTestCase):
+    """Many volumes get another layout."""
+
+    def begin(self, *words: str) -> 'subprocess.Popen[str]':
+        """Start the command as the operator."""
+        environ = 'eval "$(tools/sandbox env --cloud admin)"'
+        command = f'exec cinder-rbd-ext retype {" ".join(words)} -f json'
+        return subprocess.Popen(
+            ['bash', '-euc', f'{environ}; {command} --ceph-user admin'],
+            cwd=documented.ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def retype(self, *words: str, status: int) -> dict[str, dict[str, Any]]:
+        """Run the command; return its rows by volume."""
+        process = self.begin(*words)
+        out, err = process.communicate()
+        self.assertEqual(status, process.returncode, err)
+        return {row['Volume']: row for row in json.loads(out)}
+
+    def filled(self, volume_type: str, place: int) -> str:
+        """Return a volume with data and a snapshot with other data."""
+        volume = self.created(volume_type=volume_type)
+        for at in (place, 500 + place):
+            with _opened(volume, read_only=False) as image:
+                rbd_content.write(image, at, 4)
+            if at == place:
+                self.snapshot(volume)
+        return volume
+
+    def test_killed_half_way(self) -> None:
+        former = self.make_type(rbd_object_map='false')
+        target = self.make_type(**_STRIPED)
+        volumes = [self.filled(former, n) for n in range(6)]
+        before = {each: _sums(each) for each in volumes}
+        folder = self.useFixture(fixtures.TempDir()).path
+        journal = pathlib.Path(folder, 'journal')
+        words = ('--from', former, '--to', target, '--all-projects')
+        words += ('--journal', str(journal))
+        process = self.begin(*words, '--at-once', '2')
+        self.until(lambda: self._is_half_way(journal))
+        process.kill()
+        process.communicate()
+        done = journal.read_text().count('"status": "done"')
+        self.assertLess(done, len(volumes))
+        found = self.retype(*words, status=0)
+        self.assertCountEqual(volumes, found)
+        statuses = [each['Status'] for each in found.values()]
+        self.assertEqual({'done', 'done earlier'}, set(statuses))
+        self.assertEqual(done, statuses.count('done earlier'))
+        for volume in volumes:
+            info = self.info(volume)
+            self.assertEqual(8, info['stripe_count'])
+            self.assertEqual([], info['flags'])
+            self.assertEqual(before[volume], _sums(volume))
+
+    def _is_half_way(self, journal: pathlib.Path) -> bool:
+        time.sleep(0.05)
+        return journal.exists() and '"status": "done"' in journal.read_text()
+
+    def test_attached_volume(self) -> None:
+        """Its layout is not changed; its features are, without a layout."""
+        former = self.make_type(rbd_object_map='false')
+        target = self.make_type(**_STRIPED)
+        mapped = self.make_type(rbd_object_map='true')
+        volume = self.created(volume_type=former)
+        self.action(volume, self.operator, **{'os-attach': _HOST})
+        detach: dict[str, Any] = {'os-detach': {}}
+        self.addCleanup(self.action, volume, self.operator, **detach)
+        found = self.retype(
+            *('--from', former, '--to', target, volume), status=1
+        )
+        self.assertIn('detach the volume', found[volume]['Detail'])
+        self.retype(*('--from', former, '--to', mapped, volume), status=0)
+        self.assertIn('object-map', self.info(volume)['features'])
+        # A type can be deleted only when no volume has it.
+        self.action(volume, self.operator, **detach)
+
+    def test_stock_back_end(self) -> None:
+        """Only a migration by Cinder moves a volume to another pool."""
+        stock = self.make_type(volume_backend_name='stock')
+        target = self.make_type(**_STRIPED)
+        volume = self.created(volume_type=stock)
+        words = ('--from', stock, '--to', target, volume)
+        found = self.retype(*words, status=1)
+        self.assertEqual('refused', found[volume]['Status'])
+        self.retype(*words, '--migration-policy', 'on-demand', status=0)
+        self.assertEqual(8, self.info(volume)['stripe_count'])
