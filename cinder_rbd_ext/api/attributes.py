@@ -68,21 +68,26 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
         wire.ATTRIBUTE_ATTACH_REFUSED: (
             dataclasses.asdict(refusal) if refusal else None
         ),
-        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded),
+        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
     }
 
 
 def _conversion(
-    volume: Any, recorded: Mapping[str, str]
+    volume: Any, recorded: Mapping[str, str], shows_type: bool
 ) -> dict[str, Any] | None:
-    """Return the progress of a conversion, or why it was not possible."""
+    """Return the progress of a conversion, or why it was not possible.
+
+    :param shows_type: whether the caller may see the id of the new type,
+        which may be one that tenants cannot see
+    """
+    shown = {'percent': None, 'at': None, 'reason': None, 'new_type_id': None}
     found = marker.read(recorded)
     if found is not None and volume.status == marker.RETYPING:
-        return {'percent': found.percent, 'at': found.at, 'reason': None}
+        new_type = found.type_id if shows_type else None
+        told = {'percent': found.percent, 'at': found.at}
+        return {**shown, **told, 'new_type_id': new_type}
     reason = marker.refusal(recorded)
-    if reason:
-        return {'percent': None, 'at': None, 'reason': reason}
-    return None
+    return {**shown, 'reason': reason} if reason else None
 
 
 def _admin_metadata(volume: Any) -> Mapping[str, str]:

@@ -28,6 +28,7 @@ from horizon.utils import functions
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import columns
+from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
 from horizon_volume_opts.admin_images import query
@@ -53,6 +54,22 @@ COMMANDS: tuple[tuple[str, Any], ...] = (
         _(
             'retypes a volume. A type with the extra spec '
             'rbd:object_map=true adds an object map to its image.'
+        ),
+    ),
+    (
+        'cinder-rbd-ext retype --from <type> --to <type> --all-projects '
+        '--dry-run',
+        _(
+            'lists the volumes of a type that would be retyped. Without '
+            '--dry-run, Cinder retypes them, a few at once.'
+        ),
+    ),
+    (
+        'cinder-rbd-ext object-map enable --volumes --dry-run',
+        _(
+            'lists the volumes that would get an object map, without a '
+            'retype. To enable the maps, replace --dry-run by --journal '
+            'and a file.'
         ),
     ),
     (
@@ -130,10 +147,20 @@ class IndexView(_Images, views.HorizonTemplateView):
                     for row in census.layout_rows(selected)
                 ],
                 'other_findings': found.other_findings[:_MOST_FINDINGS],
+                'conversions': self._conversions(),
                 'commands': COMMANDS,
             }
         )
         return context
+
+    def _conversions(self) -> list[conversions.Conversion]:
+        try:
+            return conversions.read(self.request)
+        except Exception:
+            exceptions.handle(
+                self.request, _('Unable to read the running conversions.')
+            )
+            return []
 
     def _page(
         self, asked: query.Query, selected: list[images.Image]

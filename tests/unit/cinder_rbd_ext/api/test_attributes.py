@@ -153,9 +153,25 @@ class AttributesTest(base.ApiTestCase):
         marker.refuse(volume.id, 'in use')
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual(
-            {'percent': None, 'at': None, 'reason': 'in use'},
+            {
+                'percent': None,
+                'at': None,
+                'reason': 'in use',
+                'new_type_id': None,
+            },
             self.attributes(shown)['conversion'],
         )
+
+    def test_new_type_of_a_conversion(self) -> None:
+        """Only those who may see pools see its id."""
+        volume = self.volume(made=base.MADE)
+        marker.begin(volume.id, marker.Marker('type', '10a'))
+        volume.update({'status': 'retyping'})
+        volume.save()
+        for app, expected in ((self.admin, 'type'), (self.app, None)):
+            shown = self.ok('GET', f'/volumes/{volume.id}', app=app)['volume']
+            told = self.attributes(shown)['conversion']
+            self.assertEqual(expected, told['new_type_id'])
 
     def test_list_without_details(self) -> None:
         self.volume(made=base.MADE)

@@ -25,6 +25,7 @@ class Thing:
 
     id: str
     name: str
+    status: str
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
@@ -39,9 +40,11 @@ def volume(
     data_pool: str | None = None,
     loaded: bool = True,
     name: str = 'vol',
+    conversion: dict[str, Any] | None = None,
 ) -> Thing:
     """Return a volume; without features it has no record.
 
+    :param conversion: the progress of a running conversion
     :param loaded: whether the API extension, which adds the attributes, is
         loaded
     """
@@ -58,6 +61,7 @@ def volume(
             )
         )
         made['data_pool'] = data_pool
+    made['conversion'] = conversion
     return Thing(
         id=str(uuid.uuid4()),
         name=name,
@@ -73,7 +77,10 @@ def volume(
 
 
 class Volumes:
-    """A fake for ``client.volumes``, newest first."""
+    """A fake for ``client.volumes``, newest first.
+
+    :ivar requests: number of pages that were read, of all volumes
+    """
 
     def __init__(self) -> None:
         self.all: list[Thing] = []
@@ -89,6 +96,9 @@ class Volumes:
         """Return a page; it is empty unless all_tenants is set."""
         if not (search_opts or {}).get('all_tenants') or not detailed:
             return []
+        status = (search_opts or {}).get('status')
+        if status:
+            return [each for each in self.all if each.status == status][:limit]
         self.requests += 1
         start = 0
         if marker:
@@ -119,9 +129,20 @@ class Pools:
         ]
 
 
+class VolumeTypes:
+    """A fake for ``client.volume_types``."""
+
+    def list(self, is_public: bool | None = True) -> list[Thing]:
+        """Return the types; private ones only with None."""
+        public = [Thing(id='1', name='gold')]
+        private = [Thing(id='2', name='striped')]
+        return public + private if is_public is None else public
+
+
 class Client:
     """A fake for ``api.cinder.cinderclient(request)``."""
 
     def __init__(self) -> None:
         self.volumes = Volumes()
         self.pools = Pools()
+        self.volume_types = VolumeTypes()

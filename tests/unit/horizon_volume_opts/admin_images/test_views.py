@@ -27,6 +27,7 @@ from openstack_dashboard import api
 from openstack_dashboard.test import helpers
 
 from cinder_rbd_ext.client import shell
+from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
 from tests import tree
@@ -95,6 +96,29 @@ class PageTestCase(helpers.BaseAdminViewTests):
                 f'<a href="/admin/volumes/{volume.id}/">{volume.name}</a>',
             )
         self.assertNotContains(response, _MORE)
+
+    def test_running_conversions(self) -> None:
+        """They are read with each view of the page, unlike the list."""
+        self.assertNotContains(self.get(), 'Running Conversions')
+        told = {'percent': 42, 'at': '2026-01-02T03:04:05Z'}
+        volume = fake_cinder.volume(
+            _MAP,
+            status='retyping',
+            name='<b>',
+            conversion={**told, 'reason': None, 'new_type_id': '2'},
+        )
+        self.cinder.volumes.all.append(volume)
+        response = self.get()
+        row = response.content.decode().partition('data-conversion')[2]
+        for text in ('&lt;b&gt;', '>rbd<', '>striped<', '42 %', '03:04:05'):
+            self.assertIn(text, row.partition('</tr>')[0])
+        self.assertContains(response, 'href="#rbd-images-commands"')
+        with mock.patch.object(
+            conversions, 'read', autospec=True, side_effect=OSError
+        ):
+            response = self.get()
+        self.assertContains(response, 'Unable to read the running')
+        self.assertContains(response, '1 to 1 of 1 images')
 
     def test_filter_sort_and_pages(self) -> None:
         for _ in range(24):
@@ -240,7 +264,8 @@ class CommandsTestCase(base.TestCase):
             ours = shell.Shell().command_manager
         for line, _ in views.COMMANDS:
             program, *words = line.split()
-            words = [each for each in words if each.isalpha()]
+            words = [each for each in words if each.replace('-', '').isalpha()]
+            words = [each for each in words if not each.startswith('-')]
             if program == 'cinder-rbd-ext':
                 ours.find_command(words)
             elif 'rbd' in words:

@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The images that are being converted now, by retypes of their volumes.
+
+Unlike the list, they are not cached: one request to Cinder returns the volumes
+that are being retyped.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+
+from django.utils import dateparse
+from openstack_dashboard import api
+
+from rbd_volume_options import wire
+
+#: Status of a volume in a retype.
+_RETYPING = 'retyping'
+#: Maximum number of listed conversions; Cinder runs only a few at once.
+MOST = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """A running conversion.
+
+    :ivar ident: ID of the volume
+    :ivar name: name of the volume, or its ID
+    :ivar former: name of the volume type before the retype
+    :ivar target: name of the new volume type; empty if unknown
+    :ivar percent: how much of the data is copied
+    :ivar at: time of the last progress; None if it is invalid
+    """
+
+    ident: str
+    name: str
+    former: str
+    target: str
+    percent: int
+    at: Any
+
+
+def read(request: Any) -> list[Conversion]:
+    """Return the running conversions of all projects.
+
+    :raises cinderclient.exceptions.ClientException: if Cinder refuses
+    """
+    client = api.cinder.cinderclient(request)
+    volumes = client.volumes.list(
+        search_opts={'all_tenants': 1, 'status': _RETYPING}, limit=MOST
+    )
+    return list(_of(client, volumes)) if volumes else []
+
+
+def _of(client: Any, volumes: list[Any]) -> Iterator[Conversion]:
+    """Yield the volumes whose image is converted.
+
+    The other retypes change image features, or migrate the volume.
+    """
+    names = {
+        each.id: each.name for each in client.volume_types.list(is_public=None)
+    }
+    for volume in volumes:
+        told = getattr(volume, wire.ATTRIBUTE_CONVERSION, None) or {}
+        if told.get('percent') is None:
+            continue
+        new_type = told.get('new_type_id') or ''
+        yield Conversion(
+            volume.id,
+            getattr(volume, 'name', None) or volume.id,
+            volume.volume_type or '',
+            names.get(new_type, new_type),
+            int(told['percent']),
+            _time(told.get('at')),
+        )
+
+
+def _time(text: Any) -> Any:
+    try:
+        return dateparse.parse_datetime(str(text))
+    except ValueError:
+        return None

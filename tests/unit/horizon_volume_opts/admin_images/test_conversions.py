@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Unit tests of horizon_volume_opts.admin_images.conversions."""
+
+import datetime
+from typing import Any
+from unittest import mock
+
+from openstack_dashboard import api
+
+from horizon_volume_opts.admin_images import conversions
+from tests.unit import base
+from tests.unit.horizon_volume_opts.admin_images import fake_cinder
+
+
+class ConversionsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cinder.Client()
+        patch = mock.patch.object(
+            api.cinder, 'cinderclient', autospec=True, return_value=self.cinder
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def read(self, **values: Any) -> list[conversions.Conversion]:
+        volume = fake_cinder.volume(**{'status': 'retyping', **values})
+        self.cinder.volumes.all.append(volume)
+        return conversions.read(mock.sentinel.request)
+
+    def test_conversion(self) -> None:
+        told = {'percent': 0, 'at': '2026-01-02T03:04:05Z', 'reason': None}
+        (found,) = self.read(conversion={**told, 'new_type_id': '2'})
+        self.assertEqual(('vol', 'rbd'), (found.name, found.former))
+        self.assertEqual(('striped', 0), (found.target, found.percent))
+        time = datetime.datetime(
+            2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc
+        )
+        self.assertEqual(time, found.at)
+
+    def test_what_is_unknown(self) -> None:
+        """The type was deleted, or the extension is of an older release."""
+        told = {'percent': 7, 'at': '2026-99-99T00:00:00'}
+        for new_type, expected in (('9', '9'), (None, '')):
+            self.cinder.volumes.all.clear()
+            (found,) = self.read(
+                conversion={**told, 'new_type_id': new_type},
+                name='',
+                volume_type=None,
+            )
+            self.assertEqual(expected, found.target)
+            self.assertEqual((found.ident, ''), (found.name, found.former))
+            self.assertIsNone(found.at)
+
+    def test_others(self) -> None:
+        """A migration, a stock API, and a conversion that was refused."""
+        refused = {'percent': None, 'at': None, 'reason': 'clones'}
+        self.assertEqual([], self.read(conversion=None))
+        self.assertEqual([], self.read(loaded=False))
+        self.assertEqual([], self.read(conversion=refused))
+        self.assertEqual([], self.read(status='available'))
