@@ -291,6 +291,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
         migration_away.finished(volume)
+        self._conversions.discard(volume)
         with self._deletions.turn(volume):
             super().delete_volume(volume)
 
@@ -302,7 +303,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def delete_snapshot(self, snapshot: Any) -> None:
         """Delete a snapshot, unless the image is being converted."""
-        protection.check_deletion(snapshot)
+        self._conversions.check_deletion(snapshot)
         super().delete_snapshot(snapshot)
 
     def _delete_volume(self, volume: Any, client: Any) -> None:

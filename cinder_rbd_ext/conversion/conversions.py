@@ -13,6 +13,7 @@
 """Conversions of RBD images in a retype, inside the Ceph cluster."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import functools
@@ -35,6 +36,7 @@ from cinder_rbd_ext.lifecycle import retyping
 LOG = logging.getLogger(__name__)
 
 _IN_USE = 'in-use'
+_DELETING = 'deleting'
 
 # Seconds until the OSDs remove the watch of a killed client, and seconds
 # between two attempts.
@@ -120,6 +122,66 @@ class Conversions:
         state = self._driver.images.state_of(volume.name)
         return dataclasses.replace(begun, state=state)
 
+    def discard(self, volume: Any) -> None:
+        """End the conversion of a volume that is being deleted.
+
+        A running conversion is waited for. An interrupted one is aborted, or
+        completed if its data is needed after the deletion.
+
+        :raises rbd.Error: if librbd cannot end it
+        """
+        if marker.read(record.items_of(volume.id)) is None:
+            return
+        with self._waited(volume.id):
+            found = marker.read(record.items_of(volume.id))
+            if found is None:
+                return
+            LOG.info('Ending the conversion of volume %s', volume.id)
+            work = self.steps_of(volume, found)
+            end = work.finish if self._is_needed(volume) else work.discard
+            self._unless_open(lambda: end(found.source_id), _CLIENT_EXPIRES)
+            marker.forget(volume.id)
+        self.ended.discard(volume.id)
+
+    def check_deletion(self, snapshot: Any) -> None:
+        """Check that a snapshot can be deleted.
+
+        If its volume is being deleted too, its conversion ends first.
+
+        :raises SnapshotIsBusy: if the image of its volume is being converted
+        """
+        protection.check_deletion(snapshot)
+        if snapshot.volume.status == _DELETING:
+            self.discard(snapshot.volume)
+
+    @contextlib.contextmanager
+    def _waited(self, volume_id: str) -> Iterator[None]:
+        """Lock the conversion of a volume when no other thread has it."""
+        with contextlib.ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(self.locks.locked(volume_id))
+                    break
+                except protection.Busy:
+                    self._sleep(_PAUSE)
+            yield
+
+    def _is_needed(self, volume: Any) -> bool:
+        """Return whether the data is needed after the deletion.
+
+        It can be restored from the trash. Clones may have been created after
+        an administrator has reset the status of the volume.
+        """
+        if self._driver.configuration.enable_deferred_deletion:
+            return True
+        try:
+            with self._driver.images.opened(
+                volume.name, read_only=True
+            ) as image:
+                return obstacles.has_clones(image, list(image.list_snaps()))
+        except self._driver.rbd.ImageNotFound:
+            return False
+
     def _recorded(
         self,
         volume: Any,
@@ -188,9 +250,16 @@ class Conversions:
     ) -> None:
         """Prepare; after a kill, wait for the watch of the killed client."""
         left = _CLIENT_EXPIRES if volume.id in self.resumed else 0.0
+        self._unless_open(lambda: work.prepare(conversion.target), left)
+
+    def _unless_open(self, step: Callable[[], object], left: float) -> None:
+        """Run a step; repeat it while a client has the image open.
+
+        :param left: seconds for which it is repeated
+        """
         while True:
             try:
-                work.prepare(conversion.target)
+                step()
                 return
             except self._driver.rbd.ImageBusy:
                 if left <= 0:

@@ -13,6 +13,7 @@
 
 """Reasons why an RBD image cannot be converted."""
 
+from collections.abc import Iterable
 from typing import Any
 
 # The namespace of user snapshots, and the pool id of an image without a group.
@@ -48,11 +49,16 @@ def of_image(image: Any, librbd: Any) -> str | None:
     mirrored = image.mirror_image_get_info()['state']
     if mirrored != librbd.RBD_MIRROR_IMAGE_DISABLED:
         return MIRRORED
+    return CLONES if has_clones(image, snapshots) else None
+
+
+def has_clones(image: Any, snapshots: Iterable[Any]) -> bool:
+    """Return whether a snapshot of an open image has clones."""
     try:
         for each in snapshots:
             image.set_snap(each['name'])
             if list(image.list_children2()):
-                return CLONES
+                return True
     finally:
         image.set_snap(None)
-    return None
+    return False

@@ -20,6 +20,7 @@ former image. :meth:`Steps.finish` continues after an interruption of any step.
 """
 
 from collections.abc import Callable
+import contextlib
 import functools
 from typing import Any
 
@@ -113,6 +114,27 @@ class Steps:
                 ioctx, self._name, on_progress=at
             )
         )
+
+    def discard(self, source_id: str) -> None:
+        """End a migration in any state without copying data.
+
+        Data that was written to the new image may be lost: the image must be
+        removed next.
+
+        :param source_id: librbd's id of the former image
+        :raises rbd.Error: if a step fails. The call can be repeated.
+        """
+        module = self._driver.rbd
+        with contextlib.suppress(module.ImageNotFound):
+            if self.state() in (
+                module.RBD_IMAGE_MIGRATION_STATE_PREPARED,
+                module.RBD_IMAGE_MIGRATION_STATE_EXECUTING,
+            ):
+                self.abort()
+                return
+        # Without an image, the former image may still exist.
+        with contextlib.suppress(self._driver.rados.ObjectNotFound):
+            self.finish(source_id)
 
     def finish(self, source_id: str) -> bool:
         """Complete a migration in any state.

@@ -23,6 +23,7 @@ from cinder_rbd_ext.audit import findings
 from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.maintenance import kinds
+from cinder_rbd_ext.maintenance import migrations
 from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import use
 
@@ -156,10 +157,16 @@ class Removal:
             mirrored = image.mirror_image_get_info()['state']
             if mirrored != self.librbd.RBD_MIRROR_IMAGE_DISABLED:
                 raise outcomes.Refused(MIRRORED)
+            migrating = image.features() & self.librbd.RBD_FEATURE_MIGRATING
+        done = ''
+        if migrating:
+            # librbd does not move such an image to the trash.
+            done = f'{migrations.finish(self.librbd, ioctx, name)}; '
+        with self.librbd.Image(ioctx, name, read_only=True) as image:
             ident = image.id()
         seconds = int(self.rules.delay.total_seconds())
         self.librbd.RBD().trash_move(ioctx, name, seconds)
-        return f'moved to the trash as {ident} for {self.rules.delay}'
+        return f'{done}moved to the trash as {ident} for {self.rules.delay}'
 
     def _purge(self, ioctx: Any, ident: str, ours: frozenset[str]) -> str:
         now = datetime.datetime.now(datetime.timezone.utc)

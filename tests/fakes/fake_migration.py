@@ -117,6 +117,8 @@ class Migrations:
         self, ioctx: fake_rados.Ioctx, name: str, *states: int
     ) -> fake_images.StoredImage:
         images = ioctx.images('RBD.migration')
+        if name not in images:
+            raise fake_images.ImageNotFound('no such image')
         image: fake_images.StoredImage = images[name]
         if not image.source or (states and image.state not in states):
             raise fake_images.InvalidArgument('not migrating')

@@ -53,9 +53,21 @@ class KilledTest(test_conversion.ConversionTestCase):
                 keys.OBJECT_MAP: 'true',
             }
         )
+        self.there = self._objects()
         self.volume = self.filled_volume()
         self.driver.host = self.volume.host
         self.before = self.sums(self.volume)
+
+    def _objects(self) -> set[str]:
+        """Return the headers and names of images.
+
+        The OSD removes data with snapshots some time after its deletion.
+        """
+        return {
+            each.key
+            for each in self.cluster.ioctx().list_objects()
+            if each.key.startswith(('rbd_header.', 'rbd_id.'))
+        }
 
     def _osd(self, *words: str) -> None:
         prefix = ('config', words[0], 'osd_client_watch_timeout')
@@ -132,6 +144,27 @@ class KilledTest(test_conversion.ConversionTestCase):
         self._begin()
         self._killed_after(last)
         self._check_completed()
+
+    def _check_deleted(self) -> None:
+        """Delete the volume with its snapshots, as a forced deletion does."""
+        self.update(self.volume, {'status': 'deleting'})
+        for each in list(self.volume.snapshots):
+            self.driver.delete_snapshot(each)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual(set(), self._objects() - self.there)
+        self.assertEqual([], self.trash())
+
+    @ddt.data('prepared', '25', 'executed', 'commit')
+    def test_killed_and_deleted(self, last: str) -> None:
+        self._begin()
+        self._killed_after(last)
+        self._check_deleted()
+
+    def test_killed_before_the_record_and_deleted(self) -> None:
+        """The image is in the trash, and no image has its name."""
+        self._begin()
+        rbd.RBD().trash_move(self.cluster.ioctx(), self.volume.name)
+        self._check_deleted()
 
     def test_killed_between_the_images_of_a_commit(self) -> None:
         """librbd does not remove the former image in this case."""

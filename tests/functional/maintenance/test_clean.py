@@ -148,6 +148,26 @@ class CleanTest(testtools.TestCase):
         """Return what is in the pool."""
         return self.ceph.names(), sorted(self.trash()), self.snapshots()
 
+    def test_unfinished_migrations(self) -> None:
+        """They are finished, with what was written to the new images."""
+        api, data = rbd.RBD(), b'x' * 4096
+        orphans = [self.make(f'volume-{uuid.uuid4()}') for _ in range(2)]
+        for name in orphans:
+            with self.ceph.image(name) as image:
+                image.write(data, 0)
+            api.migration_prepare(self.ioctx, name, self.ioctx, name)
+            with self.ceph.image(name) as image:
+                image.write(data, 4096)
+        api.migration_execute(self.ioctx, orphans[1])
+        found = self.clean(findings.ORPHAN_VOLUME)
+        for name in orphans:
+            self.assertEqual(outcomes.Status.DONE, found[name].status)
+            self.assertIn('finished its migration', found[name].detail)
+        self.assertEqual(set(orphans), set(self.trash()))
+        for entry in list(api.trash_list(self.ioctx)):
+            with rbd.Image(self.ioctx, image_id=entry['id']) as image:
+                self.assertEqual(data * 2, image.read(0, 8192))
+
     def test_each_kind(self) -> None:
         other = str(uuid.uuid4())
         images = {

@@ -14,6 +14,7 @@
 """Retypes that convert an image, and images that cannot be converted."""
 
 from typing import Any
+from unittest import mock
 
 from cinder import objects
 import ddt
@@ -137,6 +138,70 @@ class ConversionsTest(base.DriverTestCase):
         self.assertEqual(attempts < 10, bool(self._retype(**_SPECS)))
         self.cluster.forgive()
         self.assertEqual(min(attempts, 12), len(self.slept))
+
+    def _interrupted(self) -> Any:
+        """Interrupt a conversion while it copies; return the former image."""
+        former = self._stored()
+        self.new_snapshot(self.volume)
+        self.cluster.fail('RBD.migration_execute', fake_images.ImageBusy('x'))
+        self.assertRaises(fake_images.ImageBusy, self._retype, **_SPECS)
+        self.update(self.volume, {'status': 'deleting'})
+        return former
+
+    def test_deleted(self) -> None:
+        """An interrupted conversion is aborted, without copying data."""
+        former = self._interrupted()
+        (snapshot,) = self.volume.snapshots
+        self.driver.delete_snapshot(snapshot)
+        self.assertIs(former, self._stored())
+        self.assertIsNone(marker.read(self.recorded(self.volume)))
+        self.driver.delete_volume(self.volume)
+        self.assertNotIn(self.volume.name, self.cluster.names())
+
+    def test_deleted_and_kept(self) -> None:
+        """What the trash or clones keep has all data."""
+        self._interrupted()
+        self.driver.configuration.enable_deferred_deletion = True
+        self.work.discard(self.volume)
+        self.assertIsNone(self._stored().source)
+        self.assertEqual(base.MADE, self.layout_of(self.volume.name))
+
+    def test_deleted_with_clones(self) -> None:
+        self._interrupted()
+        with mock.patch.object(
+            obstacles, 'has_clones', autospec=True, return_value=True
+        ):
+            self.work.discard(self.volume)
+        self.assertEqual(base.MADE, self.layout_of(self.volume.name))
+
+    def test_deleted_while_it_runs(self) -> None:
+        """The deletion waits for the conversion."""
+        self._interrupted()
+        running = self.work.locks.locked(self.volume.id)
+        running.__enter__()
+
+        def sleep(seconds: float) -> None:
+            self.slept.append(seconds)
+            marker.forget(self.volume.id)
+            running.__exit__(None, None, None)
+
+        self.work._sleep = sleep
+        self.work.discard(self.volume)
+        self.assertEqual([conversions._PAUSE], self.slept)
+
+    def test_deleted_while_a_killed_client_is_seen(self) -> None:
+        self._interrupted()
+        self.cluster.fail(
+            'RBD.migration_abort', fake_images.ImageBusy('x'), times=2
+        )
+        self.work.discard(self.volume)
+        self.assertEqual([conversions._PAUSE] * 2, self.slept)
+
+    def test_deleted_without_an_image(self) -> None:
+        self._interrupted()
+        del self.cluster.pools['volumes'].images[self.volume.name]
+        self.work.discard(self.volume)
+        self.assertIsNone(marker.read(self.recorded(self.volume)))
 
     def test_status(self) -> None:
         self.assertFalse(conversions.is_retyping(self.volume.id))

@@ -23,6 +23,7 @@ import ddt
 
 from cinder_rbd_ext.audit import findings
 from cinder_rbd_ext.audit import names
+from cinder_rbd_ext.maintenance import migrations
 from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import removal
 from tests.unit import base
@@ -37,11 +38,13 @@ class _Image:
 
     ImageNotFound = KeyError
     RBD_MIRROR_IMAGE_DISABLED = 2
+    RBD_FEATURE_MIGRATING = 1024
 
     def __init__(self) -> None:
         self.watchers: list[dict[str, Any]] = []
         self.children: list[dict[str, str]] = []
         self.group_name = ''
+        self.mask = 61
         self.mirror_state = self.RBD_MIRROR_IMAGE_DISABLED
         self.moved: list[tuple[str, int]] = []
 
@@ -79,6 +82,9 @@ class _Image:
     def list_children2(self) -> list[dict[str, str]]:
         return self.children
 
+    def features(self) -> int:
+        return self.mask
+
     def group(self) -> dict[str, str]:
         return {'name': self.group_name}
 
@@ -113,6 +119,14 @@ class RemovalTest(base.TestCase):
     def test_to_trash(self) -> None:
         self.assertIn('abc for 2 days', self.apply())
         self.assertEqual([(_NAME, 172800)], self.image.moved)
+
+    def test_unfinished_migration(self) -> None:
+        self.image.mask |= 1024
+        with mock.patch.object(
+            migrations, 'finish', autospec=True, return_value='finished'
+        ):
+            self.assertIn('finished; moved', self.apply())
+        self.assertEqual(1, len(self.image.moved))
 
     @ddt.data(
         ('watchers', [{'addr': 'a', 'id': 1, 'cookie': 2}], removal.IN_USE),
