@@ -186,7 +186,7 @@ class RetypesTest(base.TestCase):
     def test_no_answer_for_a_while(self) -> None:
         self.cinder.silent = 3
         self.assertEqual(dict.fromkeys('abcde', _Status.DONE), self.statuses())
-        self.assertEqual(2, len(self.said), self.said)
+        self.assertEqual(2, len(self.said), str(self.said))
         self.assertIn('HTTP 503', self.said[0])
 
     def test_no_answer_to_an_accepted_request(self) -> None:
