@@ -42,6 +42,8 @@ class BackendSettings:
         image; None if the back end has not reported them
     :ivar ceph_striping: the striping that Ceph's configuration gives a new
         image; None also if it gives none
+    :ivar data_pools: the pools that the back end can use as data pools; None
+        if it has not reported them
     """
 
     options: options.VolumeOptions
@@ -50,6 +52,7 @@ class BackendSettings:
     strict_cache_mode: bool = True
     ceph_features: features.Features | None = None
     ceph_striping: layout.Striping | None = None
+    data_pools: tuple[str, ...] | None = None
 
     @property
     def level(self) -> precedence.Level:
@@ -64,6 +67,8 @@ class BackendSettings:
             options.VolumeOptions(
                 image_features=self.ceph_features, striping=self.ceph_striping
             ),
+            # Without features, the back end has not reported either of them.
+            answers_striping=self.ceph_features is not None,
         )
 
     def stock_state(self) -> plan.ImageState:

@@ -17,6 +17,7 @@ cinder.conf of the API need not have the section of the back end.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -39,6 +40,7 @@ def reported(
     settings: backend_settings.BackendSettings,
     ceph_features: features.Features | None = None,
     ceph_striping: layout.Striping | None = None,
+    data_pools: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the report of the back end to the scheduler.
 
@@ -46,6 +48,7 @@ def reported(
         image; None if the query failed
     :param ceph_striping: the striping that Ceph's configuration gives a new
         image; None if it gives none or the query failed
+    :param data_pools: the possible data pools; None if unknown
 
     Operators match ``rbd_volume_options`` in extra specs
     (``capabilities:rbd_volume_options='<is> True'``). The other values let
@@ -74,6 +77,7 @@ def reported(
             given.cache_mode.value if given.cache_mode else None
         ),
         wire.RBD_VOLUME_DATA_POOL: given.data_pool,
+        wire.RBD_DATA_POOLS: None if data_pools is None else [*data_pools],
         wire.RBD_VOLUME_FEATURES: None,
         wire.RBD_DEFAULT_FEATURES: None,
         wire.RBD_DEFAULT_STRIPE_UNIT: None,
@@ -187,6 +191,7 @@ def settings_of(
         == wire.STRICT,
         ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
         ceph_striping=_striping(report),
+        data_pools=_names(report.get(wire.RBD_DATA_POOLS)),
     )
 
 
@@ -194,6 +199,11 @@ def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
     unit = report.get(wire.RBD_DEFAULT_STRIPE_UNIT)
     count = report.get(wire.RBD_DEFAULT_STRIPE_COUNT)
     return layout.Striping(unit, count) if unit and count else None
+
+
+def _names(found: Any) -> tuple[str, ...] | None:
+    """Return reported names; None if the back end did not report any."""
+    return None if found is None else tuple(map(str, found))
 
 
 def _known(names: str | None) -> features.Features | None:

@@ -68,6 +68,7 @@ _FIELDS: dict[str, Check] = {
     wire.MAXIMUM_OBJECTS: _whole,
     'required': _list_of(_text),
     'requires': _requirements,
+    wire.WRITABLE: lambda value: value is None or _list_of(_text)(value),
 }
 _ALLOWED: dict[str, Check] = {
     keys.OBJECT_MAP: _list_of(_flag),

@@ -53,8 +53,8 @@ def by_type(
     The result is empty if Cinder does not have the API extension, or if its
     policy does not allow the request.
 
-    :param listed: names of existing types. A cached response without one of
-        them is older than that type and is not used.
+    :param listed: names or IDs of existing types. A cached response without
+        one of them is older than that type and is not used.
     :raises Unavailable: if Cinder does not respond
     """
     key = _key(request)
@@ -76,6 +76,16 @@ def of_type(request: Any, name: str | None) -> offers.UserOffer | None:
     return by_type(request, [name]).get(name) if name else None
 
 
+def of_ident(request: Any, ident: str) -> offers.UserOffer | None:
+    """Return the offer of a type with options; None if there is none.
+
+    :param ident: ID of the type
+    :raises Unavailable: if Cinder does not respond
+    """
+    found = by_type(request, [ident]).values()
+    return next((each for each in found if each.ident == ident), None)
+
+
 def _read(answer: Any) -> dict[str, offers.UserOffer]:
     return {each['name']: offers.UserOffer.of(each) for each in answer}
 
@@ -84,7 +94,8 @@ def _is_older(answer: Any, listed: Collection[str]) -> bool:
     # These have no types: no API extension, and no response.
     if answer == _DOWN or not answer:
         return False
-    return bool(set(listed) - {each['name'] for each in answer})
+    known = {each.get(field) for each in answer for field in ('name', 'id')}
+    return bool(set(listed) - known)
 
 
 def _key(request: Any) -> str:

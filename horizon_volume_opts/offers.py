@@ -13,6 +13,7 @@
 """The options of a volume type, from the response of Cinder's extension."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -50,6 +51,7 @@ class UserOffer:
 
     :ivar name: the name of the type
     :ivar reason: why there are no options; None if there are options
+    :ivar ident: the ID of the type
     :ivar is_invalid: whether the response for the type is invalid
     :ivar options: the description of each key in Cinder's response, with the
         code of a default's origin in place of its name
@@ -62,6 +64,7 @@ class UserOffer:
     options: Mapping[str, Answer] = dataclasses.field(default_factory=dict)
     require_whole_stripes: bool = True
     is_invalid: bool = False
+    ident: str = ''
 
     @classmethod
     def of(cls, answer: Answer) -> 'UserOffer':
@@ -82,7 +85,19 @@ class UserOffer:
             None,
             {key: _coded(each) for key, each in options.items()},
             answer[wire.REQUIRE_WHOLE_STRIPES],
+            ident=str(answer.get('id', '')),
         )
+
+    @property
+    def data_pools(self) -> Sequence[str] | None:
+        """The pools that all back ends of the type can write; None if unknown.
+
+        Only administrators know them.
+        """
+        found: Sequence[str] | None = self.options.get(keys.DATA_POOL, {}).get(
+            wire.WRITABLE
+        )
+        return found
 
     @property
     def settable(self) -> frozenset[str]:

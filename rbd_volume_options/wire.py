@@ -62,6 +62,8 @@ DEFAULT_FROM = 'default_from'
 MAXIMUM_OBJECTS = 'maximum_objects'
 POWER_OF_TWO = 'power_of_two'
 TOGETHER_WITH = 'together_with'
+#: Field of rbd:data_pool: the pools that all back ends of the type can write.
+WRITABLE = 'writable'
 
 # Values of "reason": why a volume type has no options.
 NO_BACKEND = (
@@ -115,6 +117,9 @@ LOCATION_INFO = 'location_info'
 #: The same of a back end with a data pool. The stock driver does not read it:
 #: it would copy an image without its data pool.
 RBD_LOCATION_INFO = 'rbd_location_info'
+
+#: The pools that can be data pools, as a list of names; None if unknown.
+RBD_DATA_POOLS = 'rbd_data_pools'
 
 # These are also names of options in cinder.conf, whose values are reported.
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'

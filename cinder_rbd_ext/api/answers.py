@@ -104,6 +104,8 @@ def of_type(
             **bounds,
             **_of_backends(key, offer),
         }
+    if shows_pools:
+        answer['options'][keys.DATA_POOL][wire.WRITABLE] = offer.data_pools
     return answer
 
 

@@ -103,6 +103,17 @@ class TypeOffer:
             *(each.limits.tenant_options for each in self.settings),
         )
 
+    @property
+    def data_pools(self) -> list[str] | None:
+        """The possible data pools of all back ends; None if unknown."""
+        found = [each.data_pools for each in self.settings]
+        common: set[str] = set(found[0] or ()) if found else set()
+        for pools_of_one in found:
+            if pools_of_one is None:
+                return None
+            common &= set(pools_of_one)
+        return sorted(common)
+
     def defaults(self) -> list[precedence.Resolved]:
         """Return the defaults on each back end."""
         return [

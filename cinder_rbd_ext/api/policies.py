@@ -121,7 +121,8 @@ _RULES = [
         check_str=base.RULE_ADMIN_API,
         description=(
             'Show the names of Ceph pools: the attribute data_pool of a '
-            'volume, and the default of rbd:data_pool.'
+            'volume, the default of rbd:data_pool and the pools that can be '
+            'data pools.'
         ),
         operations=[
             {'method': 'GET', 'path': wire.ROUTE},

@@ -27,9 +27,12 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
     """
     up = stock['backend_state'] == 'up'
     ceph = defaults.of_back_end(driver) if up else defaults.UNKNOWN
+    pools = driver.images.data_pools
+    if up:
+        pools.start()
     return {
         **capabilities.reported(
-            driver.settings, ceph.image_features, ceph.striping
+            driver.settings, ceph.image_features, ceph.striping, pools.names
         ),
         **capabilities.location_of(driver.settings, stock),
     }

@@ -18,6 +18,7 @@ guest and the deletion of the volume then fail.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import errno
 import time
@@ -91,17 +92,8 @@ class PoolProbe:
         self._written[pool] = self._clock()
 
     def _probe(self, pool: str) -> None:
-        patience = self._driver.configuration.rados_connect_timeout
-        if patience is None or patience < 0:
-            patience = _PATIENCE
-        connected = self._driver._connect_to_rados(None, None, patience)
-        with contextlib.ExitStack() as stack:
-            stack.callback(self._driver._disconnect_from_rados, *connected)
-            data = connected[0].open_ioctx(pool)
-            stack.callback(data.close)
-            written = _Object(self._driver.rados, data)
-            # This uses a native thread if eventlet is used.
-            releases.off_the_hub(written).try_out()
+        with connected(self._driver) as client:
+            write(self._driver, client, pool)
 
     def _refusal(
         self, pool: str, origin: errors.Origin, number: int
@@ -130,6 +122,33 @@ class PoolProbe:
         return errors.OptionError(
             keys.DATA_POOL, pool, reason, allowed, origin
         )
+
+
+@contextlib.contextmanager
+def connected(driver: Any) -> Iterator[Any]:
+    """Connect to the cluster of a back end, with a timeout for operations.
+
+    :raises rados.Error: if the cluster does not respond
+    """
+    patience = driver.configuration.rados_connect_timeout
+    if patience is None or patience < 0:
+        patience = _PATIENCE
+    client, ioctx = driver._connect_to_rados(None, None, patience)
+    try:
+        yield client
+    finally:
+        driver._disconnect_from_rados(client, ioctx)
+
+
+def write(driver: Any, client: Any, pool: str) -> None:
+    """Write an object to a pool as librbd writes data, and remove it.
+
+    :param client: a connection of :func:`connected`
+    :raises rados.Error: if the pool does not exist or cannot be written
+    """
+    with contextlib.closing(client.open_ioctx(pool)) as data:
+        # This uses a native thread if eventlet is used.
+        releases.off_the_hub(_Object(driver.rados, data)).try_out()
 
 
 class _Object:

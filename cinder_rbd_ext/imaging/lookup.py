@@ -20,6 +20,7 @@ from cinder.volume.drivers import rbd
 from cinder_rbd_ext import clone_names
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import existing
@@ -30,11 +31,13 @@ from rbd_volume_options import plan
 class ImageLookup:
     """Queries about the images and the pools of a back end.
 
+    :ivar data_pools: the possible data pools of the back end
     :param driver: the driver, which provides connections
     """
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
+        self.data_pools = data_pools.DataPools(driver)
 
     def state_of(self, name: str, **how: Any) -> plan.ImageState:
         """Return the state of an image.

@@ -12,6 +12,7 @@
 
 """The stock forms for extra specs, with changes only for our keys."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
@@ -21,6 +22,7 @@ from horizon import messages
 from openstack_dashboard import api
 import openstack_dashboard.dashboards.admin.volume_types.extras.forms as stock
 
+from horizon_volume_opts import discovery
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
 from rbd_volume_options import errors
@@ -30,6 +32,15 @@ from rbd_volume_options import options
 
 def _is_ours(key: str) -> bool:
     return key.startswith(keys.PREFIX)
+
+
+def _data_pools(request: Any, type_id: str) -> Sequence[str] | None:
+    """Return the data pools that a type can use; None if unknown."""
+    try:
+        offer = discovery.of_ident(request, type_id)
+    except discovery.Unavailable:
+        return None
+    return offer.data_pools if offer else None
 
 
 class _Checked:
@@ -86,17 +97,23 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         max_length=255,
         required=False,
         label=_('Value of the other striping key'),
-        help_text=_(
-            'rbd:stripe_unit and rbd:stripe_count must be set together. If '
-            'the key is one of them, enter the value of the other one here.'
+        widget=widgets.Explained(
+            _(
+                'rbd:stripe_unit and rbd:stripe_count must be set together. '
+                'If the key is one of them, enter the value of the other one '
+                'here.'
+            ),
+            {'class': 'rbd-partner'},
         ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         key = self.fields['key']
-        key.widget = widgets.KeyPick(key.widget.attrs)
-        self.fields['partner'].widget.attrs['class'] = 'rbd-partner'
+        key.widget = widgets.KeyPick(
+            key.widget.attrs,
+            _data_pools(self.request, self.initial['type_id']),
+        )
         self.specs: dict[str, str] = {}
 
     def clean(self) -> dict[str, Any]:
@@ -145,8 +162,10 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
         super().__init__(*args, **kwargs)
         entry = guide.ENTRIES.get(self.initial.get('key', ''))
         if entry:
-            value = self.fields['value']
-            value.widget = widgets.ValuePick(entry, value.widget.attrs)
+            value, pools = self.fields['value'], None
+            if entry.key == keys.DATA_POOL:
+                pools = _data_pools(self.request, self.initial['type_id'])
+            value.widget = widgets.ValuePick(entry, value.widget.attrs, pools)
 
     def clean(self) -> dict[str, Any]:
         """Check one of our keys together with the type's extra specs."""

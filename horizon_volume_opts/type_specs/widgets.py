@@ -54,12 +54,43 @@ class Pick(forms.TextInput):
         return context
 
 
+class Explained(forms.TextInput):
+    """A text field with help.
+
+    :param text: the help
+    """
+
+    template_name = 'horizon_volume_opts/type_specs/explained.html'
+
+    def __init__(self, text: Any, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        self.text = text
+
+    def get_context(
+        self, name: str, value: Any, attrs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Add the help."""
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        widget = context['widget']
+        widget['text'] = self.text
+        widget['described'] = f'{widget["attrs"].get("id", name)}_help'
+        widget['attrs']['aria-describedby'] = widget['described']
+        return context
+
+
 class KeyPick(Pick):
-    """The field for the key; suggests and explains our keys."""
+    """The field for the key; suggests and explains our keys.
+
+    :param data_pools: the pools for ``rbd:data_pool``; None if unknown
+    """
 
     template_name = 'horizon_volume_opts/type_specs/key_pick.html'
 
-    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        attrs: dict[str, Any] | None = None,
+        data_pools: Sequence[str] | None = None,
+    ) -> None:
         entries = guide.ENTRIES.values()
         super().__init__(
             [(entry.key, entry.summary) for entry in entries],
@@ -70,6 +101,7 @@ class KeyPick(Pick):
                 'data-pair': ' '.join(keys.PAIR),
             },
         )
+        self.data_pools = data_pools
 
     def get_context(
         self, name: str, value: Any, attrs: dict[str, Any]
@@ -81,19 +113,27 @@ class KeyPick(Pick):
         context['widget']['described'] = described
         context['widget']['entries'] = guide.ENTRIES.values()
         context['widget'].update(_boxes())
+        context['widget'].update(_pools(self.data_pools))
         return context
 
 
 class ValuePick(Pick):
-    """The field for the value of one of our keys, with its help."""
+    """The field for the value of one of our keys, with its help.
+
+    :param data_pools: the pools for ``rbd:data_pool``; None if unknown
+    """
 
     template_name = 'horizon_volume_opts/type_specs/value_pick.html'
 
     def __init__(
-        self, entry: guide.Entry, attrs: dict[str, Any] | None = None
+        self,
+        entry: guide.Entry,
+        attrs: dict[str, Any] | None = None,
+        data_pools: Sequence[str] | None = None,
     ) -> None:
         super().__init__([(choice, '') for choice in entry.choices], attrs)
         self.entry = entry
+        self.data_pools = data_pools
 
     def get_context(
         self, name: str, value: Any, attrs: dict[str, Any]
@@ -105,7 +145,13 @@ class ValuePick(Pick):
         widget['attrs']['aria-describedby'] = widget['described']
         widget['entry'] = self.entry
         widget.update(_boxes())
+        widget.update(_pools(self.data_pools))
         return context
+
+
+def _pools(names: Sequence[str] | None) -> dict[str, Any]:
+    """Return the data pools for a list."""
+    return {'pools_key': keys.DATA_POOL, 'pools': names}
 
 
 def _boxes() -> dict[str, Any]:

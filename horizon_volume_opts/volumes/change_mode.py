@@ -44,7 +44,6 @@ class ChangeModeForm(forms.SelfHandlingForm):
     mode = forms.CharField(
         label=wording.LABELS[keys.CACHE_MODE],
         required=False,
-        help_text=wording.HINTS[keys.CACHE_MODE],
     )
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
@@ -88,7 +87,9 @@ def _choices(
 ) -> list[tuple[str, Any]]:
     option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
     blank = wording.default(
-        option.get('default'), option.get(wire.DEFAULT_FROM)
+        option.get('default'),
+        option.get(wire.DEFAULT_FROM),
+        keys.CACHE_MODE,
     )
     found: list[tuple[str, Any]] = [('', blank)]
     if offer and keys.CACHE_MODE in offer.settable:

@@ -13,6 +13,7 @@
 """The operator's pages in the dashboard."""
 
 from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support import select
 
 from tests.cloud import base
 from tests.cloud import browser
@@ -187,6 +188,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.fill_in('rbd:stripe_unit', '64K')
         # The help is visible without hovering over an icon.
         self.assertIn('Contiguous bytes', self.text('[id$="_help"] p'))
+        self.assertIn('must be set together', self.text('#id_partner_help'))
         self.screenshot('extra-spec')
         self.fill('#id_partner', '8')
         self.submit()
@@ -216,6 +218,30 @@ class ExtraSpecsTest(browser.BrowserTestCase):
                 == {'rbd:features': 'layering,exclusive-lock,object-map'}
             )
         )
+
+    def test_data_pools_are_a_list(self) -> None:
+        def reported() -> bool:
+            path = f'/os-rbd-volume-options/{self.type}'
+            found = self.request('GET', path, cloud=self.operator)
+            pool = found['volume_type']['options']['rbd:data_pool']
+            return bool(pool['writable'])
+
+        self.until(reported)
+        self.fill_in('rbd:data_pool', '')
+        pools = select.Select(self.find('.rbd-data-pools select'))
+        names = [option.text for option in pools.options]
+        self.assertIn('volumes-data', names)
+        self.assertNotIn('volumes', names)
+        pools.select_by_visible_text('volumes-data')
+        value = self.find('#id_value').get_property('value')
+        self.assertEqual('volumes-data', value)
+        self.check_accessible('.rbd-data-pools')
+        self.screenshot('extra-spec-data-pool')
+        self.submit()
+        self.until_true(
+            lambda: self.specs() == {'rbd:data_pool': 'volumes-data'}
+        )
+        self.check_quiet()
 
     def test_what_is_wrong_stands_at_its_field(self) -> None:
         self.fill_in('rbd:object_size', '3M')

@@ -78,6 +78,12 @@ class Pool:
     max_avail: int = 0
     #: Contents of RADOS objects of the pool, such as its trash.
     objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    #: The enabled applications.
+    applications: list[str] = dataclasses.field(
+        default_factory=lambda: ['rbd']
+    )
+    #: The error number of writes, 0 if they succeed.
+    write_error: int = 0
 
 
 class Cluster:
@@ -273,6 +279,12 @@ class Rados:
             raise ObjectNotFound(f'error opening pool {pool!r}')
         return Ioctx(self, self.cluster.pools[pool])
 
+    def list_pools(self) -> list[str]:
+        """Return the names of all pools."""
+        self._require_connected()
+        self.cluster.reach('Rados.list_pools')
+        return list(self.cluster.pools)
+
     def pool_exists(self, name: str) -> bool:
         """Return whether a pool exists."""
         self._require_connected()
@@ -363,11 +375,17 @@ class Ioctx:
         """Return the ID of the pool."""
         return self.pool.number
 
+    def application_list(self) -> list[str]:
+        """Return the enabled applications of the pool."""
+        return list(self.pool.applications)
+
     def operate_write_op(
         self, operation: WriteOp, name: str, mtime: int = 0, flags: int = 0
     ) -> None:
         """Write or remove an object."""
         self.client.cluster.reach(f'Ioctx.{operation.what}')
+        if self.pool.write_error:
+            raise OSError(self.pool.write_error)
         if operation.what != 'remove':
             self.pool.objects[name] = operation.data
         elif self.pool.objects.pop(name, None) is None:

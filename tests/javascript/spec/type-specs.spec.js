@@ -26,6 +26,9 @@ const BODY = `<form>
     <input type="checkbox" value="object-map" data-requires="exclusive-lock">
     <input type="checkbox" value="fast-diff" data-requires="object-map">
   </fieldset>
+  <div class="rbd-data-pools" data-key="rbd:data_pool" hidden>
+    <select><option value="">Other</option><option>fast</option></select>
+  </div>
   <input name="value">
   <div class="form-group"><input class="rbd-partner" name="partner"></div>
 </form>`;
@@ -88,6 +91,20 @@ describe('extra specs of a volume type', function () {
     expect(checked()).toEqual(['exclusive-lock']);
     click('object-map');
     expect(value()).toBe('layering,exclusive-lock,object-map,new');
+  });
+
+  it('offer the data pools as a list', function () {
+    const hidden = () => $('.rbd-data-pools').prop('hidden');
+    type('rbd:features');
+    expect(hidden()).toBe(true);
+    type('rbd:data_pool');
+    expect(hidden()).toBe(false);
+    $('select').val('fast').trigger('change');
+    expect(value()).toBe('fast');
+    $('[name="value"]').val('slow').trigger('input');
+    expect($('select').val()).toBe('');
+    $('[name="value"]').val(' fast').trigger('input');
+    expect($('select').val()).toBe('fast');
   });
 
   it('show the field for the other key of a pair', function () {

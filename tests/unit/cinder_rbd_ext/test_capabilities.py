@@ -93,6 +93,12 @@ class FromCapabilitiesTest(base.TestCase):
         self.assertEqual(striping, found.ceph_striping if found else None)
         self.assertIsNone(_there_and_back(_FULL).ceph_striping)
 
+    def test_data_pools(self) -> None:
+        for names in (None, (), ('a', 'b')):
+            report = capabilities.reported(_FULL, data_pools=names)
+            found = capabilities.settings_of(report)
+            self.assertEqual(names, found.data_pools if found else '')
+
     def test_stock_object_size(self) -> None:
         plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
         found = _there_and_back(plain)

@@ -15,14 +15,15 @@
 /*
  * The extra specs of a volume type: suggests values and shows the help for the
  * chosen key, shows the field for the other striping key only if it applies,
- * and offers image features as check boxes. The form also works without this
- * script.
+ * and offers image features as check boxes and data pools as a list. The form
+ * also works without this script.
  */
 (function (document, $) {
   'use strict';
 
   var KEY = 'input.rbd-key';
   var BOXES = '.rbd-feature-boxes';
+  var POOLS = '.rbd-data-pools';
 
   function isOf(key) {
     return function () {
@@ -37,7 +38,7 @@
     $form.find('datalist[data-key]').filter(isOf(key)).each(function () {
       $value.attr('list', this.id);
     });
-    $form.find('p[data-key], ' + BOXES).prop('hidden', true)
+    $form.find(['p[data-key]', BOXES, POOLS].join()).prop('hidden', true)
       .filter(isOf(key)).prop('hidden', false);
     show($form);
     var paired = input.getAttribute('data-pair').split(' ').indexOf(key) !== -1;
@@ -54,9 +55,13 @@
     }).filter(Boolean);
   }
 
-  /* Checks the boxes of the features in the text. */
+  /* Checks the boxes of the features in the text, or selects the pool. */
   function show($form) {
-    var chosen = names($form.find('input[name="value"]').val() || '');
+    var text = $form.find('input[name="value"]').val() || '';
+    var chosen = names(text);
+    $form.find(POOLS + ' option').each(function () {
+      this.selected = this.value === text.trim() || this.value === '';
+    });
     $form.find(BOXES + ' input').each(function () {
       this.checked = chosen.indexOf(this.value) !== -1;
     });
@@ -109,7 +114,7 @@
     $(element).find(KEY).each(function () {
       follow(this);
     });
-    $(element).find(BOXES).each(function () {
+    $(element).find([BOXES, POOLS].join()).each(function () {
       show($(this).closest('form'));
     });
   }
@@ -119,6 +124,9 @@
   });
   $(document).on('change', BOXES + ' input', function () {
     write(this);
+  });
+  $(document).on('change', POOLS + ' select', function () {
+    $(this).closest('form').find('input[name="value"]').val(this.value);
   });
   $(document).on('input', 'input[name="value"]', function () {
     show($(this).closest('form'));

@@ -12,11 +12,13 @@
 
 """Unit tests of cinder_rbd_ext.api.options."""
 
+import copy
 import importlib.resources
 import json
 from typing import Any
 
 from cinder.db import api as db
+import ddt
 import jsonschema
 import oslo_messaging
 
@@ -33,6 +35,7 @@ _VALIDATOR = jsonschema.Draft202012Validator(
 )
 
 
+@ddt.ddt
 class OptionsTest(base.ApiTestCase):
     """Tests for GET os-rbd-volume-options, for all types and for one."""
 
@@ -94,6 +97,35 @@ class OptionsTest(base.ApiTestCase):
         self.assertTrue(both['rbd:cache_mode']['settable'])
         # None, because the back ends differ.
         self.assertIsNone(both['rbd:object_size']['default'])
+
+    def _pools_of(self, name: str, *reported: Any, **how: Any) -> Any:
+        """Return the data pools in a response, or 'absent'.
+
+        :param reported: what the first back ends have reported
+        """
+        found = copy.deepcopy(base.POOLS)
+        for pool, names in zip(found, reported, strict=False):
+            pool['capabilities']['rbd_data_pools'] = names
+        self.get_pools.return_value = found
+        option = self.get(name, **how)['options']['rbd:data_pool']
+        return option.get('writable', 'absent')
+
+    @ddt.data(
+        (None, ('rbd',)),
+        (['a', 'b'], ('rbd', ['a', 'b'])),
+        # Each back end of the type must have reported a pool.
+        (None, ('both', ['a', 'b'])),
+        (['b'], ('both', ['a', 'b'], ['b', 'c'])),
+        ([], ('both', ['a'], ['c'])),
+    )
+    @ddt.unpack
+    def test_data_pools(self, expected: Any, given: Any) -> None:
+        self.assertEqual(expected, self._pools_of(*given, app=self.admin))
+
+    def test_data_pools_are_for_administrators(self) -> None:
+        self.assertEqual('absent', self._pools_of('rbd', ['a']))
+        response = self.call('GET', f'{_PATH}/rbd', app=self.reader)
+        self.assertNotIn('writable', response.text)
 
     def test_multiattach(self) -> None:
         shared = self.get('shared')['options']

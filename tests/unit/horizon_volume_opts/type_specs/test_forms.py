@@ -19,9 +19,12 @@ from unittest import mock
 
 from cinderclient import exceptions as cinder_exceptions
 import ddt
+from django.core import cache
 from django.urls import reverse
 from openstack_dashboard import api
 from openstack_dashboard.test import helpers
+
+from tests.unit.horizon_volume_opts import fake_cloud
 
 _TYPE = 'a-type'
 _NAME = re.compile(r' name="(\w+)"')
@@ -53,8 +56,11 @@ class PagesTestCase(helpers.BaseAdminViewTests):
     def setUp(self) -> None:
         super().setUp()
         self.type = FakeType()
-        client = mock.Mock(spec_set=['volume_types'])
+        cache.cache.clear()
+        client = mock.Mock(spec_set=['volume_types', 'client'])
         client.volume_types.get.return_value = self.type
+        self.discover = client.client.get
+        self.discover.side_effect = cinder_exceptions.NotFound(404)
         patch = mock.patch.object(
             api.cinder, 'cinderclient', autospec=True, return_value=client
         )
@@ -213,3 +219,52 @@ class EditTestCase(PagesTestCase):
             '<input type="checkbox" value="object-map" '
             'data-requires="exclusive-lock"',
         )
+
+
+@ddt.ddt
+class DataPoolsTestCase(PagesTestCase):
+    """The data pools that the forms offer, from Cinder's response."""
+
+    def page(self, name: str, *args: str) -> str:
+        where = f'horizon:admin:volume_types:extras:{name}'
+        response = self.client.get(reverse(where, args=(_TYPE, *args)))
+        self.assertEqual(200, response.status_code)
+        return str(response.content.decode())
+
+    def answer(self, **changes: Any) -> None:
+        offered = fake_cloud.offered('gold', data_pool=changes)
+        answer = {'volume_types': [{**offered, 'id': _TYPE}]}
+        self.discover.side_effect = None
+        self.discover.return_value = (None, answer)
+
+    @ddt.data(('create',), ('edit', 'rbd:data_pool'))
+    def test_of_the_type(self, page: tuple[str, ...]) -> None:
+        self.type.specs['rbd:data_pool'] = 'fast'
+        self.answer(writable=['fast', 'slow'])
+        text = self.page(*page)
+        self.assertIn('<option>fast</option>', text)
+        self.assertIn('<option>slow</option>', text)
+        self.assertEqual(1, self.discover.call_count)
+
+    def test_not_known(self) -> None:
+        for answer in ({}, {'writable': None}):
+            cache.cache.clear()
+            self.answer(**answer)
+            self.assertNotIn('rbd-data-pools', self.page('create'))
+
+    def test_cinder_does_not_respond(self) -> None:
+        """The form has a text field for the value, as before."""
+        cache.cache.clear()
+        self.discover.side_effect = cinder_exceptions.ClientException(500)
+        self.assertNotIn('rbd-data-pools', self.page('create'))
+        self.create('rbd:data_pool', 'any')
+        self.assertEqual([{'rbd:data_pool': 'any'}], self.type.requests)
+
+    def test_an_invalid_answer(self) -> None:
+        self.answer(writable='fast')
+        self.assertNotIn('rbd-data-pools', self.page('create'))
+
+    def test_help_of_the_pair_is_visible(self) -> None:
+        text = self.page('create')
+        self.assertIn('id="id_partner_help">rbd:stripe_unit and', text)
+        self.assertNotIn('help-icon', text)

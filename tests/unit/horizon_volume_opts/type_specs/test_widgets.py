@@ -16,6 +16,7 @@ from django.utils import html
 
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
+from rbd_volume_options import keys
 from tests.unit import base
 
 
@@ -47,7 +48,48 @@ class KeyPickTestCase(base.TestCase):
         self.assertIn('<div id="id_key_suggestions_help"', text)
 
     def test_ids_occur_once(self) -> None:
-        text = widgets.KeyPick().render('key', '', {'id': 'id_key'})
+        pick = widgets.KeyPick(data_pools=['a'])
+        text = pick.render('key', '', {'id': 'id_key'})
         ids = [part.split('"')[0] for part in text.split(' id="')[1:]]
         self.assertEqual(len(ids), len(set(ids)))
         self.assertGreater(len(ids), 3)
+
+
+class DataPoolsTestCase(base.TestCase):
+    """The list of data pools, which may be unknown or empty."""
+
+    def test_of_both_forms(self) -> None:
+        entry = guide.ENTRIES[keys.DATA_POOL]
+        for pick in (
+            widgets.KeyPick(data_pools=['a<b', 'fast']),
+            widgets.ValuePick(entry, data_pools=['a<b', 'fast']),
+        ):
+            text = pick.render('x', '', {'id': 'id_x'})
+            self.assertIn('<option>a&lt;b</option>', text)
+            self.assertIn(
+                '<label class="control-label" for="id_x_pools"', text
+            )
+            self.assertIn('aria-describedby="id_x_pools_help"', text)
+
+    def test_no_pool(self) -> None:
+        text = widgets.KeyPick(data_pools=[]).render('x', '', {'id': 'id_x'})
+        self.assertIn('can write to no other pool', text)
+        self.assertNotIn('<select', text)
+
+    def test_unknown(self) -> None:
+        text = widgets.KeyPick().render('x', '', {'id': 'id_x'})
+        self.assertNotIn('rbd-data-pools', text)
+
+    def test_only_for_its_key(self) -> None:
+        entry = guide.ENTRIES[keys.OBJECT_SIZE]
+        pick = widgets.ValuePick(entry, data_pools=['fast'])
+        self.assertNotIn('fast', pick.render('x', '', {'id': 'id_x'}))
+
+
+class ExplainedTestCase(base.TestCase):
+    def test_help_is_text_of_the_page(self) -> None:
+        field = widgets.Explained('Why & how.', {'class': 'c'})
+        text = field.render('x', '1', {'id': 'id_x'})
+        self.assertIn('aria-describedby="id_x_help"', text)
+        self.assertIn('class="c"', text)
+        self.assertIn('id="id_x_help">Why &amp; how.</div>', text)
