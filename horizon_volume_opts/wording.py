@@ -24,7 +24,6 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 UNAVAILABLE = _(
@@ -90,42 +89,19 @@ LABELS: dict[str, Any] = {
     keys.CACHE_MODE: _('Cache mode'),
 }
 
-HINTS: dict[str, Any] = {
-    keys.OBJECT_SIZE: _('Size of the objects that hold the data.'),
-    keys.STRIPE_UNIT: _(
-        'Contiguous bytes that are written to one object before the next '
-        'one. A factor of the object size. Requires a stripe count.'
-    ),
-    keys.STRIPE_COUNT: _(
-        'Number of objects in a stripe. A larger count distributes small '
-        'sequential writes over more disks.'
-    ),
-    keys.OBJECT_MAP: _(
-        'Tracks which objects exist, so that a thin volume can be deleted, '
-        'resized and compared quickly.'
-    ),
-    keys.FEATURES: _('The complete set of features. Replaces the default.'),
-    keys.CACHE_MODE: _(
-        'How the compute host caches reads and writes of the instance.'
-    ),
-}
+CACHE_MODE_HELP = _(
+    'How the compute host caches reads and writes of the instance.'
+)
 
-FEATURES: dict[str, Any] = {
-    features.LAYERING: _('Copy-on-write clones. Always enabled.'),
-    features.EXCLUSIVE_LOCK: _(
-        'Only one client at a time writes to the image.'
-    ),
-    features.OBJECT_MAP: _('Tracks which objects exist.'),
-    features.FAST_DIFF: _(
-        'Fast comparison of snapshots. Enabled together with object-map.'
-    ),
-    features.DEEP_FLATTEN: _(
-        'Flattening a clone also detaches its snapshots from the parent.'
-    ),
-    features.JOURNALING: _(
-        'Writes go to a journal first, for mirroring. Slows down writes.'
-    ),
-}
+#: The features in the order of forms. Scripts have their descriptions.
+FEATURES: tuple[str, ...] = (
+    features.LAYERING,
+    features.EXCLUSIVE_LOCK,
+    features.OBJECT_MAP,
+    features.FAST_DIFF,
+    features.DEEP_FLATTEN,
+    features.JOURNALING,
+)
 
 CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
     cache_modes.CacheMode.NONE: _(
@@ -153,14 +129,6 @@ ORIGINS: dict[str | None, Any] = {
 }
 
 BLANK = _('Default')
-
-
-def size(number: int) -> str:
-    """Return a size in bytes as a metadata value: ``64K``, ``4M``, ``512``."""
-    for name, unit in (('M', sizes.MIB), ('K', sizes.KIB)):
-        if number >= unit and number % unit == 0:
-            return f'{number // unit}{name}'
-    return str(number)
 
 
 #: The defaults of keys whose value is not known or not set, by key.

@@ -165,7 +165,7 @@ class InstanceForm(ModeForm, servers.AttachVolume):
         self.fields[name] = cache_mode.field(listed, None)
         context = {}
         if self.found:
-            context['data'] = packing.text(self._described())
+            context['data'] = packing.attribute(self._described())
         self.group(
             group.GroupField([name], _OF_CHOSEN, context), after='volume'
         )

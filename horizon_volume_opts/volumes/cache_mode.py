@@ -136,7 +136,7 @@ def field(listed: list[Choice], current: str | None) -> forms.Field:
         label=wording.LABELS[keys.CACHE_MODE],
         required=False,
         initial=current or '',
-        help_text=wording.HINTS[keys.CACHE_MODE],
+        help_text=wording.CACHE_MODE_HELP,
         widget=forms.Select(choices=listed, attrs={'class': 'form-control'}),
     )
 

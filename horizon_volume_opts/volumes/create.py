@@ -78,7 +78,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         self.fields.update(members)
         context = {'sources': rest.sources_url()}
         if self._offers:
-            context['data'] = packing.text(described(self._offers))
+            context['data'] = packing.attribute(described(self._offers))
         field = group.GroupField(members, _TEMPLATE, context)
         self.group(field, after='size')
 

@@ -15,7 +15,8 @@
 Fields accept any text. The rules of `rbd_volume_options` check the values, so
 that an error lists the allowed values. The fields are plain selects and
 checkboxes, because Horizon's themed widgets hide the real control from the
-keyboard and from screen readers.
+keyboard and from screen readers. The script of the form adds their help and
+the sizes in lists, to keep the page small.
 """
 
 from collections.abc import Iterable
@@ -28,8 +29,6 @@ from django.utils.translation import gettext_lazy as _
 from horizon_volume_opts import wording
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import layout
-from rbd_volume_options import sizes
 
 #: The name of the form's field for each key.
 NAMES: dict[str, str] = {
@@ -67,7 +66,6 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
             )
         made[name] = _MAKERS[key]()
         made[name].label = wording.LABELS[key]
-        made[name].help_text = wording.HINTS[key]
         made[name].required = False
     return made
 
@@ -95,13 +93,18 @@ def posted(data: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(given)
 
 
-def _sizes(smallest: int) -> list[Choice]:
-    choices: list[Choice] = [('', wording.BLANK)]
-    number = smallest
-    while number <= layout.MAX_OBJECT_SIZE:
-        choices.append((wording.size(number), sizes.format_size(number)))
-        number *= 2
-    return choices
+class Sizes(forms.Select):
+    """A list with the default and the posted value."""
+
+    def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
+        """Add the posted value to the choices, also if it is invalid."""
+        posted = [(each, each) for each in value if each]
+        self.choices = [('', wording.BLANK), *posted]
+        return super().optgroups(name, value, attrs)
+
+
+def _sizes() -> forms.Field:
+    return forms.CharField(widget=Sizes(attrs={'class': 'form-control'}))
 
 
 def _select(choices: list[Choice]) -> forms.Field:
@@ -125,8 +128,8 @@ def _features() -> forms.Field:
 
 
 _MAKERS = {
-    keys.OBJECT_SIZE: lambda: _select(_sizes(layout.MIN_OBJECT_SIZE)),
-    keys.STRIPE_UNIT: lambda: _select(_sizes(layout.MIN_STRIPE_UNIT)),
+    keys.OBJECT_SIZE: _sizes,
+    keys.STRIPE_UNIT: _sizes,
     keys.STRIPE_COUNT: _count,
     keys.OBJECT_MAP: lambda: _select(
         [('', wording.BLANK), ('true', _('Yes')), ('false', _('No'))]

@@ -25,7 +25,6 @@ from typing import Any
 from django import forms
 from django.template import loader
 
-from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 
 NAME = 'rbd_options'
@@ -116,7 +115,7 @@ class GroupedForm:
 
 def _row(bound: Any) -> dict[str, Any]:
     hint, error = f'{bound.auto_id}_hint', f'{bound.auto_id}_error'
-    described = [hint] if bound.help_text else []
+    described = [] if isinstance(bound.field, forms.BooleanField) else [hint]
     attrs = {}
     if bound.errors:
         described.append(error)
@@ -146,5 +145,4 @@ def _boxes(bound: Any) -> Iterator[dict[str, Any]]:
             'id': f'{bound.auto_id}_{number}',
             'value': value,
             'ticked': value in ticked,
-            'hint': wording.FEATURES[value],
         }

@@ -15,7 +15,6 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import functools
-import json
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +24,7 @@ from openstack_dashboard.dashboards.project.volumes import views
 from horizon_volume_opts import discovery
 from horizon_volume_opts import made
 from horizon_volume_opts import offers
+from horizon_volume_opts import packing
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
@@ -75,7 +75,8 @@ class RetypeForm(group.GroupedForm, stock.RetypeForm):
             for name in names
             if name in found and name != volume.volume_type
         }
-        field = group.GroupField((), _TEMPLATE, {'data': json.dumps(texts)})
+        data = packing.attribute(texts)
+        field = group.GroupField((), _TEMPLATE, {'data': data})
         self.group(field, after=_TYPE)
 
     def handle(self, request: Any, data: Any) -> Any:

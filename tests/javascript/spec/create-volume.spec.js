@@ -17,9 +17,9 @@
 const page = require('./page');
 
 const OFFERS = page.offers('form');
-const SIZES = ['', '4K', '32K', '64K', '128K', '1M', '2M', '4M', '8M', '32M'];
 const FEATURES = [
-  'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten'
+  'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten',
+  'journaling'
 ];
 const MADE = {
   object_size: 8388608,
@@ -41,7 +41,7 @@ function row(key, name, field) {
 function features() {
   return FEATURES.map((each) => `<div class="checkbox">
     <input type="checkbox" name="rbd_features" value="${each}">
-    <span data-rbd-why></span></div>`);
+    <span class="help-block"></span></div>`);
 }
 
 /* Horizon's fields that the script reads, and ours as the templates have it. */
@@ -59,15 +59,16 @@ function form(offers) {
               data-rbd-sources="/sources/" hidden disabled>
       <p data-rbd-status hidden></p>
       <p data-rbd-source hidden></p>
-      ${row('object_size', 'rbd_object_size', select('rbd_object_size', SIZES))}
-      ${row('stripe_unit', 'rbd_stripe_unit', select('rbd_stripe_unit', SIZES))}
+      ${row('object_size', 'rbd_object_size', select('rbd_object_size', ['']))}
+      ${row('stripe_unit', 'rbd_stripe_unit', select('rbd_stripe_unit', ['']))}
       ${row('stripe_count', 'rbd_stripe_count',
-        '<input name="rbd_stripe_count"><span data-rbd-default></span>')}
+        '<input name="rbd_stripe_count"><span data-rbd-help></span>')}
       ${row('object_map', 'rbd_object_map', select(
         'rbd_object_map', ['', 'true', 'false']))}
       <div data-rbd-field="rbd_choose_features">
         <input type="checkbox" name="rbd_choose_features"></div>
-      ${row('features', 'rbd_features', features().join(''))}
+      ${row('features', 'rbd_features', `<fieldset class="rbd-features">
+        ${features().join('')}</fieldset>`)}
       <p data-rbd-preview></p>
     </fieldset></form>`;
 }
@@ -82,6 +83,8 @@ describe('The Create Volume form', () => {
       offers.strict.options[key].settable = false;
     }
     offers.strict.options['rbd:features'].settable = true;
+    // So the list has sizes that the other types refuse.
+    offers.strict.options['rbd:object_size'].minimum = 4096;
     offers.strict.options['rbd:features'].allowed = ['layering'];
     (change || (() => null))(offers.rbd.options, offers.rbd);
     window = page.load(Object.assign({
@@ -120,7 +123,7 @@ describe('The Create Volume form', () => {
   const status = () => $('[data-rbd-status]').text();
   const ticked = () => $('[name="rbd_features"]:checked')
     .map((_, each) => each.value).get();
-  const isHidden = () => $('fieldset').prop('hidden');
+  const isHidden = () => $('.rbd-volume-options').prop('hidden');
 
   beforeEach(() => {
     asked = [];
@@ -138,8 +141,8 @@ describe('The Create Volume form', () => {
       .toBe('Default: yes (set by the volume type)');
     expect(blank('rbd_stripe_unit'))
       .toBe('Default: depends on the back end');
-    expect($('[data-rbd-default]').text())
-      .toBe('Default: depends on the back end');
+    expect($('[data-rbd-help]').text())
+      .toContain('writes over more disks. Default: depends on the back end');
   });
 
   it('shows what is chosen', () => {
@@ -262,7 +265,7 @@ describe('The Create Volume form', () => {
     fill('rbd_object_size', '1M');
     const off = $('[name="rbd_stripe_unit"] option:disabled')
       .map((_, each) => each.value).get();
-    expect(off).toEqual(['2M', '4M', '8M', '32M']);
+    expect(off).toEqual(['2M', '4M', '8M', '16M', '32M']);
   });
 
   it('ticks the features that others require', () => {
@@ -312,20 +315,51 @@ describe('The Create Volume form', () => {
     });
     expect(blank('rbd_stripe_unit'))
       .toBe('Default: no striping (set by Ceph)');
-    expect($('[data-rbd-default]').text())
-      .toBe('Default: 8 (set by the back end)');
+    expect($('[data-rbd-help]').text())
+      .toContain('writes over more disks. Default: 8 (set by the back end)');
+  });
+
+  it('has the help of fields and the sizes of all types', () => {
+    open();
+    const values = (name) => $(`[name="${name}"] option`).get()
+      .map((each) => each.value);
+    // The other type allows smaller objects.
+    expect(values('rbd_object_size').slice(0, 3)).toEqual(['', '4K', '8K']);
+    expect(values('rbd_object_size').pop()).toBe('32M');
+    expect(values('rbd_stripe_unit').slice(0, 3)).toEqual(['', '512', '1K']);
+    expect($('option[value="4M"]').first().text()).toBe('4 MiB');
+    $('.checkbox').each((_, box) => {
+      expect($(box).find('.help-block').text()).toMatch(/\.$/);
+    });
+    const words = window.horizon.rbdLayoutWords;
+    for (const key of Object.keys(OFFERS.rbd.options)) {
+      expect(words.help(key)).toMatch(/\.$/);
+    }
+  });
+
+  it('keeps a posted size that is not in the list', () => {
+    open(null, {before: (loaded) => {
+      loaded.jQuery('[name="rbd_object_size"]')
+        .append('<option value="3M" selected>3M');
+      loaded.jQuery('[name="rbd_stripe_unit"]')
+        .append('<option value="64K" selected>64K');
+    }});
+    expect($('[name="rbd_object_size"]').val()).toBe('3M');
+    expect($('[name="rbd_stripe_unit"]').val()).toBe('64K');
+    expect($('[name="rbd_stripe_unit"] option[value="64K"]').length).toBe(1);
   });
 
   it('says why a box is off', () => {
     open();
     tick('rbd_choose_features');
     const why = (name) => $(`[value="${name}"]`).closest('.checkbox')
-      .find('[data-rbd-why]').text();
-    expect(why('deep-flatten')).toBe('Not allowed for this volume type.');
-    expect(why('object-map')).toBe('');
+      .find('.help-block').text();
+    expect(why('deep-flatten')).toMatch(
+      /from the parent\. Not allowed for this volume type\.$/);
+    expect(why('object-map')).toBe('Tracks which objects exist.');
     tick('rbd_features', 'exclusive-lock');
-    expect(why('object-map')).toBe('Requires exclusive-lock.');
-    expect(why('fast-diff')).toBe('Requires object-map.');
+    expect(why('object-map')).toContain('Requires exclusive-lock.');
+    expect(why('fast-diff')).toContain('Requires object-map.');
   });
 
   it('keeps the ticks while another type is selected', () => {
@@ -371,7 +405,8 @@ describe('The Create Volume form', () => {
     open(null, {body: form(OFFERS)
       .replace('data-rbd-field="rbd_object_size"',
         'class="has-error" data-rbd-field="rbd_object_size"')
-      .replace('<option value="1M">', '<option value="1M" selected>')
+      .replace('name="rbd_object_size"><option value="">',
+        'name="rbd_object_size"><option value="1M" selected>')
       .replace('<option value="lvm">', '<option value="lvm" selected>')});
     const isOff = (name) => $(`[name="${name}"]`).prop('disabled');
     expect($('fieldset').prop('disabled')).toBe(false);

@@ -50,7 +50,7 @@ describe('extra specs of a volume type', function () {
   }
 
   function checked() {
-    return $(':checked').get().map((each) => each.value);
+    return $('input:checked').get().map((each) => each.value);
   }
 
   beforeEach(function () {

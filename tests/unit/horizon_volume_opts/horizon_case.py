@@ -13,6 +13,8 @@
 """Tests of Horizon's pages, with a fake cloud behind its clients."""
 
 import datetime
+from html import parser
+import json
 import types
 from typing import Any
 from unittest import mock
@@ -54,6 +56,21 @@ def _catalog() -> list[dict[str, Any]]:
         }
         for service, url in _SERVICES.items()
     ]
+
+
+def data_of(page: str, name: str) -> Any:
+    """Return the JSON data in an attribute of a page; None without it.
+
+    The page is parsed as browsers do.
+    """
+    found: list[str] = []
+
+    class Parser(parser.HTMLParser):
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            found.extend(value for key, value in attrs if key == name)
+
+    Parser().feed(page)
+    return json.loads(found[0]) if found else None
 
 
 def _later() -> datetime.datetime:

@@ -12,20 +12,30 @@
 
 """The amount of data that pages receive about volume types."""
 
-import html
 import json
 import re
 
 from django.core import cache
 
 from horizon_volume_opts import packing
+from rbd_volume_options import features
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
-# Bytes: a form's fields and help without data, and the data of each type.
+# Bytes: all of our markup in a page, and what each volume type adds.
 _FORM = 5000
 _TYPE = 300
+
+# As Cinder returns them, with all features.
+_FEATURES = {
+    'allowed': sorted(features.CHOOSABLE),
+    'requires': {
+        name: list(features.FEATURES[name].requires)
+        for name in sorted(features.CHOOSABLE)
+        if features.FEATURES[name].requires
+    },
+}
 
 _ASK = 'GET /v3/p/os-rbd-volume-options'
 
@@ -38,6 +48,14 @@ class DistinctTestCase(test_rest.RestTestCase):
         self.assertEqual([[1], [2], [True]], found.values)
 
 
+class AttributeTestCase(test_rest.RestTestCase):
+    def test_as_a_browser_reads_it(self) -> None:
+        """Any text of a type's name is data, not markup."""
+        data = {"a'b": ['"', '<!-- </script> &lt; &#39; \\', 'Ümlaut', '`']}
+        page = f'<p a="1" data-x={packing.attribute(data)} b>text'
+        self.assertEqual(data, horizon_case.data_of(page, 'data-x'))
+
+
 class SizeTestCase(test_rest.RestTestCase):
     """Every type has another object size and other allowed keys."""
 
@@ -47,8 +65,11 @@ class SizeTestCase(test_rest.RestTestCase):
         self.cloud.types = [
             fake_cloud.offered(
                 f'a volume type {number:03d}',
-                object_size={'default': 2 ** (12 + number % 14)},
-                features={'settable': number % 2 == 0},
+                object_size={
+                    'default': 2 ** (12 + number % 14),
+                    'maximum_objects': 1 << 24,
+                },
+                features={'settable': number % 2 == 0, **_FEATURES},
             )
             for number in range(count)
         ]
@@ -68,21 +89,28 @@ class SizeTestCase(test_rest.RestTestCase):
         self.assertEqual(1, self.cloud.asked.count(_ASK))
         return str(response.content.decode())
 
-    def check_data(self, path: str, name: str) -> None:
-        """Check the size of the data in a page, which is escaped there."""
+    def check_markup(self, path: str, begin: str, end: str, name: str) -> None:
+        """Check the size of all that we add to a page, with its data."""
 
-        def data(count: int) -> str:
-            found = re.search(f'{name}="([^"]*)"', self.page(path, count))
-            return found[1] if found else ''
+        def markup(count: int) -> str:
+            page = self.page(path, count)
+            # One type of the page is that of the volume.
+            data = horizon_case.data_of(page, name)
+            self.assertEqual(count, len(data.get('types', data)))
+            found = re.search(f'{begin}.*?{end}', page, re.DOTALL)
+            return found[0] if found else self.fail(page)
 
-        one, many = data(1), data(41)
-        found = json.loads(html.unescape(many))
-        self.assertEqual(41, len(found.get('types', found)))
-        self.assertLessEqual(len(one), _FORM)
-        self.assertLessEqual((len(many) - len(one)) / 40, _TYPE)
+        one, many = (len(markup(count).encode()) for count in (1, 41))
+        self.assertLessEqual(one, _FORM + _TYPE)
+        self.assertLessEqual((many - one) / 40, _TYPE)
 
     def test_create_volume(self) -> None:
-        self.check_data('/project/volumes/create/', 'data-rbd-offers')
+        self.check_markup(
+            '/project/volumes/create/',
+            '<fieldset class="rbd-volume-options"',
+            'data-rbd-preview.*?</fieldset>',
+            'data-rbd-offers',
+        )
 
     def test_attach_volume_of_an_instance(self) -> None:
         self.cloud.servers['s'] = {
@@ -91,12 +119,20 @@ class SizeTestCase(test_rest.RestTestCase):
             'status': 'ACTIVE',
             'image': {'id': 'i'},
         }
-        self.check_data(
-            '/project/instances/s/attach_volume/', 'data-rbd-modes'
+        self.check_markup(
+            '/project/instances/s/attach_volume/',
+            '<fieldset class="rbd-cache-mode"',
+            '</fieldset>',
+            'data-rbd-modes',
         )
 
     def test_change_volume_type(self) -> None:
-        self.check_data('/project/volumes/v/retype/', 'data-rbd-effects')
+        self.check_markup(
+            '/project/volumes/v/retype/',
+            '<div class="help-block" data-rbd-note',
+            '</div>',
+            'data-rbd-effects',
+        )
 
     def test_wizards(self) -> None:
         def size(count: int) -> int:

@@ -32,7 +32,6 @@
   ];
   // The features of a Glance image are not inherited, its layout is.
   var SOURCE = {made: null, isImage: true};
-  var MIB = 1048576;
 
   function OptionsController($scope, $window, offers) {
     var ctrl = this;
@@ -47,6 +46,11 @@
     ctrl.reset = reset;
     ctrl.pick = pick;
     ctrl.isSettable = isSettable;
+    ctrl.help = {};
+    ['objectSize', 'unit', 'count', 'map'].forEach(function (name) {
+      ctrl.help[name] = words.help(KEYS[name]);
+    });
+    ctrl.featureHelp = words.featureHelp;
     reset();
 
     $scope.$watch(typeName, showType);
@@ -124,11 +128,9 @@
     }
 
     function sizes(key, options) {
-      var list = [{value: '', text: text(key, options, rules.sizeText)}];
-      for (var n = options[key].minimum; n <= options[key].maximum; n *= 2) {
-        list.push({value: valueOf(n), text: rules.sizeText(n)});
-      }
-      return list;
+      var blank = {value: '', text: text(key, options, rules.sizeText)};
+      return [blank].concat(
+        rules.sizes(options[key].minimum, options[key].maximum));
     }
 
     function update() {
@@ -229,13 +231,6 @@
   }
 
   /* Bytes as a metadata value: 64K, 4M, 512. */
-  function valueOf(bytes) {
-    if (bytes % MIB === 0) {
-      return bytes / MIB + 'M';
-    }
-    return bytes % 1024 === 0 ? bytes / 1024 + 'K' : String(bytes);
-  }
-
   function yesOrNo(value) {
     return value ? gettext('Yes') : gettext('No');
   }

@@ -22,6 +22,7 @@ horizon.rbdVolumeOptions = (function () {
 
   var rules = horizon.rbdLayout;
   var words = horizon.rbdLayoutWords;
+  var parts = horizon.rbdFieldParts;
   var KEYS = rules.KEYS;
   var SOURCES = {
     volume_source: 'volume',
@@ -34,6 +35,7 @@ horizon.rbdVolumeOptions = (function () {
     this.$form = $group.closest('form');
     this.offers = horizon.rbdOffers.unpack(
       JSON.parse($group.attr('data-rbd-offers')));
+    parts.fillSizes($group, this.offers);
     this.sourceUrl = $group.attr('data-rbd-sources');
     this.sources = {};
     // The boxes of features that the user changed.
@@ -249,8 +251,8 @@ horizon.rbdVolumeOptions = (function () {
     var $unit = this.field('rbd_stripe_unit');
     var $count = this.field('rbd_stripe_count');
     $count.attr('max', this.option(KEYS.count).maximum);
-    this.row(KEYS.count).find('[data-rbd-default]')
-      .text(this.defaultText(KEYS.count, words.number));
+    parts.show(this.row(KEYS.count).find('[data-rbd-help]'),
+      this.defaultText(KEYS.count, words.number));
     $unit.prop('required', Boolean($count.val()));
     $count.prop('required', Boolean($unit.val()));
   };
@@ -268,9 +270,9 @@ horizon.rbdVolumeOptions = (function () {
       this.picked,
       this.byDefault(KEYS.features).value || []
     ).forEach(function (box, number) {
-      $boxes.eq(number)
-        .prop({checked: box.checked, disabled: box.disabled})
-        .closest('.checkbox').find('[data-rbd-why]').text(words.feature(box));
+      var $box = $boxes.eq(number)
+        .prop({checked: box.checked, disabled: box.disabled});
+      parts.showBox($box.closest('.checkbox'), words.feature(box));
     });
   };
 

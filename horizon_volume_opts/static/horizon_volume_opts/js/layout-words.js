@@ -55,6 +55,42 @@ horizon.rbdLayoutWords = (function () {
       {value: text, origin: by}, true);
   }
 
+  /* What the field of a key is about. */
+  function help(key) {
+    var words = {};
+    words[rules.KEYS.objectSize] =
+      gettext('Size of the objects that hold the data.');
+    words[rules.KEYS.unit] = gettext(
+      'Contiguous bytes that are written to one object before the next ' +
+      'one. A factor of the object size. Requires a stripe count.');
+    words[rules.KEYS.count] = gettext(
+      'Number of objects in a stripe. A larger count distributes small ' +
+      'sequential writes over more disks.');
+    words[rules.KEYS.map] = gettext(
+      'Tracks which objects exist, so that a thin volume can be deleted, ' +
+      'resized and compared quickly.');
+    words[rules.KEYS.features] =
+      gettext('The complete set of features. Replaces the default.');
+    return words[key] || '';
+  }
+
+  /* What a feature does; an empty text for an unknown one. */
+  function featureHelp(name) {
+    var words = {
+      'layering': gettext('Copy-on-write clones. Always enabled.'),
+      'exclusive-lock':
+        gettext('Only one client at a time writes to the image.'),
+      'object-map': gettext('Tracks which objects exist.'),
+      'fast-diff': gettext(
+        'Fast comparison of snapshots. Enabled together with object-map.'),
+      'deep-flatten': gettext(
+        'Flattening a clone also detaches its snapshots from the parent.'),
+      'journaling': gettext(
+        'Writes go to a journal first, for mirroring. Slows down writes.')
+    };
+    return words[name] || '';
+  }
+
   /* Why a user cannot change the box of a feature. */
   function feature(box) {
     if (box.why === horizon.rbdFeatures.WHY.notAllowed) {
@@ -152,6 +188,8 @@ horizon.rbdLayoutWords = (function () {
   return {
     byDefault: byDefault,
     feature: feature,
+    featureHelp: featureHelp,
+    help: help,
     invalidCount: invalidCount,
     noOptions: noOptions,
     number: number,

@@ -102,6 +102,23 @@ horizon.rbdLayout = (function () {
     return bytes + ' B';
   }
 
+  /* A size in bytes as a metadata value: 64K, 4M, 512. */
+  function sizeValue(bytes) {
+    if (bytes % MIB === 0) {
+      return bytes / MIB + 'M';
+    }
+    return bytes % KIB === 0 ? bytes / KIB + 'K' : String(bytes);
+  }
+
+  /* The powers of two of a range, for a list: [{value, text}]. */
+  function sizes(minimum, maximum) {
+    var found = [];
+    for (var bytes = minimum; bytes <= maximum; bytes *= 2) {
+      found.push({value: sizeValue(bytes), text: sizeText(bytes)});
+    }
+    return found;
+  }
+
   /* librbd represents an image without striping as a stripe unit equal to the
    * object size and a stripe count of 1. */
   function isStriped(layout) {
@@ -288,6 +305,7 @@ horizon.rbdLayout = (function () {
     parseCount: parseCount,
     parseGib: parseGib,
     sizeText: sizeText,
+    sizes: sizes,
     isStriped: isStriped,
     stripingText: stripingText,
     objectCount: objectCount,

@@ -12,9 +12,6 @@
 
 """The Attach Volume form of an instance, in Horizon's views."""
 
-import html
-import json
-import re
 from typing import Any
 
 from django.core import cache
@@ -23,6 +20,7 @@ import requests.exceptions
 
 from horizon_volume_opts.volumes import attach
 from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts.volumes import test_attach
 
 INSTANCE = '/project/instances/s/attach_volume/'
@@ -47,9 +45,9 @@ class InstanceTestCase(test_attach.AttachTestCase):
         return self.client.post(INSTANCE, data)
 
     def described(self) -> Any:
-        found = re.search(r'data-rbd-modes="([^"]*)"', self.page())
+        found = horizon_case.data_of(self.page(), 'data-rbd-modes')
         self.assertIsNotNone(found)
-        return json.loads(html.unescape(found[1] if found else ''))
+        return found
 
     def test_horizon_s_view_uses_it(self) -> None:
         self.assertIs(attach.InstanceForm, views.AttachVolumeView.form_class)

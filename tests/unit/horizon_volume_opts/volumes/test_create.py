@@ -12,8 +12,6 @@
 
 """The Create Volume form, with real Horizon views and clients."""
 
-import html
-import json
 import re
 from typing import Any
 
@@ -41,10 +39,8 @@ class FormTestCase(horizon_case.HorizonTestCase):
         return str(response.content.decode())
 
     def data(self, page: str) -> Any:
-        found = re.search(r'data-rbd-offers="([^"]*)"', page)
-        if not found:
-            return None
-        return horizon_case.unpacked(json.loads(html.unescape(found[1])))
+        found = horizon_case.data_of(page, 'data-rbd-offers')
+        return found and horizon_case.unpacked(found)
 
     def post(self, query: str = '', **data: Any) -> Any:
         return self.client.post(

@@ -63,7 +63,10 @@ class GroupTestCase(base.TestCase):
         # Checkboxes have one label each, in a fieldset with a legend.
         self.assertIn('<legend class="h5">Image features</legend>', drawn)
         for number in range(6):
-            self.assertIn(f'for="id_rbd_features_{number}"', drawn)
+            self.assertIn(
+                f'<label><input type="checkbox" id="id_rbd_features_{number}"',
+                drawn,
+            )
             self.assertIn(f'id="id_rbd_features_{number}_hint"', drawn)
 
     def test_errors_belong_to_their_controls(self) -> None:

@@ -12,9 +12,6 @@
 
 """The Change Volume Type form, with real Horizon views and clients."""
 
-import html
-import json
-import re
 from typing import Any
 
 from horizon import messages
@@ -49,11 +46,9 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         return str(response.content.decode())
 
     def effects(self) -> dict[str, str]:
-        found = re.search(r'data-rbd-effects="([^"]*)"', self.page())
+        found = horizon_case.data_of(self.page(), 'data-rbd-effects')
         self.assertIsNotNone(found)
-        texts: dict[str, str] = json.loads(
-            html.unescape(found[1] if found else '')
-        )
+        texts: dict[str, str] = found
         return texts
 
     def post(self, name: str = 'alike') -> Any:
