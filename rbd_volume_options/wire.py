@@ -65,6 +65,10 @@ TOGETHER_WITH = 'together_with'
 #: Field of rbd:data_pool: the pools that all back ends of the type can write.
 WRITABLE = 'writable'
 
+#: Field of a volume type: its limits on reads and writes (QoS specs of
+#: Cinder), or null. Its items are "consumer" (of the QoS specs) and "limits".
+QOS_LIMITS = 'qos_limits'
+
 # Values of "reason": why a volume type has no options.
 NO_BACKEND = (
     'no back end that has reported its capabilities matches the volume type'
@@ -97,6 +101,7 @@ FORBIDDEN_KEY = 'Policy does not allow {policy}, which {key} needs.'
 POLICY = 'volume_extension:rbd_volume_options'
 POLICY_GET = f'{POLICY}:get'
 POLICY_GET_POOLS = f'{POLICY}:get_pools'
+POLICY_GET_QOS_LIMITS = f'{POLICY}:get_qos_limits'
 POLICY_SET_LAYOUT = f'{POLICY}:set_layout'
 POLICY_SET_FEATURES = f'{POLICY}:set_features'
 POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'

@@ -23,6 +23,8 @@ from cinder_rbd_ext.api import answers
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import qos
+from rbd_volume_options import wire
 
 
 class OptionsController(wsgi.Controller):
@@ -36,8 +38,9 @@ class OptionsController(wsgi.Controller):
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
+        limits = _limits(context)
         return answers.of_types(
-            self._answer(each, context) for each in _visible(context)
+            self._answer(each, context, limits) for each in _visible(context)
         )
 
     def show(self, req: Any, id: str) -> answers.Answer:
@@ -49,18 +52,30 @@ class OptionsController(wsgi.Controller):
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == id:
-                    return {'volume_type': self._answer(each, context)}
+                    answer = self._answer(each, context, _limits(context))
+                    return {'volume_type': answer}
         raise exception.VolumeTypeNotFound(volume_type_id=id)
 
-    def _answer(self, volume_type: Any, context: Any) -> answers.Answer:
+    def _answer(
+        self, volume_type: Any, context: Any, limits: qos.QosLimits | None
+    ) -> answers.Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
-        return answers.of_type(
+        answer = answers.of_type(
             volume_type,
             offer,
             policies.settable(context),
             shows_pools=policies.allows(context, policies.GET_POOLS),
         )
+        if limits and answer[wire.SUPPORTED]:
+            answer[wire.QOS_LIMITS] = limits.of(volume_type)
+        return answer
+
+
+def _limits(context: Any) -> qos.QosLimits | None:
+    """Return the limits of types; None if the caller may not see them."""
+    allowed = policies.allows(context, policies.GET_QOS_LIMITS)
+    return qos.QosLimits(context) if allowed else None
 
 
 def _visible(context: Any) -> list[Any]:

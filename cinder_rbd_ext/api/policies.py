@@ -32,6 +32,7 @@ SET_FEATURES = wire.POLICY_SET_FEATURES
 SET_CACHE_MODE = wire.POLICY_SET_CACHE_MODE
 SET_EXTRA_SPECS = wire.POLICY_SET_EXTRA_SPECS
 GET_POOLS = wire.POLICY_GET_POOLS
+GET_QOS_LIMITS = wire.POLICY_GET_QOS_LIMITS
 OFFER_CACHE_MODES = wire.POLICY_OFFER_CACHE_MODES
 CORRECT_FIXED = wire.POLICY_CORRECT_FIXED_KEYS
 
@@ -130,6 +131,18 @@ _RULES = [
             {'method': 'GET', 'path': '/volumes/{volume_id}'},
             {'method': 'GET', 'path': '/volumes/detail'},
             {'method': 'POST', 'path': '/volumes/{volume_id}/action'},
+        ],
+    ),
+    policy.DocumentedRuleDefault(
+        name=GET_QOS_LIMITS,
+        check_str=base.SYSTEM_READER_OR_PROJECT_READER,
+        description=(
+            'Show the limits on reads and writes that the QoS specs of a '
+            'visible volume type set.'
+        ),
+        operations=[
+            {'method': 'GET', 'path': wire.ROUTE},
+            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
         ],
     ),
     policy.DocumentedRuleDefault(

@@ -51,6 +51,7 @@ _CONTRACT = {
     'POWER_OF_TWO': 'power_of_two',
     'TOGETHER_WITH': 'together_with',
     'WRITABLE': 'writable',
+    'QOS_LIMITS': 'qos_limits',
     'FROM_VOLUME_METADATA': 'volume metadata',
     'FROM_VOLUME_TYPE': 'volume type',
     'FROM_SOURCE_VOLUME': 'source volume',
@@ -65,6 +66,7 @@ _CONTRACT = {
         for name in (
             'get',
             'get_pools',
+            'get_qos_limits',
             'set_layout',
             'set_features',
             'set_cache_mode',
