@@ -101,6 +101,22 @@ def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def limits_of(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Return the limits on reads and writes of a volume type.
+
+    They are empty if the type has none, and if the user may not see them.
+
+    :raises InvalidAnswerError: for an invalid description
+    """
+    given = answer.get(wire.QOS_LIMITS)
+    if given is None:
+        return {}
+    limits = given.get('limits') if isinstance(given, dict) else None
+    if not isinstance(limits, dict) or not all(map(_text, limits.values())):
+        raise InvalidAnswerError(f'{wire.QOS_LIMITS!r} is invalid')
+    return dict(limits)
+
+
 def _lists(key: str) -> dict[str, Any]:
     lists: dict[str, Any] = {'allowed': []} if key in _ALLOWED else {}
     if key == keys.FEATURES:

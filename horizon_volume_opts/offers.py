@@ -52,6 +52,7 @@ class UserOffer:
     :ivar name: the name of the type
     :ivar reason: why there are no options; None if there are options
     :ivar ident: the ID of the type
+    :ivar limits_on_use: the limits on reads and writes, by Cinder's names
     :ivar is_invalid: whether the response for the type is invalid
     :ivar options: the description of each key in Cinder's response, with the
         code of a default's origin in place of its name
@@ -65,6 +66,7 @@ class UserOffer:
     require_whole_stripes: bool = True
     is_invalid: bool = False
     ident: str = ''
+    limits_on_use: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Answer) -> 'UserOffer':
@@ -77,6 +79,7 @@ class UserOffer:
             return cls(name, wording.reason(answer.get('reason')))
         try:
             options = answers.options_of(answer)
+            limits_on_use = answers.limits_of(answer)
         except answers.InvalidAnswerError:
             # One volume type must not hide the options of the others.
             return cls(name, str(wording.INVALID_ANSWER), is_invalid=True)
@@ -86,6 +89,7 @@ class UserOffer:
             {key: _coded(each) for key, each in options.items()},
             answer[wire.REQUIRE_WHOLE_STRIPES],
             ident=str(answer.get('id', '')),
+            limits_on_use=limits_on_use,
         )
 
     @property

@@ -24,6 +24,7 @@ from typing import Any
 from django.utils import safestring
 
 from horizon_volume_opts import offers
+from horizon_volume_opts import qos
 from rbd_volume_options import wire
 
 #: The fields of a description that scripts use.
@@ -63,20 +64,26 @@ def packed(
 
     :param found: the offers by type name
     :param wanted: the keys that the script uses
-    :returns: ``keys``; ``options``, the distinct descriptions; and ``types``:
-        the reason why a type offers nothing, or whether it requires whole
-        stripes and the number of the description of each key
+    :returns: ``keys``; ``options``, the distinct descriptions; ``types``: the
+        reason why a type offers nothing, or whether it requires whole stripes
+        and the number of the description of each key; and ``limits``: the
+        distinct texts for limits on reads and writes, with the types that
+        have them
     """
     options = Distinct()
     types: dict[str, Any] = {}
+    limits: dict[str, list[str]] = {}
     for name, offer in found.items():
+        if limited := qos.text(offer.limits_on_use):
+            limits.setdefault(limited, []).append(name)
         if offer.reason is not None:
             types[name] = offer.reason
             continue
         types[name] = [offer.require_whole_stripes] + [
             options.number(_trimmed(offer.options[key])) for key in wanted
         ]
-    return {'keys': wanted, 'options': options.values, 'types': types}
+    data = {'keys': wanted, 'options': options.values, 'types': types}
+    return {**data, 'limits': limits} if limits else data
 
 
 def text(data: Any) -> str:

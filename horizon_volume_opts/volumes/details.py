@@ -21,11 +21,15 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from horizon import tabs
 
+from horizon_volume_opts import discovery
 from horizon_volume_opts import made
+from horizon_volume_opts import qos
+from horizon_volume_opts import wording
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 _PART = precedence.Part
 _ORIGINS: dict[errors.Origin, Any] = {
@@ -72,8 +76,28 @@ class RBDTab(tabs.Tab):
             'mode': (getattr(volume, 'metadata', None) or {}).get(
                 keys.CACHE_MODE
             ),
+            **_of_type(request, volume),
             'attachments': list(_attachments(volume, found)),
         }
+
+
+def _of_type(request: Any, volume: Any) -> dict[str, Any]:
+    """Return the limits of the volume type and its default cache mode."""
+    try:
+        offer = discovery.of_type(request, volume.volume_type)
+    except discovery.Unavailable:
+        offer = None
+    option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
+    return {
+        'limits': qos.text(offer.limits_on_use) if offer else '',
+        'default_mode': wording.default(
+            option.get('default'),
+            option.get(wire.DEFAULT_FROM),
+            keys.CACHE_MODE,
+        )
+        if option
+        else None,
+    }
 
 
 def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from horizon_volume_opts import discovery
 from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import packing
+from horizon_volume_opts import qos
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
@@ -47,6 +48,7 @@ _REMOVED = _(
 _NO_OPTIONS = _(
     'The new volume type offers no RBD volume options: %(reason)s.'
 )
+_LIMITS = _('The new volume type limits the volume to %(limits)s.')
 _MIGRATES = _(
     'The new volume type sets another layout. If the volume is detached and '
     'has no clones, Ceph converts it. Otherwise the volume must be migrated: '
@@ -109,6 +111,8 @@ def _effects(volume: Any, offer: offers.UserOffer) -> Iterator[Any]:
         yield _MIGRATES
     elif not removed and not offer.reason:
         yield _KEPT
+    if limits := qos.text(offer.limits_on_use):
+        yield _LIMITS % {'limits': limits}
 
 
 def _removed(

@@ -59,6 +59,7 @@ function form(offers) {
               data-rbd-sources="/sources/" hidden disabled>
       <p data-rbd-status hidden></p>
       <p data-rbd-source hidden></p>
+      <p data-rbd-limits hidden></p>
       ${row('object_size', 'rbd_object_size', select('rbd_object_size', ['']))}
       ${row('stripe_unit', 'rbd_stripe_unit', select('rbd_stripe_unit', ['']))}
       ${row('stripe_count', 'rbd_stripe_count',
@@ -335,6 +336,23 @@ describe('The Create Volume form', () => {
     for (const key of Object.keys(OFFERS.rbd.options)) {
       expect(words.help(key)).toMatch(/\.$/);
     }
+  });
+
+  it('shows the limits of the type, also if nothing can be set', () => {
+    const limits = () => $('[data-rbd-limits]:not([hidden])').text();
+    open((options, offer) => {
+      offer.limits = '500 reads per second';
+    });
+    expect(limits())
+      .toBe('Limits of the volume type: 500 reads per second.');
+    fill('type', 'strict');
+    expect(limits()).toBe('');
+    open((options, offer) => {
+      offer.limits = '500 reads per second';
+      offer.reason = 'you may not set any of them';
+    });
+    expect(limits()).toContain('500 reads');
+    expect(status()).toContain('you may not set any of them');
   });
 
   it('keeps a posted size that is not in the list', () => {

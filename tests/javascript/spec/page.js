@@ -100,11 +100,17 @@ function packed(found) {
     Object.assign({}, ...Object.values(found).map((each) => each.options)));
   const options = [];
   const types = {};
+  const limits = {};
   for (const [name, offer] of Object.entries(found)) {
     types[name] = offer.reason || [offer.require_whole_stripes].concat(
       wanted.map((key) => options.push((offer.options || {})[key]) - 1));
   }
-  return {keys: wanted, options, types};
+  for (const [name, offer] of Object.entries(found)) {
+    if (offer.limits) {
+      limits[offer.limits] = (limits[offer.limits] || []).concat(name);
+    }
+  }
+  return {keys: wanted, options, types, limits};
 }
 
 module.exports = {load, offers, packed, read};

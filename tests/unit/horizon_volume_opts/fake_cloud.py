@@ -34,6 +34,12 @@ NOVA = 'http://nova.example/v2.1'
 GLANCE = 'http://glance.example'
 ALIAS = 'os-rbd-volume-options'
 
+#: The limits of a volume type, as the API extension returns them.
+LIMITS = {
+    'consumer': 'front-end',
+    'limits': {'read_iops_sec': '500', 'write_bytes_sec': '104857600'},
+}
+
 _BOTH = {'settable': True, 'fixed_at_creation': True, 'summary': 'x'}
 _VERSION = {'id': 'v3.0', 'status': 'CURRENT', 'links': []}
 _VERSIONS = {

@@ -84,3 +84,20 @@ class AnswersTestCase(base.TestCase):
         self.assertRaises(
             answers.InvalidAnswerError, answers.options_of, self.answer
         )
+
+    def test_limits(self) -> None:
+        limits = {'total_iops_sec': '500'}
+        for given, expected in (
+            ({}, {}),
+            ({'qos_limits': None}, {}),
+            ({'qos_limits': {'consumer': 'both', 'limits': limits}}, limits),
+        ):
+            self.assertEqual(expected, answers.limits_of(given))
+
+    @ddt.data([], {'consumer': 'both'}, {'limits': {'total_iops_sec': 5}})
+    def test_invalid_limits(self, given: Any) -> None:
+        self.assertRaises(
+            answers.InvalidAnswerError,
+            answers.limits_of,
+            {'qos_limits': given},
+        )

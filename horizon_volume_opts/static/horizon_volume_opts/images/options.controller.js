@@ -90,6 +90,7 @@
           ctrl.reason = offer ? nothing(offer)
             : gettext('no volume type is selected');
           ctrl.offer = offer && !ctrl.reason ? offer : null;
+          ctrl.limits = words.limits(offer && offer.limits);
           if (ctrl.offer) {
             fill(ctrl.offer.options);
           }

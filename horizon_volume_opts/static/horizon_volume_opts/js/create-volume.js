@@ -128,7 +128,9 @@ horizon.rbdVolumeOptions = (function () {
     this.$group.prop({hidden: isEmpty && !reason, disabled: isEmpty});
     this.showLine('[data-rbd-status]', reason
       ? words.noOptions(reason, this.hasChosen()) : '');
-    this.showLine('[data-rbd-source]', this.sourceText());
+    this.showLine('[data-rbd-source]', this.offer
+      ? words.source(this.made, this.fromImage) : '');
+    this.showLine('[data-rbd-limits]', words.limits(this.limits));
     if (this.offer) {
       this.showDefaults();
       this.showFeatures();
@@ -138,7 +140,7 @@ horizon.rbdVolumeOptions = (function () {
 
   /* Set the offer of a type; return why there is none, or an empty text. */
   Group.prototype.findOffer = function (found) {
-    this.offer = null;
+    this.offer = this.limits = null;
     if (!found) {
       return gettext('the source of the volume is not available');
     }
@@ -147,6 +149,7 @@ horizon.rbdVolumeOptions = (function () {
     if (Object.prototype.hasOwnProperty.call(this.offers, type)) {
       var offer = this.offers[type];
       this.offer = offer.reason ? null : offer;
+      this.limits = offer.limits;
       return offer.reason || '';
     }
     return type === '' ? gettext('no volume type is selected') : '';
@@ -163,14 +166,6 @@ horizon.rbdVolumeOptions = (function () {
     if ($line.text() !== text) {
       $line.text(text);
     }
-  };
-
-  Group.prototype.sourceText = function () {
-    if (this.offer && this.made) {
-      return words.source(this.made);
-    }
-    return this.offer && this.fromImage
-      ? gettext('The volume type or the image sets other values.') : '';
   };
 
   Group.prototype.option = function (key) {

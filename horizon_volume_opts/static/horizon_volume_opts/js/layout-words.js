@@ -108,8 +108,18 @@ horizon.rbdLayoutWords = (function () {
       ? text + ' ' + gettext('The selected values are not used.') : text;
   }
 
-  /* The source of a volume. */
-  function source(made) {
+  /* The limits on reads and writes that the volume type sets. */
+  function limits(text) {
+    return text
+      ? interpolate(gettext('Limits of the volume type: %s.'), [text]) : '';
+  }
+
+  /* The source of a volume: made, its image; or a Glance image. */
+  function source(made, isImage) {
+    if (!made) {
+      return isImage
+        ? gettext('The volume type or the image sets other values.') : '';
+    }
     return interpolate(
       gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
         ' and the features %(features)s.'),
@@ -191,6 +201,7 @@ horizon.rbdLayoutWords = (function () {
     featureHelp: featureHelp,
     help: help,
     invalidCount: invalidCount,
+    limits: limits,
     noOptions: noOptions,
     number: number,
     origin: origin,

@@ -20,7 +20,8 @@
 horizon.rbdOffers = (function () {
   'use strict';
 
-  /* Return {reason, require_whole_stripes, options} for each type name. */
+  /* Return {reason, require_whole_stripes, options, limits} for each name of a
+   * type; limits is a text. */
   function unpack(data) {
     var found = {};
     Object.keys(data.types).forEach(function (name) {
@@ -30,6 +31,11 @@ horizon.rbdOffers = (function () {
         enumerable: true,
         writable: true,
         value: offer(data.types[name], data)
+      });
+    });
+    Object.keys(data.limits || {}).forEach(function (text) {
+      data.limits[text].forEach(function (name) {
+        found[name].limits = text;
       });
     });
     return found;

@@ -86,6 +86,9 @@
       }
       ctrl.reason = offer.reason;
       ctrl.rows = offer.reason ? [] : rowsOfType(offer.options);
+      if (offer.limits) {
+        ctrl.rows.push(row(gettext('Limits'), offer.limits));
+      }
       ctrl.isSettable = Object.keys(offer.options || {}).some(function (key) {
         return offer.options[key].settable;
       });

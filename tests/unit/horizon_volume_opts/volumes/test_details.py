@@ -14,6 +14,7 @@
 
 from typing import Any
 
+from django.core import cache
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
@@ -76,6 +77,36 @@ class TabTestCase(horizon_case.HorizonTestCase):
     def test_data_pool(self) -> None:
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:data_pool': 'ec'})
         self.assertIn('<dt>Data pool</dt> <dd>ec</dd>', self.page())
+
+    def test_limits_and_default_of_the_type(self) -> None:
+        self.cloud.add_volume('v')
+        self.assertIn('Default: set by the compute host', self.page())
+        self.assertNotIn('Limits', self.page())
+        self.cloud.types[0] = {
+            **fake_cloud.offered(
+                'rbd',
+                cache_mode={
+                    'default': 'writeback',
+                    'default_from': 'volume type',
+                },
+            ),
+            'qos_limits': fake_cloud.LIMITS,
+        }
+        cache.cache.clear()
+        page = self.page()
+        self.assertIn(
+            '500 reads per second, 100 MiB per second for writes '
+            '(set by the volume type)',
+            page,
+        )
+        self.assertIn('Default: writeback (set by the volume type)', page)
+
+    def test_cinder_does_not_tell_the_limits(self) -> None:
+        self.cloud.add_volume('v')
+        self.cloud.faults = {'GET /v3/p/os-rbd': fake_cloud.Refused(500, 'x')}
+        page = self.page()
+        self.assertIn('8 MiB', page)
+        self.assertIn('default of the volume type, the back end', page)
 
     def test_cache_mode_of_each_attachment(self) -> None:
         for number in (1, 2):

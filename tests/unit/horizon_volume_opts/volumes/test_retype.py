@@ -67,6 +67,14 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.assertIn('no back end', found['lvm'])
         self.assertIn('must be migrated', found['small'])
 
+    def test_limits_of_the_new_type(self) -> None:
+        for each in self.cloud.types:
+            if each['name'] == 'alike':
+                each['qos_limits'] = fake_cloud.LIMITS
+        found = self.effects()
+        self.assertIn('limits the volume to 500 reads', found['alike'])
+        self.assertNotIn('limits', found['small'])
+
     def test_changed(self) -> None:
         self.check_done(self.post())
         self.assertEqual('alike', self.volume['volume_type'])
