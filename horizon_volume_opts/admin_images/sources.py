@@ -116,7 +116,11 @@ def _projects(request: Any) -> dict[str, str]:
 def _rbd_pools(client: Any) -> dict[str, str]:
     """Return Cinder's pools on Ceph, with any driver, and their Ceph pools."""
     return {
-        pool.name: _ceph_pool(getattr(pool, wire.LOCATION_INFO, None))
+        # A back end with a data pool reports the other one.
+        pool.name: _ceph_pool(
+            getattr(pool, wire.RBD_LOCATION_INFO, None)
+            or getattr(pool, wire.LOCATION_INFO, None)
+        )
         for pool in client.pools.list(detailed=True)
         if getattr(pool, 'storage_protocol', None) == _PROTOCOL
     }

@@ -125,20 +125,16 @@ class BrowserTestCase(base.CloudTestCase):
 
     def narrow(self) -> None:
         """Set the width of the window to 400 px until the test ends."""
-        before = self.driver.get_window_size()
-        self.addCleanup(
-            self.driver.set_window_size, before['width'], before['height']
-        )
         # The window of headless Chromium cannot be narrower than 500 px.
         size = {'width': 400, 'height': 1000, 'deviceScaleFactor': 1}
         self.driver.execute_cdp_cmd(
             'Emulation.setDeviceMetricsOverride', {**size, 'mobile': False}
         )
-        self.addCleanup(
-            self.driver.execute_cdp_cmd,
-            'Emulation.clearDeviceMetricsOverride',
-            {},
-        )
+        self.addCleanup(self.widen)
+
+    def widen(self) -> None:
+        """Set the width of the window back."""
+        self.driver.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
 
     def cookie(self, name: str, value: str) -> None:
         """Set a cookie, such as the language, until the test ends."""
@@ -174,6 +170,35 @@ class BrowserTestCase(base.CloudTestCase):
             selector,
         )
         self.assertEqual([], found)
+
+    def check_everywhere(
+        self, path: str, selector: str, prepare: Callable[[], Any], name: str
+    ) -> None:
+        """Check a form with axe-core in both stock themes at 400 px.
+
+        :param path: the page
+        :param selector: what is checked; it must fit into the width
+        :param prepare: makes the form visible, in a wide window
+        :param name: of the screenshots
+        """
+        for theme in ('default', 'material'):
+            self.widen()
+            self.cookie('theme', theme)
+            self.open(path)
+            prepare()
+            self.narrow()
+            self.check_accessible(selector)
+            self.assertLessEqual(
+                self.driver.execute_script(
+                    'return document.querySelector(arguments[0])'
+                    '.getBoundingClientRect().right',
+                    selector,
+                ),
+                400,
+                (name, theme),
+            )
+            self.screenshot(f'narrow-{name}-{theme}')
+        self.widen()
 
     def screenshot(self, name: str) -> pathlib.Path:
         """Save a screenshot; return its path."""

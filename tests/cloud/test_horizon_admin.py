@@ -219,7 +219,9 @@ class ExtraSpecsTest(browser.BrowserTestCase):
             )
         )
 
-    def test_data_pools_are_a_list(self) -> None:
+    def until_pools_are_known(self) -> None:
+        """Wait until the back end has reported its data pools."""
+
         def reported() -> bool:
             path = f'/os-rbd-volume-options/{self.type}'
             found = self.request('GET', path, cloud=self.operator)
@@ -227,6 +229,9 @@ class ExtraSpecsTest(browser.BrowserTestCase):
             return bool(pool['writable'])
 
         self.until(reported)
+
+    def test_data_pools_are_a_list(self) -> None:
+        self.until_pools_are_known()
         self.fill_in('rbd:data_pool', '')
         pools = select.Select(self.find('.rbd-data-pools select'))
         names = [option.text for option in pools.options]
@@ -242,6 +247,35 @@ class ExtraSpecsTest(browser.BrowserTestCase):
             lambda: self.specs() == {'rbd:data_pool': 'volumes-data'}
         )
         self.check_quiet()
+
+    def test_accessible(self) -> None:
+        self.until_pools_are_known()
+        for key, part in (
+            ('rbd:stripe_unit', '#id_partner_help'),
+            ('rbd:features', '.rbd-feature-boxes'),
+            ('rbd:data_pool', '.rbd-data-pools'),
+        ):
+
+            def prepare(key: str = key, part: str = part) -> None:
+                self.fill('#id_key', key)
+                self.click('.rbd-keys summary')
+                self.find(part)
+
+            self.check_everywhere(
+                f'{self.page}create/',
+                'form:has(#id_key) fieldset',
+                prepare,
+                f'extra-spec-{key.partition(":")[2]}',
+            )
+        self.fill_in('rbd:features', 'layering')
+        self.submit()
+        self.until_true(self.specs)
+        self.check_everywhere(
+            f'{self.page}rbd:features/edit/',
+            'form:has(#id_value) fieldset',
+            lambda: self.find('.rbd-feature-boxes'),
+            'extra-spec-edit',
+        )
 
     def test_what_is_wrong_stands_at_its_field(self) -> None:
         self.fill_in('rbd:object_size', '3M')

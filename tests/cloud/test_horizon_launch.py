@@ -53,6 +53,10 @@ class LaunchTest(browser.BrowserTestCase):
         """Open the wizard."""
         self.login('demo')
         self.open('/project/instances/')
+        self.open_wizard()
+
+    def open_wizard(self) -> None:
+        """Open the wizard from the list of instances."""
         self.click('#instances__action_launch-ng')
         self.step('Source')
         self.find('#boot-source-type')
@@ -99,6 +103,16 @@ class LaunchTest(browser.BrowserTestCase):
         said = self.layout()
         self.assertIn('Object size', said)
         self.assertNotIn('currently not available', said)
+
+    def test_accessible(self) -> None:
+        def prepare() -> None:
+            self.open_wizard()
+            self.assertIn('Object size', self.layout())
+
+        self.login('demo')
+        self.check_everywhere(
+            '/project/instances/', '.rbd-launch-layout', prepare, 'launch'
+        )
 
     def test_no_volume_no_layout(self) -> None:
         self.opened()

@@ -29,27 +29,36 @@ class AccessibleTest(volume_form.FormTestCase):
             self.choose('#id_rbd_stripe_unit', '64 KiB')
 
         self.check_everywhere(
-            '/project/volumes/create/', volume_form.GROUP, prepare
+            '/project/volumes/create/', volume_form.GROUP, prepare, 'create'
         )
 
     def test_of_a_volume(self) -> None:
         volume = self.created(metadata=base.ASKED)
         for page, selector, prepare in (
-            ('extend', '[data-rbd-note]', lambda: None),
+            ('extend/', '[data-rbd-note]', lambda: None),
             # There is no text before a type is selected.
             (
-                'retype',
+                'retype/',
                 '[data-rbd-note]',
                 lambda: self.pick('volume_type', 'fake'),
             ),
             (
-                'attach',
+                'attach/',
                 '[data-rbd-field="rbd_cache_mode"]',
+                lambda: None,
+            ),
+            ('rbd_cache_mode/', '.modal-body', lambda: None),
+            (
+                '?tab=volume_details__rbd_volume_options',
+                '#volume_details__rbd_volume_options',
                 lambda: None,
             ),
         ):
             self.check_everywhere(
-                f'/project/volumes/{volume}/{page}/', selector, prepare
+                f'/project/volumes/{volume}/{page}',
+                selector,
+                prepare,
+                page.strip('/?').replace('tab=volume_', ''),
             )
 
 
@@ -64,7 +73,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
             self.pick('volume', volume)
             self.find('#id_rbd_cache_mode')
 
-        self.check_everywhere(page, group, prepare)
+        self.check_everywhere(page, group, prepare, 'attach-of-instance')
         self.choose_value('#id_rbd_cache_mode', 'writeback')
         self.screenshot('attach-volume-of-instance')
         self.submit()
@@ -104,22 +113,40 @@ class ChangeTypeTest(volume_form.FormTestCase):
 
 
 class ImageTest(volume_form.FormTestCase):
-    def test_step_with_options(self) -> None:
-        name = f'of-image-{uuid.uuid4().hex[:8]}'
+    def open_step(self) -> None:
+        """Open the step of the wizard for the image tiny."""
         image = self.tenant.image.find_image('tiny', ignore_missing=False)
-        self.open('/project/images/')
         row = f'tr:has(a[href*="{image.id}"])'
         self.click(f'{row} .dropdown-toggle, {row} .split-caret')
         self.click_text('a', 'Create Volume')
+        self.find('.ng-wizard input[name="name"]')
+        self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
+        self.find('#rbd-object-size')
+
+    def test_step_with_options(self) -> None:
+        name = f'of-image-{uuid.uuid4().hex[:8]}'
+        self.open('/project/images/')
+        self.open_step()
+        self.click_text('.ng-wizard .nav-item a', 'Volume Details')
         self.fill('.ng-wizard input[name="name"]', name)
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
         self.choose('#rbd-object-size', '1 MiB')
         self.until_true(
             lambda: '1 MiB' in self.text('.rbd-image-options .rbd-preview')
         )
+        self.assertIn('objects', self.text('#rbd-object-size-hint'))
         self.screenshot('image-volume')
         self.click('.ng-wizard button.finish')
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
+
+    def test_accessible(self) -> None:
+        def prepare() -> None:
+            self.open_step()
+            self.click('#rbd-choose-features')
+
+        self.check_everywhere(
+            '/project/images/', '.rbd-image-options', prepare, 'image'
+        )
 
     def click_text(self, selector: str, text: str) -> None:
         """Click the element with a given text."""

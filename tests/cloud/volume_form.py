@@ -12,9 +12,7 @@
 
 """Base class for tests of the dashboard's volume forms."""
 
-from collections.abc import Callable
 import pathlib
-from typing import Any
 
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import select
@@ -69,33 +67,6 @@ class FormTestCase(browser.BrowserTestCase):
     def submit(self) -> None:
         """Submit the form."""
         self.click('.modal-footer input[type="submit"]')
-
-    def check_everywhere(
-        self, path: str, selector: str, prepare: Callable[[], Any]
-    ) -> None:
-        """Check a form with axe-core in both stock themes, also at 400 px.
-
-        :param path: the page
-        :param selector: what is checked; it must fit into the width
-        :param prepare: makes the options visible
-        """
-        self.narrow()
-        for theme in ('default', 'material'):
-            self.cookie('theme', theme)
-            self.open(path)
-            prepare()
-            self.check_accessible(selector)
-            self.assertLessEqual(
-                self.driver.execute_script(
-                    'return document.querySelector(arguments[0])'
-                    '.getBoundingClientRect().right',
-                    selector,
-                ),
-                400,
-                (path, theme),
-            )
-            name = path.strip('/').split('/')[-1]
-            self.screenshot(f'narrow-{name}-{theme}')
 
     def named(self, name: str) -> str:
         """Wait for the tenant's volume with a name; return its ID."""

@@ -25,6 +25,7 @@ import json
 from typing import Any
 
 from tests import feature_bits
+from tests.fakes import fake_operations
 
 FSID = 'f0000000-0000-4000-8000-000000000001'
 
@@ -79,9 +80,7 @@ class Pool:
     #: Contents of RADOS objects of the pool, such as its trash.
     objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
     #: The enabled applications.
-    applications: list[str] = dataclasses.field(
-        default_factory=lambda: ['rbd']
-    )
+    applications: tuple[str, ...] = ('rbd',)
     #: The error number of writes, 0 if they succeed.
     write_error: int = 0
 
@@ -172,70 +171,13 @@ class RadosModule:
         """Return a client that is not connected."""
         return Rados(self._cluster)
 
-    def WriteOpCtx(self) -> 'WriteOp':
+    def WriteOpCtx(self) -> fake_operations.WriteOp:
         """Return an empty write operation."""
-        return WriteOp()
+        return fake_operations.WriteOp()
 
-    def ReadOpCtx(self) -> 'ReadOp':
+    def ReadOpCtx(self) -> fake_operations.ReadOp:
         """Return an empty read operation."""
-        return ReadOp()
-
-
-class ReadOp:
-    """``rados.ReadOp``: one comparison."""
-
-    def __enter__(self) -> 'ReadOp':
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
-    def cmpext(self, data: bytes, offset: int = 0) -> None:
-        """Compare a part of the object."""
-
-
-class Completion:
-    """``rados.Completion`` of an operation.
-
-    :param status: the result; None if the OSD does not respond
-    """
-
-    def __init__(self, status: int | None) -> None:
-        self._status = status
-
-    def is_complete(self) -> bool:
-        """Return whether the OSD has responded."""
-        return self._status is not None
-
-    def get_return_value(self) -> int:
-        """Return the result."""
-        return self._status or 0
-
-
-class WriteOp:
-    """``rados.WriteOp``: one write."""
-
-    def __init__(self) -> None:
-        self.data = b''
-        self.what = 'write'
-
-    def __enter__(self) -> 'WriteOp':
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
-    def write_full(self, data: bytes) -> None:
-        """Replace the object."""
-        self.data = data
-
-    def write(self, data: bytes, offset: int = 0) -> None:
-        """Overwrite a part of the object."""
-        self.data, self.what = data, 'write part'
-
-    def remove(self) -> None:
-        """Remove the object."""
-        self.what = 'remove'
+        return fake_operations.ReadOp()
 
 
 class Rados:
@@ -380,7 +322,11 @@ class Ioctx:
         return list(self.pool.applications)
 
     def operate_write_op(
-        self, operation: WriteOp, name: str, mtime: int = 0, flags: int = 0
+        self,
+        operation: fake_operations.WriteOp,
+        name: str,
+        mtime: int = 0,
+        flags: int = 0,
     ) -> None:
         """Write or remove an object."""
         self.client.cluster.reach(f'Ioctx.{operation.what}')
@@ -391,7 +337,9 @@ class Ioctx:
         elif self.pool.objects.pop(name, None) is None:
             raise ObjectNotFound(name)
 
-    def operate_aio_read_op(self, operation: ReadOp, name: str) -> Completion:
+    def operate_aio_read_op(
+        self, operation: fake_operations.ReadOp, name: str
+    ) -> fake_operations.Completion:
         """Compare a part of an object that does not exist.
 
         A fault ``ETIMEDOUT`` stands for an OSD that does not respond.
@@ -400,8 +348,8 @@ class Ioctx:
             self.client.cluster.reach('Ioctx.read')
         except OSError as error:
             silent = error.errno == errno.ETIMEDOUT
-            return Completion(None if silent else -error.errno)
-        return Completion(-errno.ENOENT)
+            return fake_operations.Completion(None if silent else -error.errno)
+        return fake_operations.Completion(-errno.ENOENT)
 
     def images(self, operation: str) -> dict[str, Any]:
         """Return the images of the pool, for the fake librbd."""

@@ -39,7 +39,7 @@ class DataPoolsTest(base.DriverTestCase):
         return self.pools.names
 
     def test_other_pools_of_the_application(self) -> None:
-        self.found['images'].applications = ['rgw']
+        self.found['images'].applications = ('rgw',)
         self.assertEqual(['data', 'volumes2'], self._searched())
         for pool in self.found.values():
             self.assertEqual({}, pool.objects)

@@ -114,6 +114,8 @@ class Pools:
 
     def __init__(self) -> None:
         self.protocols = {'h@rbd#rbd': 'ceph', 'h@lvm#lvm': 'iSCSI'}
+        #: The name under which back ends report their location.
+        self.location = 'location_info'
 
     def list(self, detailed: bool = False) -> list[Thing]:
         """Return the pools, with capabilities if detailed."""
@@ -123,7 +125,12 @@ class Pools:
             Thing(
                 name=name,
                 storage_protocol=protocol,
-                location_info='ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
+                **{
+                    'location_info': None,
+                    self.location: (
+                        'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes'
+                    ),
+                },
             )
             for name, protocol in self.protocols.items()
         ]

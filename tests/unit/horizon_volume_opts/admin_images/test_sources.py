@@ -186,6 +186,12 @@ class RowTestCase(SourceTestCase):
         self.assertEqual(tuple(_MAP), image.image_features)
         self.assertEqual({'p': 'demo'}, found.projects)
 
+    def test_pool_of_a_back_end_with_a_data_pool(self) -> None:
+        self.cinder.pools.location = 'rbd_location_info'
+        self.have(fake_cinder.volume(_MAP, data_pool='ec'))
+        (image,) = self.read().rbd_images
+        self.assertEqual('volumes', image.ceph_pool)
+
     def test_without_keystone(self) -> None:
         self.projects.side_effect = OSError('no route')
         self.have(fake_cinder.volume(_MAP))

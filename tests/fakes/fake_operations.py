@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Operations on RADOS objects, for the fake ``rados`` module."""
+
+
+class ReadOp:
+    """``rados.ReadOp``: one comparison."""
+
+    def __enter__(self) -> 'ReadOp':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def cmpext(self, data: bytes, offset: int = 0) -> None:
+        """Compare a part of the object."""
+
+
+class Completion:
+    """``rados.Completion`` of an operation.
+
+    :param status: the result; None if the OSD does not respond
+    """
+
+    def __init__(self, status: int | None) -> None:
+        self._status = status
+
+    def is_complete(self) -> bool:
+        """Return whether the OSD has responded."""
+        return self._status is not None
+
+    def get_return_value(self) -> int:
+        """Return the result."""
+        return self._status or 0
+
+
+class WriteOp:
+    """``rados.WriteOp``: one write."""
+
+    def __init__(self) -> None:
+        self.data = b''
+        self.what = 'write'
+
+    def __enter__(self) -> 'WriteOp':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def write_full(self, data: bytes) -> None:
+        """Replace the object."""
+        self.data = data
+
+    def write(self, data: bytes, offset: int = 0) -> None:
+        """Overwrite a part of the object."""
+        self.data, self.what = data, 'write part'
+
+    def remove(self) -> None:
+        """Remove the object."""
+        self.what = 'remove'
