@@ -97,9 +97,7 @@ class LaunchTest(browser.BrowserTestCase):
     def test_the_default_type_where_none_was_chosen(self) -> None:
         self.opened()
         self.step('Volume Layout')
-        self.until_true(
-            lambda: _DEFAULT in self.text('.rbd-launch-layout caption')
-        )
+        self.until_true(lambda: _DEFAULT in self.text('#rbd-launch-layout-of'))
         said = self.layout()
         self.assertIn('Object size', said)
         self.assertNotIn('currently not available', said)

@@ -114,7 +114,10 @@ describe('The Launch Instance wizard', () => {
     expect(ctrl.kind).toBe('new');
     expect(ctrl.volumeType).toBe('rbd');
     expect(values(ctrl)).toEqual([
-      '4 MiB', 'same as the image', 'Yes', 'set at creation or attachment'
+      '4 MiB (set by the back end)',
+      'same as the image',
+      'Yes (set by the volume type)',
+      'set by the compute host'
     ]);
   });
 
@@ -126,7 +129,10 @@ describe('The Launch Instance wizard', () => {
       options[`rbd:stripe_${key}`].default_from = 'volume_type';
     }
     expect(values(step().ctrl).slice(0, 2))
-      .toEqual(['4 MiB, unless the image has another value', '64 KiB x 8']);
+      .toEqual([
+        '4 MiB, unless the image has another value',
+        '64 KiB x 8 (set by the volume type)'
+      ]);
   });
 
   it('asks for the default type where none is chosen', () => {

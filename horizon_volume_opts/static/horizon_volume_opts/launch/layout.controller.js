@@ -22,13 +22,15 @@
 
   LayoutController.$inject = [
     '$scope',
+    '$window',
     'horizon.dashboard.rbd-volume-options.launch.layout',
     'horizon.dashboard.rbd-volume-options.launch.offers',
     'launchInstanceModel'
   ];
 
-  function LayoutController($scope, rules, offers, model) {
+  function LayoutController($scope, $window, rules, offers, model) {
     var ctrl = this;
+    var words = $window.horizon.rbdLayoutWords;
     // new: Nova creates a volume; source: the volume, or that of the
     // snapshot, exists; none: the instance has no volume.
     ctrl.kind = 'none';
@@ -127,20 +129,29 @@
         row(gettext('Striping'), ofType(unit, function (value) {
           return striping(value, count.default, objectSize.default);
         })),
-        row(gettext('Object map'), inWords(map, yesOrNo)),
-        row(gettext('Cache mode'), inWords(mode, String))
+        row(gettext('Object map'), isGiven(map)
+          ? withOrigin(yesOrNo(map.default), map)
+          : gettext('depends on the back end')),
+        row(gettext('Cache mode'), isGiven(mode)
+          ? withOrigin(mode.default, mode)
+          : gettext('set by the compute host'))
       ];
     }
 
     /* If a layout comes only from Ceph, that of the image overrides it. */
-    function ofType(option, words) {
+    function ofType(option, shown) {
       if (!isGiven(option)) {
         return gettext('same as the image');
       }
-      var text = words(option.default);
+      var text = shown(option.default);
       return option.default_from === rules.ORIGINS.cluster
         ? interpolate(gettext('%s, unless the image has another value'), [text])
-        : text;
+        : withOrigin(text, option);
+    }
+
+    function withOrigin(text, option) {
+      var by = words.origin(option.default_from);
+      return by ? text + ' (' + by + ')' : text;
     }
 
     function striping(unit, count, objectSize) {
@@ -155,11 +166,6 @@
 
   function isGiven(option) {
     return angular.isDefined(option.default) && option.default !== null;
-  }
-
-  function inWords(option, words) {
-    return isGiven(option) ? words(option.default)
-      : gettext('set at creation or attachment');
   }
 
   function yesOrNo(value) {
