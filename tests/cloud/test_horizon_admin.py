@@ -126,6 +126,11 @@ class ImagesTest(browser.BrowserTestCase):
         volume = self.created(volume_type=self.make_type())
         self.login('admin')
         self.cookie('horizon_language', 'de')
+        # The catalogue of the scripts has the same URL in each language.
+        self.driver.execute_cdp_cmd('Network.clearBrowserCache', {})
+        self.addCleanup(
+            self.driver.execute_cdp_cmd, 'Network.clearBrowserCache', {}
+        )
         self.open(_PANEL)
         self.click('button[name="refresh"]')
         self.open(f'{_PANEL}?q={volume}')
@@ -139,6 +144,10 @@ class ImagesTest(browser.BrowserTestCase):
         self.until_true(
             lambda: 'Objektgröße' in self.text('fieldset.rbd-volume-options')
         )
+        shown = self.text('fieldset.rbd-volume-options')
+        for words in ('Größe der Objekte', 'vom Backend festgelegt'):
+            self.assertIn(words, shown)
+        self.assertNotIn('Default', shown)
         self.screenshot('create-volume-german')
 
     def test_tenants_have_no_such_panel(self) -> None:
