@@ -148,6 +148,7 @@ class KilledTest(test_conversion.ConversionTestCase):
     def _check_deleted(self) -> None:
         """Delete the volume with its snapshots, as a forced deletion does."""
         self.update(self.volume, {'status': 'deleting'})
+        self.volume = objects.Volume.get_by_id(self.admin, self.volume.id)
         for each in list(self.volume.snapshots):
             self.driver.delete_snapshot(each)
         self.driver.delete_volume(self.volume)

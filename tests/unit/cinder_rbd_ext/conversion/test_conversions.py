@@ -146,6 +146,8 @@ class ConversionsTest(base.DriverTestCase):
         self.cluster.fail('RBD.migration_execute', fake_images.ImageBusy('x'))
         self.assertRaises(fake_images.ImageBusy, self._retype, **_SPECS)
         self.update(self.volume, {'status': 'deleting'})
+        # Cinder reads it again.
+        self.volume = objects.Volume.get_by_id(self.admin, self.volume.id)
         return former
 
     def test_deleted(self) -> None:
@@ -157,6 +159,13 @@ class ConversionsTest(base.DriverTestCase):
         self.assertIsNone(marker.read(self.recorded(self.volume)))
         self.driver.delete_volume(self.volume)
         self.assertNotIn(self.volume.name, self.cluster.names())
+
+    def test_deleted_by_a_tenant(self) -> None:
+        """Cinder has not read the admin metadata."""
+        former = self._interrupted()
+        self.volume = objects.Volume.get_by_id(self.context, self.volume.id)
+        self.work.discard(self.volume)
+        self.assertIs(former, self._stored())
 
     def test_deleted_and_kept(self) -> None:
         """What the trash or clones keep has all data."""
