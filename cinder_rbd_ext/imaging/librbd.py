@@ -332,6 +332,10 @@ class RBD(delegate.Delegate):
         with removals.checked(self._librbd, ioctx, name):
             self._wrapped.remove(ioctx, name, *args, **kwargs)
 
+    def trash_list(self, ioctx: Any) -> Iterator[dict[str, Any]]:
+        """List the trash, also while an image is being converted."""
+        return removals.trash_of(self._wrapped, ioctx)
+
     def trash_remove(
         self, ioctx: Any, image_id: str, *args: Any, **kwargs: Any
     ) -> None:

@@ -18,8 +18,11 @@ import contextlib
 from typing import Any
 
 from cinder import exception
+from oslo_log import log as logging
 
 from cinder_rbd_ext.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 #: Removes an image: librbd's object, the context of the pool, the name.
 Remove = Callable[[Any, Any, str], None]
@@ -64,6 +67,30 @@ class Removals:
         if self._purge is None:
             return contextlib.nullcontext()
         return self._purge(rbd, ioctx, image_id)
+
+
+def trash_of(rbd: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
+    """Yield the images in the trash of a pool, as far as librbd can list them.
+
+    The source of a migration is in the trash until the migration ends. The
+    Python binding of Ceph 16 does not know such entries and stops with
+    ``IndexError``. The stock driver's periodic purge would then end for good.
+
+    :param rbd: ``rbd.RBD``
+    """
+    listed = iter(rbd.trash_list(ioctx))
+    while True:
+        try:
+            yield next(listed)
+        except StopIteration:
+            return
+        except IndexError:
+            LOG.warning(
+                'Could not read the whole trash of pool %s, because an image '
+                'of the pool is being converted or migrated',
+                ioctx.get_pool_name(),
+            )
+            return
 
 
 @contextlib.contextmanager

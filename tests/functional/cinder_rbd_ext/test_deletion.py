@@ -67,6 +67,19 @@ class DeferredTest(base.DriverTestCase):
         with self.cluster.image(source.name) as image:
             self.assertEqual([], list(image.list_snaps()))
 
+    def test_purge_during_a_migration(self) -> None:
+        """The source of a migration is in the trash, too."""
+        driver = self._driver(0)
+        deleted, migrated = (self.made_volume(driver=driver) for _ in 'ab')
+        driver.delete_volume(deleted)
+        ioctx = self.cluster.ioctx()
+        rbd.RBD().migration_prepare(ioctx, migrated.name, ioctx, migrated.name)
+        driver._trash_purge()
+        rbd.RBD().migration_abort(ioctx, migrated.name)
+        driver._trash_purge()
+        self.assertEqual([], self._trashed())
+        self.assertEqual([migrated.name], self.cluster.names())
+
     def test_part_of_a_creation_is_not_deferred(self) -> None:
         """An import deletes the image during the creation and replaces it."""
         driver = self._driver(0)

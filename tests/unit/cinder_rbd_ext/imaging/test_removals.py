@@ -12,6 +12,7 @@
 
 """Test the replacement of the removal of an image."""
 
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -33,6 +34,19 @@ class RemovalsTest(base.TestCase):
             self.assertIs(remove, found.of('volume'))
             self.assertIsNone(found.of('other'))
         self.assertIsNone(found.of('volume'))
+
+
+class TrashTest(base.TestCase):
+    def test_entry_that_the_binding_does_not_know(self) -> None:
+        """As with Ceph 16 while an image of the pool is migrated."""
+
+        def listed(ioctx: Any) -> Iterator[dict[str, Any]]:
+            yield {'id': '1'}
+            raise IndexError
+
+        rbd = mock.Mock(spec=['trash_list'], trash_list=listed)
+        ioctx = mock.Mock(spec=['get_pool_name'])
+        self.assertEqual([{'id': '1'}], [*removals.trash_of(rbd, ioctx)])
 
 
 class CheckedTest(base.TestCase):
