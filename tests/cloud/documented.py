@@ -28,6 +28,8 @@ NOT_RUN: Mapping[str, str] = {
     'test_maintenance runs it',
     'cinder-rbd-ext --os-cloud admin object-map': 'its status depends on '
     'other images; test_maintenance runs it',
+    'cinder-rbd-ext --os-cloud admin retype': 'would change the volumes of '
+    'other tests; test_retype_many runs it',
     'cinder-rbd-ext bench': 'takes minutes; tests/functional runs it',
     'cinder-rbd-ext --os-cloud admin exporter': 'a server, and a file for '
     'another program; tests/functional runs both',

@@ -65,7 +65,8 @@ def _yield_to_others(leader: int) -> None:
     Where the kernel groups processes by session, their own priorities have no
     effect between sessions.
     """
-    os.setpriority(os.PRIO_PGRP, leader, _NICE)
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PGRP, leader, ours + _NICE)
     with contextlib.suppress(OSError):
         pathlib.Path(f'/proc/{leader}/autogroup').write_text(str(_NICE))
 
