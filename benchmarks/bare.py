@@ -69,7 +69,10 @@ class Bare:
         yield 'delete a clone', self._call(self._remove, clone.name)
         tpool.execute(self._remove, copy.name)
         tpool.execute(self._remove_snapshots, name)
-        yield 'delete', self._call(self._remove, name)
+        tpool.execute(self._remove, name)
+        plain = self._records.volume().name
+        tpool.execute(self._create, plain)
+        yield 'delete', self._call(self._remove, plain)
 
     def _call(self, function: Callable[..., Any], *args: str) -> Any:
         return lambda: tpool.execute(function, *args)
@@ -100,6 +103,11 @@ class Bare:
             image.protect_snap(snapshot)
 
     def _clone(self, name: str, snapshot: str, target: str) -> None:
+        # The layout of a clone is that of its parent, and is recorded.
+        with rbd.Image(self._ioctx, name, read_only=True) as parent:
+            parent.stripe_unit()
+            parent.stripe_count()
+            order = parent.stat()['order']
         self._rbd.clone(
             self._ioctx,
             name,
@@ -107,6 +115,7 @@ class Bare:
             self._ioctx,
             target,
             features=self._features,
+            order=order,
         )
 
     def _copy(self, name: str, target: str) -> None:

@@ -127,7 +127,12 @@ class Backend:
         yield 'delete a clone', lambda: driver.delete_volume(clone)
         driver.delete_volume(copy)
         driver.delete_snapshot(snapshot)
-        yield 'delete', lambda: driver.delete_volume(volume)
+        driver.delete_volume(volume)
+        # One that never had a clone: Cinder's driver may only rename the
+        # image of a volume that had one.
+        plain = self._records.volume()
+        driver.create_volume(plain)
+        yield 'delete', lambda: driver.delete_volume(plain)
 
 
 def measure(backend: Backend | bare.Bare) -> list[tuple[str, float]]:
