@@ -14,12 +14,12 @@
 
     python3 benchmarks/driver.py --conf /etc/ceph/ceph.conf \
         --user admin --pool volumes [--runs 20] [--workers 1 16 64] \
-        [--database mysql+pymysql://...] [--json FILE]
+        [--images 10000] [--database mysql+pymysql://...] [--json FILE]
 
 Both drivers in one run, in turns, on one cluster and one database (SQLite in
 a temporary file unless you name one; its tables are created): only the ratios
-and the counts mean anything on another machine. Each worker creates volumes
-with all that is done to them, so ``--workers 16`` has 16 calls under way.
+and the counts mean anything on another machine. With ``--workers 16``, 16
+calls of an operation run at once, and the time is that of all divided by 16.
 ``ratio`` is the median of stock to that of ours: more than 1 is faster.
 ``to bare`` is the median of ours to that of the calls of librbd which the
 operation needs, and one write to the database, see ``bare.py``.
@@ -28,39 +28,47 @@ The counts are of one call of each operation, see ``counts.py``: contexts,
 connections, opens, statements, commands.
 """
 
-import eventlet
-
 # As cinder-volume does, before anything else is imported.
-eventlet.monkey_patch()
+try:
+    from cinder import monkey_patch
 
-import argparse  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
-from collections.abc import Mapping  # noqa: E402
-import concurrent.futures  # noqa: E402
-import contextlib  # noqa: E402
-import json  # noqa: E402
-import pathlib  # noqa: E402
-import statistics  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from typing import Any  # noqa: E402
+    monkey_patch.patch()
+except ImportError:
+    # Before Cinder 29.
+    import eventlet
 
-import bare  # noqa: E402
-from cinder import objects  # noqa: E402
-from cinder import utils  # noqa: E402
-from cinder.db import api as db  # noqa: E402
-from cinder.db import migration  # noqa: E402
-from cinder.volume import configuration  # noqa: E402
-from cinder.volume import driver as cinder_driver  # noqa: E402
-from cinder.volume.drivers import rbd as stock_rbd  # noqa: E402
-import counts  # noqa: E402
-from oslo_config import cfg  # noqa: E402
-import records  # noqa: E402
+    eventlet.monkey_patch()
 
-from cinder_rbd_ext import driver as our_driver  # noqa: E402
-from cinder_rbd_ext import opts  # noqa: E402
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any
+
+import bare
+from cinder import objects
+from cinder import utils
+from cinder.db import api as db
+from cinder.db import migration
+from cinder.volume import configuration
+from cinder.volume import driver as cinder_driver
+from cinder.volume.drivers import rbd as stock_rbd
+import counts
+import filled_pool
+from oslo_config import cfg
+import rados
+import records
+
+from cinder_rbd_ext import driver as our_driver
+from cinder_rbd_ext import opts
 
 CONF = cfg.CONF
 DRIVERS = {'stock': stock_rbd.RBDDriver, 'ours': our_driver.RBDExtDriver}
@@ -75,7 +83,7 @@ class Backend:
     """A driver, and the volumes that are made through it."""
 
     def __init__(self, name: str, args: argparse.Namespace) -> None:
-        self._records = records.Records(name)
+        self.records = records.Records(name)
         settings = configuration.Configuration(
             cinder_driver.volume_opts, config_group=name
         )
@@ -92,33 +100,33 @@ class Backend:
         self.driver = DRIVERS[name](
             configuration=settings, db=db, execute=utils.execute
         )
-        self.driver.do_setup(self._records.context)
+        self.driver.do_setup(self.records.context)
         self.driver.check_for_setup_error()
         self.driver.set_initialized()
 
     def steps(self) -> Iterator[Step]:
         """Yield the operations of a volume's life, in their order."""
         driver = self.driver
-        volume = self._records.volume()
+        volume = self.records.volume()
         yield 'create', lambda: driver.create_volume(volume)
         volume.status = 'available'
         volume.save()
-        snapshot = self._records.snapshot(volume)
+        snapshot = self.records.snapshot(volume)
         yield 'snapshot', lambda: driver.create_snapshot(snapshot)
-        clone = self._records.volume(snapshot_id=snapshot.id)
+        clone = self.records.volume(snapshot_id=snapshot.id)
         yield (
             'volume from snapshot',
             lambda: driver.create_volume_from_snapshot(clone, snapshot),
         )
-        copy = self._records.volume(source_volid=volume.id)
+        copy = self.records.volume(source_volid=volume.id)
         yield 'clone', lambda: driver.create_cloned_volume(copy, volume)
         yield 'extend', lambda: driver.extend_volume(volume, 2)
         yield (
             'initialize_connection',
             lambda: driver.initialize_connection(volume, _CONNECTOR),
         )
-        context = self._records.context
-        other = objects.VolumeType.get_by_id(context, self._records.type_id)
+        context = self.records.context
+        other = objects.VolumeType.get_by_id(context, self.records.type_id)
         yield (
             'retype in place',
             lambda: driver.retype(context, volume, other, {}, {}),
@@ -130,18 +138,29 @@ class Backend:
         driver.delete_volume(volume)
         # One that never had a clone: Cinder's driver may only rename the
         # image of a volume that had one.
-        plain = self._records.volume()
+        plain = self.records.volume()
         driver.create_volume(plain)
         yield 'delete', lambda: driver.delete_volume(plain)
 
 
-def measure(backend: Backend | bare.Bare) -> list[tuple[str, float]]:
-    """Return the milliseconds of each operation."""
+def measure(
+    backend: Backend | bare.Bare, workers: int = 1
+) -> list[tuple[str, float]]:
+    """Return the milliseconds of each operation.
+
+    Several workers do the same operation at the same time. The result is the
+    time until all are done, divided by their number: the time of one call
+    would be misleading, because calls that block the process delay others
+    before their time is measured.
+    """
     found = []
-    for name, call in backend.steps():
-        began = time.perf_counter()
-        call()
-        found.append((name, 1000 * (time.perf_counter() - began)))
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        lives = [backend.steps() for _ in range(workers)]
+        for steps in zip(*lives, strict=True):
+            began = time.perf_counter()
+            list(pool.map(lambda step: step[1](), steps))
+            spent = time.perf_counter() - began
+            found.append((steps[0][0], 1000 * spent / workers))
     return found
 
 
@@ -160,15 +179,12 @@ def timed(
 ) -> dict[str, Any]:
     """Measure the drivers in turns with a number of workers."""
     times: Times = {}
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for turn in range(runs):
-            names = list(backends)
-            # What runs later finds the cluster busy, so they take turns.
-            for name in names if turn % 2 else names[::-1]:
-                for found in pool.map(measure, [backends[name]] * workers):
-                    for step, spent in found:
-                        row = times.setdefault(step, {})
-                        row.setdefault(name, []).append(spent)
+    for turn in range(runs):
+        names = list(backends)
+        # What runs later finds the cluster busy, so they take turns.
+        for name in names if turn % 2 else names[::-1]:
+            for step, spent in measure(backends[name], workers):
+                times.setdefault(step, {}).setdefault(name, []).append(spent)
     return {step: _summary(row) for step, row in times.items()}
 
 
@@ -226,6 +242,21 @@ def database(url: str | None) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def filled(args: argparse.Namespace) -> Iterator[None]:
+    """Fill the pool with other images, and remove them at the end."""
+    with (
+        rados.Rados(conffile=args.conf, rados_id=args.user) as connection,
+        connection.open_ioctx(args.pool) as ioctx,
+    ):
+        images = filled_pool.Images(ioctx, args.images)
+        try:
+            images.create()
+            yield
+        finally:
+            images.remove()
+
+
 def main() -> None:
     """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -234,10 +265,16 @@ def main() -> None:
     parser.add_argument('--user', default='admin')
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--workers', type=int, nargs='+', default=[1, 16, 64])
+    parser.add_argument(
+        '--images',
+        type=int,
+        default=0,
+        help='the number of other images that fill the pool first',
+    )
     parser.add_argument('--database', help='URL for SQLAlchemy')
     parser.add_argument('--json', type=pathlib.Path, help='for the results')
     args = parser.parse_args()
-    with database(args.database):
+    with database(args.database), filled(args):
         backends = {name: Backend(name, args) for name in DRIVERS}
         measured = {**backends, 'bare': bare.Bare('bare', args)}
         for each in measured.values():

@@ -1,0 +1,87 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Small images that fill a pool for a benchmark."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from concurrent import futures
+import uuid
+
+import rados
+import rbd
+
+from rbd_volume_options import features
+
+_SIZE = 2**30
+_LAYERED = features.to_mask({features.LAYERING, features.DEEP_FLATTEN})
+_MAPPED = _LAYERED | features.to_mask(features.MAP_ON)
+_THREADS = 4
+
+
+class Images:
+    """Empty images with the names of volumes.
+
+    Every second image has an object map, and every tenth a snapshot.
+
+    :param ioctx: a context of their pool
+    :param number: the number of images
+    """
+
+    def __init__(self, ioctx: rados.Ioctx, number: int) -> None:
+        self._ioctx = ioctx
+        self._names: list[tuple[int, str]] = [
+            (at, f'volume-{uuid.uuid4()}') for at in range(number)
+        ]
+
+    def create(self) -> None:
+        """Create the images."""
+        _all(self._create, self._names)
+
+    def remove(self) -> None:
+        """Remove the images that exist."""
+        _all(self._remove, self._names)
+
+    def idents(self) -> list[str]:
+        """Return the ID of each volume."""
+        return [name.removeprefix('volume-') for _, name in self._names]
+
+    def _create(self, numbered: tuple[int, str]) -> None:
+        at, name = numbered
+        rbd.RBD().create(
+            self._ioctx,
+            name,
+            _SIZE,
+            old_format=False,
+            features=_MAPPED if at % 2 else _LAYERED,
+        )
+        if at % 10 == 0:
+            with rbd.Image(self._ioctx, name) as image:
+                image.create_snap(name.replace('volume-', 'snapshot-'))
+
+    def _remove(self, numbered: tuple[int, str]) -> None:
+        _, name = numbered
+        try:
+            with rbd.Image(self._ioctx, name) as image:
+                for each in list(image.list_snaps()):
+                    image.remove_snap(each['name'])
+            rbd.RBD().remove(self._ioctx, name)
+        except rbd.ImageNotFound:
+            return
+
+
+def _all(
+    action: Callable[[tuple[int, str]], None],
+    names: Iterable[tuple[int, str]],
+) -> None:
+    with futures.ThreadPoolExecutor(_THREADS) as executor:
+        list(executor.map(action, names))
