@@ -28,6 +28,7 @@ import weakref
 from oslo_log import log as logging
 
 from cinder_rbd_ext import clone_names
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import open_image
@@ -82,9 +83,13 @@ class Librbd(delegate.Delegate):
     def Image(
         self, ioctx: Any, name: str | None = None, *args: Any, **kwargs: Any
     ) -> open_image.Image:
-        """Open an image."""
+        """Open an image.
+
+        The stock driver opens images in the thread that runs all of eventlet.
+        """
+        opened = releases.off_the_hub(self._wrapped.Image)
         image = open_image.Image(
-            self._wrapped.Image(ioctx, name, *args, **kwargs), name, self
+            opened(ioctx, name, *args, **kwargs), name, self
         )
         self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
         return image

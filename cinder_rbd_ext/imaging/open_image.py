@@ -16,6 +16,7 @@ import contextlib
 import functools
 from typing import Any
 
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
@@ -52,12 +53,17 @@ class Image(delegate.Delegate):
         super().__init__(image)
         self._name = name
         self._librbd = librbd
+        # The stock driver makes some calls in the thread that runs eventlet.
+        self._aside = releases.off_the_hub(image)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._aside, name)
 
     def __enter__(self) -> 'Image':
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._wrapped.close()
+        self._aside.close()
 
     def resize(self, size: int, *args: Any, **kwargs: Any) -> None:
         """Resize the image, after a check of the new size if there is one."""
@@ -117,24 +123,26 @@ class Image(delegate.Delegate):
         creation = self._librbd.clone_of(name)
         with self._noting(name):
             if creation is not None:
-                creation.parent = parent_of(self._wrapped)
+                creation.parent = releases.off_the_hub(parent_of)(
+                    self._wrapped
+                )
                 creation.plan(_FROM_SOURCE, creation.parent.state)
-            self._wrapped.create_snap(name, *args, **kwargs)
+            self._aside.create_snap(name, *args, **kwargs)
 
     def protect_snap(self, name: str) -> None:
         """Protect a snapshot and record a failure."""
         with self._noting(name):
-            self._wrapped.protect_snap(name)
+            self._aside.protect_snap(name)
 
     def unprotect_snap(self, name: str) -> None:
         """Unprotect a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._wrapped.unprotect_snap(name)
+            self._aside.unprotect_snap(name)
 
     def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._wrapped.remove_snap(name, *args, **kwargs)
+            self._aside.remove_snap(name, *args, **kwargs)
 
     def _noting(
         self, snapshot: str

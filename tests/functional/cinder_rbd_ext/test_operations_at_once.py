@@ -21,12 +21,16 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 from typing import Any
 
 from cinder.volume.drivers import rbd as stock_rbd
 import fixtures
+import rbd
 
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import shared_clients
+from cinder_rbd_ext.imaging import delegate
 from tests.functional.cinder_rbd_ext import base
 
 _AT_ONCE = 6
@@ -112,3 +116,54 @@ class NativeThreadsTest(base.DriverTestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn(int(done.stdout), range(1, shared_clients.MOST + 1))
         self.assertEqual([], self.cluster.names())
+
+
+class _Recorded(delegate.Delegate):
+    """An image that records which methods the main thread calls."""
+
+    def __init__(self, image: Any, inside: list[str]) -> None:
+        super().__init__(image)
+        self._inside = inside
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if not callable(found):
+            return found
+
+        def record(*args: Any, **kwargs: Any) -> Any:
+            if _is_main_thread():
+                self._inside.append(name)
+            return found(*args, **kwargs)
+
+        return record
+
+
+def _is_main_thread() -> bool:
+    return threading.get_native_id() == os.getpid()
+
+
+class EventletTest(base.DriverTestCase):
+    """A service with eventlet: one thread runs all that does not block."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        if releases.off_the_hub(self) is self:
+            self.skipTest('these tests run without eventlet')
+        self.inside: list[str] = []
+        original = rbd.Image
+
+        def opened(*args: Any, **kwargs: Any) -> _Recorded:
+            if _is_main_thread():
+                self.inside.append('open')
+            return _Recorded(original(*args, **kwargs), self.inside)
+
+        self.useFixture(fixtures.MonkeyPatch('rbd.Image', opened))
+
+    def test_images_do_not_block_the_service(self) -> None:
+        source = self.made_volume()
+        copied = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(copied, source)
+        self.driver.extend_volume(copied, 2)
+        self.driver.delete_volume(copied)
+        self.driver.delete_volume(source)
+        self.assertEqual([], self.inside)
