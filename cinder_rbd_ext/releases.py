@@ -17,6 +17,7 @@ detected by the name, a difference in behaviour by the version.
 """
 
 from collections.abc import Callable
+import os
 import re
 import threading
 from typing import Any
@@ -54,6 +55,17 @@ def off_the_hub(blocking: Any) -> Any:
 
         wrap = tpool.Proxy
     return wrap(blocking)
+
+
+def off_main_thread(blocking: Any) -> Any:
+    """Act as :func:`off_the_hub` in the main thread, where eventlet runs.
+
+    In another thread, which is allowed to block and has no hub to return to,
+    this returns the object itself.
+    """
+    if threading.get_native_id() == os.getpid():
+        return off_the_hub(blocking)
+    return blocking
 
 
 def unwrapped(blocking: Any) -> Any:

@@ -87,7 +87,7 @@ class Librbd(delegate.Delegate):
 
         The stock driver opens images in the thread that runs all of eventlet.
         """
-        opened = releases.off_the_hub(self._wrapped.Image)
+        opened = releases.off_main_thread(self._wrapped.Image)
         image = open_image.Image(
             opened(ioctx, name, *args, **kwargs), name, self
         )

@@ -53,8 +53,11 @@ class Image(delegate.Delegate):
         super().__init__(image)
         self._name = name
         self._librbd = librbd
+
+    @property
+    def _aside(self) -> Any:
         # The stock driver makes some calls in the thread that runs eventlet.
-        self._aside = releases.off_the_hub(image)
+        return releases.off_main_thread(self._wrapped)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._aside, name)
@@ -123,7 +126,7 @@ class Image(delegate.Delegate):
         creation = self._librbd.clone_of(name)
         with self._noting(name):
             if creation is not None:
-                creation.parent = releases.off_the_hub(parent_of)(
+                creation.parent = releases.off_main_thread(parent_of)(
                     self._wrapped
                 )
                 creation.plan(_FROM_SOURCE, creation.parent.state)
