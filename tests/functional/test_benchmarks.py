@@ -73,13 +73,25 @@ class BenchmarksTest(base.TestCase):
         shown = self._run(
             'performance.rst',
             'driver',
-            *('--runs', '1', '--workers', '1', '--json', str(target)),
+            *('--runs', '1', '--workers', '1', '--images', '3'),
+            *('--json', str(target)),
         )
         found = json.loads(target.read_text())
         for step in ('create', 'clone', 'statistics', 'delete'):
             self.assertIn(step, shown)
             self.assertGreater(found['times']['1'][step]['ratio'], 0)
             self.assertIn('opens', found['counts']['ours'][step])
+        self.assertEqual([], ceph.shared_cluster().names('volumes'))
+
+    def test_deletion(self) -> None:
+        shown = self._run(
+            'performance.rst',
+            'deletion',
+            *('--sizes', '1', '--written', '4', '--at-once', '2'),
+        )
+        for object_map in ('none', 'valid', 'invalid'):
+            line = rf'(?m)^1 +4 +2 +{object_map} +[\d.]+ +[\d.]+ +[\d.]+$'
+            self.assertRegex(shown, line)
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
 
     @ddt.data(
