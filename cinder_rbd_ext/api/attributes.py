@@ -24,6 +24,8 @@ from typing import Any
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.conversion import marker
+from rbd_volume_options import errors
+from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
@@ -98,10 +100,17 @@ def _admin_metadata(volume: Any) -> Mapping[str, str]:
 
 
 def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
-    """Return where each part was set; None for a record of an old release."""
+    """Return where each part was set; None for a record of an old release.
+
+    An object size that no key sets is that of the back end
+    (``rbd_store_chunk_size``), as in the response for volume types.
+    """
     found = record.origins(recorded)
     if found is None:
         return None
+    part = precedence.Part.OBJECT_SIZE
+    if found[part] is errors.Origin.CLUSTER:
+        found[part] = errors.Origin.BACKEND
     return {part.value: origin.label for part, origin in found.items()}
 
 

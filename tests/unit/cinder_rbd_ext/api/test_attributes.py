@@ -88,6 +88,20 @@ class AttributesTest(base.ApiTestCase):
             self.attributes(shown)['origins'],
         )
 
+    def test_object_size_of_the_back_end(self) -> None:
+        origins = 'object_size=cluster,striping=cluster,features=cluster'
+        volume = self.volume(made={**base.MADE, 'rbd:origins': origins})
+        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
+        self.assertEqual(
+            {
+                # rbd_store_chunk_size; the response for types has it too.
+                'object_size': 'backend configuration',
+                'striping': 'Ceph configuration',
+                'features': 'Ceph configuration',
+            },
+            self.attributes(shown)['origins'],
+        )
+
     def test_nothing_recorded(self) -> None:
         elsewhere = {**base.MADE, 'rbd:recorded_by': 'host@elsewhere'}
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
