@@ -33,6 +33,7 @@ HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.volumes.attach.use_forms',
     'horizon_volume_opts.volumes.extend.use_form',
     'horizon_volume_opts.volumes.retype.use_form',
+    'horizon_volume_opts.volumes.notes.use_forms',
     'horizon_volume_opts.volumes.table.use_table',
     'horizon_volume_opts.type_specs.hook.use_forms',
     'horizon_volume_opts.type_specs.hook.use_table',

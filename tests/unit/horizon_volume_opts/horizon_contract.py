@@ -24,6 +24,7 @@ _MODE = f'{_OURS}/volumes/cache_mode.py'
 _EXTEND = f'{_OURS}/volumes/extend.py'
 _RETYPE = f'{_OURS}/volumes/retype.py'
 _REFUSING = f'{_OURS}/volumes/refusing.py'
+_NOTES = f'{_OURS}/volumes/notes.py'
 _DETAILS = f'{_OURS}/volumes/details.py'
 _SOURCE = f'{_OURS}/volumes/source.py'
 _SPECS = f'{_OURS}/type_specs/forms.py'
@@ -198,6 +199,66 @@ PAGES = (
     ),
 )
 
+#: Forms that get a note: the panel, the view, the form and a field.
+NOTED = tuple(
+    clause
+    for panel, view, form, field in (
+        ('project.backups', 'RestoreBackupView', 'RestoreBackupForm', ''),
+        ('admin.backups', 'AdminRestoreBackupView', '', ''),
+        (
+            'project.volume_groups',
+            'CloneGroupView',
+            'CloneGroupForm',
+            'group_source',
+        ),
+        (
+            'project.vg_snapshots',
+            'CreateGroupView',
+            'CreateGroupForm',
+            'snapshot_source',
+        ),
+        (
+            'project.volumes',
+            'AcceptTransferView',
+            'AcceptTransferForm',
+            'auth_key',
+        ),
+        (
+            'project.volumes',
+            'UploadToImageView',
+            'UploadToImageForm',
+            'disk_format',
+        ),
+        (
+            'project.volumes',
+            'CreateSnapshotView',
+            'CreateSnapshotForm',
+            'description',
+        ),
+        ('admin.volumes', 'ManageVolumeView', 'ManageVolume', 'metadata'),
+        ('admin.volumes', 'MigrateVolumeView', 'MigrateVolume', 'host'),
+    )
+    for clause in (
+        contract.Clause(
+            f'{_DASHBOARD}.dashboards.{panel}.views',
+            f'{view}.form_class',
+            _NOTES,
+        ),
+        *(
+            [
+                contract.Clause(
+                    f'{_DASHBOARD}.dashboards.{panel}.forms',
+                    f'{form}.base_fields',
+                    _NOTES,
+                    holds=(field or 'volume_id',),
+                )
+            ]
+            if form
+            else ()
+        ),
+    )
+)
+
 _ID = ('request', 'volume_id')
 _TYPE_ID = ('request', 'type_id')
 
@@ -220,6 +281,7 @@ CLIENTS = (
                 (*_ID, 'new_type', 'migration_policy'),
                 _REFUSING,
             ),
+            'volume_manage': (('request', 'host'), _NOTES),
             'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _SPECS),
             'volume_type_extra_set': ((*_TYPE_ID, 'metadata'), _SPECS),
             'volume_type_extra_delete': ((*_TYPE_ID, 'keys'), _DELETION),
@@ -306,6 +368,7 @@ FRAMEWORK = (
 
 CLAUSES: tuple[contract.Clause | contract.Passage, ...] = (
     *PAGES,
+    *NOTED,
     *CLIENTS,
     *FRAMEWORK,
     *horizon_passages.PASSAGES,

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Notes in stock forms, with real Horizon views and clients."""
+
+from typing import Any
+
+from django.core import cache
+
+from horizon_volume_opts.volumes import notes
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
+
+_ASK = 'GET /v3/p/os-rbd-volume-options'
+_MANAGE = '/admin/volumes/manage/'
+
+
+class NotesTestCase(horizon_case.HorizonTestCase):
+    def page(self, path: str) -> str:
+        response = self.client.get(path)
+        self.assertEqual(200, response.status_code, path)
+        return ' '.join(response.content.decode().split())
+
+    def test_each_form_has_the_field_before_its_note(self) -> None:
+        for view, after, text in notes.NOTES:
+            self.assertEqual((after, text), view.form_class.note)
+            self.assertIn(after, view.form_class.base_fields)
+
+    def test_pages_of_a_tenant(self) -> None:
+        self.cloud.add_volume('v')
+        for path, words in (
+            ('/project/backups/b/restore/', 'of the default volume type'),
+            ('/project/volumes/accept_transfer/', 'keeps its RBD layout'),
+            ('/project/volumes/v/create_snapshot/', 'from the snapshot'),
+        ):
+            self.assertIn(words, self.page(path))
+            # From the cache, after the first page.
+            self.assertEqual(1, self.cloud.asked.count(_ASK), path)
+
+    def test_not_where_no_type_has_options(self) -> None:
+        path = '/project/volumes/accept_transfer/'
+        self.cloud.types = [fake_cloud.not_offered('lvm')]
+        self.assertNotIn('data-rbd-note', self.page(path))
+        for status in (404, 500):
+            cache.cache.clear()
+            self.cloud.faults = {_ASK: fake_cloud.Refused(status, 'no')}
+            self.assertNotIn('data-rbd-note', self.page(path))
+
+
+class ManageTestCase(horizon_case.HorizonTestCase):
+    """The form Manage Volume, which has a text field for metadata."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.login('admin')
+
+    def post(self, fault: fake_cloud.Refused) -> Any:
+        self.cloud.faults = {'POST /v3/p/os-volume-manage': fault}
+        data = {
+            'identifier': 'image',
+            'id_type': 'source-name',
+            'host': 'h@b#p',
+            'metadata': 'rbd:object_size=3M',
+        }
+        response = self.client.post(_MANAGE, data)
+        self.assertEqual(200, response.status_code)
+        return response
+
+    def test_refused_key_at_the_metadata(self) -> None:
+        text = "rbd:object_size = '3M': not a power of two; allowed: 4K"
+        response = self.post(
+            fake_cloud.Refused(400, f'RBD volume option refused: {text}')
+        )
+        errors = response.context['form'].errors
+        self.assertEqual({'metadata': [text]}, errors)
+        self.assertIn('rbd:object_size=3M', response.content.decode())
+
+    def test_other_refusals_keep_the_input(self) -> None:
+        response = self.post(fake_cloud.Refused(400, 'no such host'))
+        page = response.content.decode()
+        self.assertIn('no such host', page)
+        self.assertIn('rbd:object_size=3M', page)
+
+    def test_other_failures_are_as_stock_shows_them(self) -> None:
+        self.check_done(self.post(fake_cloud.Refused(500, 'broken')))
