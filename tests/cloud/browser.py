@@ -33,12 +33,14 @@ from selenium.common import exceptions
 from selenium.webdriver.chrome import service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support import select
 from selenium.webdriver.support import wait
 from testtools import content
 
 from tests.cloud import axe
 from tests.cloud import base
+from tests.cloud import relay
 
 DASHBOARD = 'http://127.0.0.1:8000'
 
@@ -111,6 +113,7 @@ class BrowserTestCase(base.CloudTestCase):
             logging.getLogger(name).setLevel(logging.WARNING)
         self.session = session()
         self.driver = self.session.driver
+        self.relay = relay.relay()
         self.addOnException(self._keep_what_is_seen)
         self._read_logs()
 
@@ -176,6 +179,9 @@ class BrowserTestCase(base.CloudTestCase):
     ) -> None:
         """Check a form with axe-core in both stock themes at 400 px.
 
+        Also check that the page asks for the options of volume types at most
+        once, if they are not cached.
+
         :param path: the page
         :param selector: what is checked; it must fit into the width
         :param prepare: makes the form visible, in a wide window
@@ -184,8 +190,11 @@ class BrowserTestCase(base.CloudTestCase):
         for theme in ('default', 'material'):
             self.widen()
             self.cookie('theme', theme)
+            relay.forget_offers()
+            before = self.relay.count()
             self.open(path)
             prepare()
+            self.assertLessEqual(self.relay.count() - before, 1, path)
             self.narrow()
             self.check_accessible(selector)
             self.assertLessEqual(
@@ -218,13 +227,28 @@ class BrowserTestCase(base.CloudTestCase):
         auth = base.connection(user).config.auth
         self.fill('#id_username', auth['username'])
         self.fill('#id_password', auth['password'])
-        self.click('#loginBtn')
-        self.find('#volumes')
+        with self.relay.in_catalog(self.operator):
+            self.click('#loginBtn')
+            self.find('#volumes')
         self.session.user = user
 
     def open(self, path: str) -> None:
         """Open a page of the dashboard."""
         self.driver.get(f'{DASHBOARD}{path}')
+
+    def fetch(self, path: str) -> tuple[int, str]:
+        """Request a page from a script; return its status and content."""
+        status, text = self.driver.execute_async_script(
+            """
+            const done = arguments[arguments.length - 1];
+            const headers = {'X-Requested-With': 'XMLHttpRequest'};
+            const isData = arguments[0].startsWith('/api/');
+            fetch(arguments[0], isData ? {headers} : {}).then((found) =>
+              found.text().then((text) => done([found.status, text])));
+            """,
+            path,
+        )
+        return status, text
 
     # Elements of a page, by CSS selector
 
@@ -298,6 +322,13 @@ class BrowserTestCase(base.CloudTestCase):
     def choose(self, selector: str, text: str) -> None:
         """Select the list entry with this text."""
         select.Select(self.find(selector)).select_by_visible_text(text)
+
+    def submit_page(self, selector: str) -> None:
+        """Click what submits the form of a page; wait for the next page."""
+        gone = expected_conditions.staleness_of(self.find('body'))
+        self.click(selector)
+        self.until_true(lambda: gone(self.driver))
+        self.until_loaded()
 
     # Requests and errors of pages
 

@@ -15,12 +15,10 @@
 from typing import Any
 import uuid
 
-import ddt
 from selenium.webdriver.common import keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.cloud import base
-from tests.cloud import servers
 from tests.cloud import volume_form
 
 
@@ -66,8 +64,20 @@ class CreateTest(volume_form.FormTestCase):
         self.fill('#id_name', name)
         self.pick('type', 'rbd')
         self.shown_group()
+        default = self.text('#id_rbd_object_size option[value=""]')
         self.submit()
-        self.assertEqual({}, self.metadata(self.named(name)))
+        volume = self.named(name)
+        self.assertEqual({}, self.metadata(volume))
+        # The details repeat what the form said about the value.
+        self.assertEqual('Default: 4 MiB (set by the back end)', default)
+        self.open(
+            f'/project/volumes/{volume}/'
+            '?tab=volume_details__rbd_volume_options'
+        )
+        self.assertIn(
+            default.removeprefix('Default: '),
+            self.text('#volume_details__rbd_volume_options'),
+        )
 
     def test_only_for_types_that_offer_options(self) -> None:
         self.open_form()
@@ -257,79 +267,6 @@ class CreateTest(volume_form.FormTestCase):
         )
 
 
-@ddt.ddt
-class RefusedTest(volume_form.FormTestCase):
-    """Show refused values in their fields and keep all input."""
-
-    # One case per field; unit tests cover all invalid values.
-    @ddt.data(
-        ({'object_size': '3M'}, 'object_size', 'not a power of two'),
-        ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
-        (
-            {'stripe_unit': '64K', 'stripe_count': '3'},
-            'stripe_count',
-            'not a multiple of 64 KiB x 3',
-        ),
-        ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
-    )
-    @ddt.unpack
-    def test_bad_value(
-        self, values: dict[str, str], field: str, words: str
-    ) -> None:
-        self.open_form()
-        self.fill('#id_name', 'never made')
-        self.fill('#id_description', 'kept')
-        self.pick('type', 'rbd')
-        self.shown_group()
-        for name, value in values.items():
-            self.force(f'#id_rbd_{name}', value)
-        self.submit()
-        self.assertIn(words, self.error_of(f'rbd_{field}'))
-        self.check_kept()
-        self.check_focused(f'id_rbd_{field}')
-
-    def check_kept(self) -> None:
-        """Check that the input is kept and that no volume was created."""
-        for name, value in (
-            ('name', 'never made'),
-            ('description', 'kept'),
-        ):
-            field = self.find(f'#id_{name}')
-            self.assertEqual(value, field.get_attribute('value'))
-        answer = self.request('GET', '/volumes?name=never made')
-        self.assertEqual([], answer['volumes'])
-
-    def test_by_cinder_alone(self) -> None:
-        # The type changes after the dashboard has read it.
-        name = f'changed-{uuid.uuid4().hex[:8]}'
-        self.make_type_named(name)
-        self.open_modal()
-        self.fill('#id_name', 'never made')
-        self.fill('#id_description', 'kept')
-        self.pick('type', name)
-        self.shown_group()
-        self.choose('#id_rbd_object_size', '1 MiB')
-        types = self.request('GET', '/types', cloud=self.operator)
-        (ident,) = (
-            each['id']
-            for each in types['volume_types']
-            if each['name'] == name
-        )
-        self.request(
-            'POST',
-            f'/types/{ident}/extra_specs',
-            {'extra_specs': {'rbd:tenant_options': 'rbd:cache_mode'}},
-            self.operator,
-        )
-        self.submit()
-        self.assertIn('tenants may not', self.error_of('rbd_object_size'))
-        self.check_focused('id_rbd_object_size')
-        self.screenshot('refused')
-        self.check_kept()
-        chosen = self.find('#id_rbd_object_size').get_attribute('value')
-        self.assertEqual('1M', chosen)
-
-
 class TableTest(volume_form.FormTestCase):
     def test_layout_and_cache_mode_in_the_row(self) -> None:
         volume = self.created(metadata=base.ASKED)
@@ -354,40 +291,3 @@ class TableTest(volume_form.FormTestCase):
         self.assertIn('64 KiB (requested for this volume)', shown)
         self.assertIn('writeback (requested for this volume)', shown)
         self.check_accessible(tab)
-
-
-class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
-    def test_writeback(self) -> None:
-        server = self.boot()
-        volume = self.created(name='to attach')
-        self.open(f'/project/volumes/{volume}/attach/')
-        self.pick('instance', server)
-        modes = [
-            option.get_attribute('value')
-            for option in self.all('#id_rbd_cache_mode option')
-        ]
-        self.assertEqual(
-            ['', 'none', 'writethrough', 'writeback', 'directsync'], modes
-        )
-        self.choose_value('#id_rbd_cache_mode', 'writeback')
-        self.whole_screenshot('attach-volume', 'form#attach_volume_form')
-        self.click('form input[type="submit"]')
-        self.remove_before_volumes(server)
-        self.wait_for(volume, 'in-use')
-        self.assertEqual('writeback', self.cache_mode(server, volume))
-        self.open(
-            f'/project/volumes/{volume}/'
-            '?tab=volume_details__rbd_volume_options'
-        )
-        shown = self.text('#volume_details__rbd_volume_options')
-        self.assertIn(': writeback', shown)
-
-    def test_shared_volume_says_why_not(self) -> None:
-        volume = self.created(volume_type='rbd-multiattach')
-        self.open(f'/project/volumes/{volume}/attach/')
-        field = self.find('#id_rbd_cache_mode')
-        self.assertFalse(field.is_enabled())
-        self.assertIn(
-            'are not coherent',
-            self.text('#id_rbd_cache_mode_hint'),
-        )

@@ -9,12 +9,12 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
+
 """The dashboard's other forms that change or create volumes."""
 
 import uuid
 
 from tests.cloud import base
-from tests.cloud import servers
 from tests.cloud import volume_form
 
 
@@ -60,26 +60,6 @@ class AccessibleTest(volume_form.FormTestCase):
                 prepare,
                 page.strip('/?').replace('tab=volume_', ''),
             )
-
-
-class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
-    def test_attach_volume_of_an_instance(self) -> None:
-        server = self.boot()
-        volume = self.created(name='for an instance')
-        group = 'fieldset.rbd-cache-mode'
-        page = f'/project/instances/{server}/attach_volume/'
-
-        def prepare() -> None:
-            self.pick('volume', volume)
-            self.find('#id_rbd_cache_mode')
-
-        self.check_everywhere(page, group, prepare, 'attach-of-instance')
-        self.choose_value('#id_rbd_cache_mode', 'writeback')
-        self.screenshot('attach-volume-of-instance')
-        self.submit()
-        self.remove_before_volumes(server)
-        self.wait_for(volume, 'in-use')
-        self.assertEqual('writeback', self.cache_mode(server, volume))
 
 
 class ExtendTest(volume_form.FormTestCase):

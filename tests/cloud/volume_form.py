@@ -21,6 +21,7 @@ from tests.cloud import browser
 
 #: The fieldset of the options in the form.
 GROUP = 'fieldset.rbd-volume-options'
+_SUBMIT = '.modal-footer input[type="submit"]'
 
 
 class FormTestCase(browser.BrowserTestCase):
@@ -66,7 +67,11 @@ class FormTestCase(browser.BrowserTestCase):
 
     def submit(self) -> None:
         """Submit the form."""
-        self.click('.modal-footer input[type="submit"]')
+        self.click(_SUBMIT)
+
+    def submit_again(self) -> None:
+        """Submit a form that is a separate page; wait for the next page."""
+        self.submit_page(_SUBMIT)
 
     def named(self, name: str) -> str:
         """Wait for the tenant's volume with a name; return its ID."""

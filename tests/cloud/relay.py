@@ -1,0 +1,218 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A relay between the dashboard and Cinder, which counts and can fail.
+
+When a user logs in, Horizon gets the address of Cinder from Keystone's catalog
+and keeps it for the session. The catalog has the address of the relay only
+during a login, so that nothing else uses it.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import functools
+from http import client
+from http import server
+import json
+import socket
+import threading
+import time
+from typing import Any
+
+from rbd_volume_options import wire
+
+_CINDER = '127.0.0.1:8776'
+_TYPES = ('volumev3', 'block-storage')
+_MEMCACHED = ('127.0.0.1', 11211)
+_KEY_OF_OFFERS = 'rbd-volume-options-'
+# Headers of a connection, which the relay does not keep open.
+_OF_CONNECTION = {'connection', 'keep-alive', 'transfer-encoding'}
+
+#: Part of the path of the request for the options of volume types.
+OFFERS = wire.ROUTE
+
+
+@dataclasses.dataclass
+class Answer:
+    """A response of Cinder."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+Change = Callable[[Answer], Answer]
+
+
+def broken(answer: Answer) -> Answer:
+    """Respond with an internal error."""
+    return Answer(500, [], b'')
+
+
+def absent(answer: Answer) -> Answer:
+    """Respond as Cinder does without the API extension."""
+    return Answer(404, [], b'')
+
+
+def slow(answer: Answer) -> Answer:
+    """Respond after the timeout of the dashboard."""
+    time.sleep(4)
+    return answer
+
+
+def without(name: str, key: str, field: str) -> Change:
+    """Remove a field of a key of a volume type from the response."""
+
+    def change(answer: Answer) -> Answer:
+        body = json.loads(answer.body)
+        for each in body['volume_types']:
+            if each['name'] == name:
+                del each['options'][key][field]
+        return Answer(answer.status, answer.headers, json.dumps(body).encode())
+
+    return change
+
+
+class Relay:
+    """The relay; it runs until the process ends.
+
+    :ivar asked: the method and path of each request
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._changes: list[tuple[str, Change]] = []
+        handler = functools.partial(_Handler, self)
+        self._server = server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
+        self._server.daemon_threads = True
+        threading.Thread(
+            target=self._server.serve_forever, daemon=True
+        ).start()
+
+    @property
+    def address(self) -> str:
+        """Host and port."""
+        return f'127.0.0.1:{self._server.server_port}'
+
+    @contextlib.contextmanager
+    def in_catalog(self, operator: Any) -> Iterator[None]:
+        """Put the relay into the catalog, in place of Cinder.
+
+        :param operator: a connection of an administrator
+        """
+        identity = operator.identity
+        types = [
+            each.id for each in identity.services() if each.type in _TYPES
+        ]
+        found = [
+            each
+            for each in identity.endpoints(interface='public')
+            if each.service_id in types
+        ]
+        try:
+            for each in found:
+                url = each.url.replace(_CINDER, self.address)
+                identity.update_endpoint(each.id, url=url)
+            yield
+        finally:
+            for each in found:
+                url = each.url.replace(self.address, _CINDER)
+                identity.update_endpoint(each.id, url=url)
+
+    @contextlib.contextmanager
+    def changed(self, words: str, change: Change) -> Iterator[None]:
+        """Change the responses to requests whose path contains words."""
+        self._changes.append((words, change))
+        try:
+            yield
+        finally:
+            self._changes.pop()
+
+    def count(self, words: str = OFFERS) -> int:
+        """Return the number of requests whose path contains words."""
+        return sum(words in each for each in self.asked)
+
+    def answer(self, request: str, answer: Answer) -> Answer:
+        """Return the response to a request, with the changes."""
+        for words, change in self._changes:
+            if words in request:
+                answer = change(answer)
+        return answer
+
+
+class _Handler(server.BaseHTTPRequestHandler):
+    """Forwards a request to Cinder."""
+
+    def __init__(self, relay: Relay, *arguments: Any) -> None:
+        self._relay = relay
+        super().__init__(*arguments)
+
+    def _forward(self) -> None:
+        request = f'{self.command} {self.path}'
+        self._relay.asked.append(request)
+        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
+        connection = client.HTTPConnection(_CINDER)
+        try:
+            connection.request(
+                self.command, self.path, body or None, dict(self.headers)
+            )
+            found = connection.getresponse()
+            answer = Answer(found.status, found.getheaders(), found.read())
+        finally:
+            connection.close()
+        # The dashboard may have given up.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._send(self._relay.answer(request, answer))
+
+    do_DELETE = do_GET = do_POST = do_PUT = _forward
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response_only(answer.status)
+        for name, value in answer.headers:
+            if name.lower() not in {*_OF_CONNECTION, 'content-length'}:
+                self.send_header(name, value)
+        self.send_header('Content-Length', str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing; tests read the list of requests."""
+
+
+@functools.cache
+def relay() -> Relay:
+    """Return the relay of this process."""
+    return Relay()
+
+
+def forget_offers() -> None:
+    """Remove the cached options of volume types, as after a minute."""
+    with socket.create_connection(_MEMCACHED) as connection:
+        stream = connection.makefile('rw', newline='\r\n')
+
+        def send(command: str) -> None:
+            stream.write(f'{command}\n')
+            stream.flush()
+
+        send('lru_crawler metadump all')
+        lines = iter(lambda: stream.readline().rstrip(), 'END')
+        # The keys have no characters that memcached encodes, but colons.
+        keys = [
+            line.split()[0].partition('=')[2].replace('%3A', ':')
+            for line in lines
+            if _KEY_OF_OFFERS in line
+        ]
+        for key in keys:
+            send(f'delete {key}')
+            stream.readline()

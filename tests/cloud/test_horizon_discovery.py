@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the dashboard knows about volume types, for whom, and at what cost."""
+
+import json
+import uuid
+
+from tests.cloud import base
+from tests.cloud import relay
+from tests.cloud import volume_form
+
+_CREATE = '/project/volumes/create/'
+_SOURCES = '/api/rbd_volume_options/sources'
+_TYPES = '/api/rbd_volume_options/types/'
+# Bytes: all of our markup in a page, and what each volume type adds.
+_FORM = 5000
+_TYPE = 300
+
+
+class ScopeTest(volume_form.FormTestCase):
+    """Offers are cached for a scope."""
+
+    def other_project(self) -> str:
+        """Create another project of the user; return its ID."""
+        identity = self.operator.identity
+        project = identity.create_project(name=f'test-{uuid.uuid4().hex[:8]}')
+        self.addCleanup(identity.delete_project, project)
+        identity.assign_project_role_to_user(
+            project,
+            self.tenant.current_user_id,
+            identity.find_role('member'),
+        )
+        return str(project.id)
+
+    def private_type(self) -> str:
+        """Create a type for the project of the user; return its name."""
+        name = f'private-{uuid.uuid4().hex[:8]}'
+        values = {'name': name, 'os-volume-type-access:is_public': False}
+        specs = {'volume_backend_name': 'rbd'}
+        made = self.request(
+            'POST',
+            '/types',
+            {'volume_type': {**values, 'extra_specs': specs}},
+            self.operator,
+        )
+        path = f'/types/{made["volume_type"]["id"]}'
+        self.addCleanup(self.operator.block_storage.delete, path)
+        access = {'project': self.tenant.current_project_id}
+        self.request(
+            'POST',
+            f'{path}/action',
+            {'addProjectAccess': access},
+            self.operator,
+        )
+        return name
+
+    def test_another_project_gets_its_own(self) -> None:
+        name, project = self.private_type(), self.other_project()
+        self.open_form()
+        self.pick('type', name)
+        self.shown_group()
+        # The user of the session is no longer that of the next test.
+        self.session.user = None
+        self.open(f'/auth/switch/{project}/?next={_CREATE}')
+        self.find('#id_name')
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.assertNotIn(name, self.driver.page_source)
+
+
+class AnswerTest(volume_form.FormTestCase):
+    def test_invalid_answer_for_a_type(self) -> None:
+        name = f'invalid-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(name)
+        change = relay.without(name, 'rbd:stripe_unit', 'settable')
+        relay.forget_offers()
+        self.addCleanup(relay.forget_offers)
+        with self.relay.changed(relay.OFFERS, change):
+            self.open_form()
+        self.pick('type', name)
+        self.until_true(lambda: 'is invalid' in self.text('[data-rbd-status]'))
+        self.pick('type', 'rbd')
+        self.find('#id_rbd_object_size')
+        # What the type does not allow is grey, with the reason.
+        self.pick('type', 'rbd-multiattach')
+        self.click('#id_rbd_choose_features')
+        box = '.checkbox:has(input[value="object-map"])'
+        self.assertIn('Not allowed for this volume type.', self.text(box))
+        self.assertFalse(self.find(f'{box} input').is_enabled())
+        self.check_quiet()
+
+    def test_sources(self) -> None:
+        volume = self.created(metadata=dict(base.ASKED))
+        self.open('/project/volumes/')
+        status, text = self.fetch(f'{_SOURCES}/volume/{volume}/')
+        self.assertEqual(200, status, text)
+        found = json.loads(text)
+        self.assertEqual('rbd', found['volume_type'])
+        self.assertEqual(2**20, found['made']['object_size'])
+        # Cinder has lists at these addresses.
+        for path in ('volume/detail', 'volume/summary', 'snapshot/detail'):
+            status, text = self.fetch(f'{_SOURCES}/{path}/')
+            self.assertEqual(404, status, f'{path}: {text}')
+        for page in (_CREATE, f'/project/volumes/{volume}/retype/'):
+            self.check_cost(page)
+
+    def check_cost(self, page: str) -> None:
+        """Check the requests for a page, and the size of what is ours in it.
+
+        The page is read with and without the API extension. Without it, the
+        form is the stock form.
+        """
+        sizes = []
+        for change in (lambda answer: answer, relay.absent):
+            relay.forget_offers()
+            before = self.relay.count()
+            with self.relay.changed(relay.OFFERS, change):
+                status, text = self.fetch(page)
+            self.assertEqual(200, status, page)
+            self.assertEqual(1, self.relay.count() - before, page)
+            sizes.append(len(text.encode()))
+        relay.forget_offers()
+        types = len(self.request('GET', '/types')['volume_types'])
+        ours = sizes[0] - sizes[1]
+        self.assertGreater(ours, 0, page)
+        self.assertLessEqual(ours, _FORM + types * _TYPE, page)
+        status, text = self.fetch(_TYPES)
+        self.assertLessEqual(len(text.encode()), _FORM + types * _TYPE)

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The panel RBD Images while volumes are deleted that it has read."""
+
+import os
+import pathlib
+import subprocess
+import time
+import uuid
+
+from tests.cloud import browser
+from tests.cloud import relay
+
+_PANEL = '/admin/rbd_images/'
+#: The number of volumes in a response of Cinder.
+_PAGE = 1000
+#: Seconds after which the panel stops reading.
+_BUDGET = 10
+_COLUMNS = (
+    'SELECT GROUP_CONCAT(column_name) FROM information_schema.columns '
+    "WHERE table_schema = 'cinder' AND table_name = 'volumes'"
+)
+
+
+def _execute(statement: str) -> str:
+    """Run a statement on Cinder's database; return its output."""
+    socket = pathlib.Path(os.environ['RBD_SANDBOX_STATE'], 'run/mariadb.sock')
+    done = subprocess.run(
+        ['mariadb', '--no-defaults', '-N', f'--socket={socket}', 'cinder'],
+        input=statement,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+class ContinueTest(browser.BrowserTestCase):
+    def copies(self, volume: str, number: int) -> str:
+        """Insert newer volumes that are copies of a record; return a name.
+
+        They have no images, and creating them would take minutes.
+        """
+        name = f'copy-{uuid.uuid4().hex[:8]}'
+        other = {
+            'id': 'UUID()',
+            'display_name': f"'{name}'",
+            'created_at': 'created_at + INTERVAL 1 SECOND',
+        }
+        columns = _execute(_COLUMNS).split(',')
+        values = ', '.join(other.get(each, each) for each in columns)
+        self.addCleanup(
+            _execute,
+            f"DELETE FROM volumes WHERE display_name = '{name}'",  # noqa: S608
+        )
+        _execute(
+            f'INSERT INTO volumes ({", ".join(columns)}) SELECT {values} '  # noqa: S608
+            f"FROM volumes, seq_1_to_{number} WHERE id = '{volume}'"
+        )
+        return name
+
+    def images(self, words: str) -> str:
+        """Return the number of listed images with words in their name."""
+        self.open(f'{_PANEL}?q={words}')
+        return self.text('#rbd-images-shown')
+
+    def test_last_volume_was_deleted(self) -> None:
+        older = self.created(name=f'older-{uuid.uuid4().hex[:8]}')
+        last = self.created(name='the last one of a page')
+        self.login('admin')
+        self.open(_PANEL)
+        name = self.copies(last, _PAGE - 1)
+
+        def late(answer: relay.Answer) -> relay.Answer:
+            # The time of the panel is over when the first page arrives.
+            time.sleep(_BUDGET)
+            return answer
+
+        with self.relay.changed(f'limit={_PAGE}', late):
+            self.submit_page('button[name="refresh"]')
+        self.assertIn('the list is not complete', self.text('.rbd-images'))
+        taken = self.text('.rbd-images-taken')
+        self.assertIn('of 999', self.images(name))
+        self.assertEqual('No images', self.images(older))
+        self.remove(last)
+        asked = len(self.relay.asked)
+        self.open(_PANEL)
+        self.submit_page('button[name="more"]')
+        self.assertEqual(taken, self.text('.rbd-images-taken'))
+        self.assertNotIn('not complete', self.text('.rbd-images'))
+        self.assertFalse(self.shown('.alert-danger'))
+        # It continues after the volume before the deleted one.
+        pages = [
+            each
+            for each in self.relay.asked[asked:]
+            if f'limit={_PAGE}' in each
+        ]
+        self.assertEqual(2, len(pages), pages)
+        self.assertIn(f'marker={last}', pages[0])
+        self.assertIn('marker=', pages[1])
+        self.assertIn('of 999', self.images(name))
+        self.assertIn('of 1', self.images(older))
+        self.check_quiet()

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values that a form of the dashboard refuses, and what remains of them."""
+
+import uuid
+
+import ddt
+
+from tests.cloud import relay
+from tests.cloud import volume_form
+
+
+@ddt.ddt
+class RefusedTest(volume_form.FormTestCase):
+    """Show refused values in their fields and keep all input."""
+
+    # One case per field; unit tests cover all invalid values.
+    @ddt.data(
+        ({'object_size': '3M'}, 'object_size', 'not a power of two'),
+        ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
+        (
+            {'stripe_unit': '64K', 'stripe_count': '3'},
+            'stripe_count',
+            'not a multiple of 64 KiB x 3',
+        ),
+        ({'object_map': 'maybe'}, 'object_map', 'not a boolean'),
+    )
+    @ddt.unpack
+    def test_bad_value(
+        self, values: dict[str, str], field: str, words: str
+    ) -> None:
+        self.open_form()
+        self.fill('#id_name', 'never made')
+        self.fill('#id_description', 'kept')
+        self.pick('type', 'rbd')
+        self.shown_group()
+        for name, value in values.items():
+            self.force(f'#id_rbd_{name}', value)
+        self.submit()
+        self.assertIn(words, self.error_of(f'rbd_{field}'))
+        self.check_kept()
+        self.check_focused(f'id_rbd_{field}')
+
+    def check_kept(self) -> None:
+        """Check that the input is kept and that no volume was created."""
+        for name, value in (
+            ('name', 'never made'),
+            ('description', 'kept'),
+        ):
+            field = self.find(f'#id_{name}')
+            self.assertEqual(value, field.get_attribute('value'))
+        answer = self.request('GET', '/volumes?name=never made')
+        self.assertEqual([], answer['volumes'])
+
+    def test_by_cinder_alone(self) -> None:
+        # The type changes after the dashboard has read it.
+        name = f'changed-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(name)
+        self.open_modal()
+        self.fill('#id_name', 'never made')
+        self.fill('#id_description', 'kept')
+        self.pick('type', name)
+        self.shown_group()
+        self.choose('#id_rbd_object_size', '1 MiB')
+        types = self.request('GET', '/types', cloud=self.operator)
+        (ident,) = (
+            each['id']
+            for each in types['volume_types']
+            if each['name'] == name
+        )
+        self.request(
+            'POST',
+            f'/types/{ident}/extra_specs',
+            {'extra_specs': {'rbd:tenant_options': 'rbd:cache_mode'}},
+            self.operator,
+        )
+        self.submit()
+        self.assertIn('tenants may not', self.error_of('rbd_object_size'))
+        self.check_focused('id_rbd_object_size')
+        self.screenshot('refused')
+        self.check_kept()
+        chosen = self.find('#id_rbd_object_size').get_attribute('value')
+        self.assertEqual('1M', chosen)
+
+
+class KeptTest(volume_form.FormTestCase):
+    """The API extension fails after the form was opened."""
+
+    #: The fields, their values, and what a browser shows for them.
+    CHOSEN = {
+        'object_size': '1M',
+        'stripe_unit': '64K',
+        'stripe_count': '8',
+        'object_map': 'true',
+    }
+
+    def check_refused(self, name: str) -> None:
+        """Check the errors and the values, and that there is no volume."""
+        for field, value in self.CHOSEN.items():
+            self.assertIn('cannot be checked', self.error_of(f'rbd_{field}'))
+            control = self.find(f'#id_rbd_{field}')
+            self.assertEqual(value, control.get_property('value'), field)
+        self.check_focused('id_rbd_object_size')
+        answer = self.request('GET', f'/volumes?name={name}')
+        self.assertEqual([], answer['volumes'])
+
+    def test_no_choice_is_dropped(self) -> None:
+        name = f'kept-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        for field, value in self.CHOSEN.items():
+            if field == 'stripe_count':
+                self.fill('#id_rbd_stripe_count', value)
+            else:
+                self.choose_value(f'#id_rbd_{field}', value)
+        for fault in (relay.broken, relay.slow):
+            relay.forget_offers()
+            with self.relay.changed(relay.OFFERS, fault):
+                self.submit_again()
+            self.check_refused(name)
+        # The dashboard does not ask again for ten seconds.
+        asked = self.relay.count()
+        self.submit_again()
+        self.assertEqual(asked, self.relay.count())
+        self.check_refused(name)
+        self.screenshot('refused-unchecked')
+        relay.forget_offers()
+        self.submit()
+        self.check_made(self.named(name))
