@@ -12,6 +12,8 @@
 
 """The operator's pages in the dashboard."""
 
+import uuid
+
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support import select
 
@@ -96,7 +98,7 @@ class ImagesTest(browser.BrowserTestCase):
         former = self.make_type(rbd_object_map='false')
         striped = self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
         # Ceph looks at each of its objects, which takes some time.
-        volume = self.created(volume_type=former, size=100)
+        volume = self.created(volume_type=former, size=40)
         self.login('admin')
         self.open(_PANEL)
         self.assertFalse(self.all('#rbd-images-conversions'))
@@ -155,6 +157,29 @@ class ImagesTest(browser.BrowserTestCase):
         self.open(_PANEL)
         self.until_true(lambda: 'not authorized' in self.text('body'))
         self.assertFalse(self.shown('.rbd-images'))
+
+
+class ManageTest(browser.BrowserTestCase):
+    def test_keys_that_are_refused(self) -> None:
+        self.login('admin')
+        self.open('/admin/volumes/manage/')
+        self.assertIn('keeps its layout', self.text('[data-rbd-note]'))
+        name = f'no-such-image-{uuid.uuid4().hex[:8]}'
+        host = 'sandbox@rbd#rbd'
+        keys = 'rbd:object_size=3M'
+        for field, value in (
+            ('identifier', name),
+            ('host', host),
+            ('metadata', keys),
+        ):
+            self.fill(f'#id_{field}', value)
+        self.submit_page('.modal-footer input[type="submit"]')
+        self.assertIn('a power of two', self.text('.has-error'))
+        for field, value in (('identifier', name), ('metadata', keys)):
+            found = self.find(f'#id_{field}').get_property('value')
+            self.assertEqual(value, found)
+        self.screenshot('manage-refused')
+        self.check_quiet()
 
 
 class ExtraSpecsTest(browser.BrowserTestCase):

@@ -80,6 +80,24 @@ class ExtendTest(volume_form.FormTestCase):
         self.check_quiet()
 
 
+class NotesTest(volume_form.FormTestCase):
+    def test_forms_without_fields(self) -> None:
+        volume = self.created()
+        self.open('/project/volumes/accept_transfer/')
+        self.assertIn('keeps its RBD layout', self.text('[data-rbd-note]'))
+        self.check_accessible('[data-rbd-note]')
+        for path, words in (
+            (f'backups/{uuid.uuid4()}/restore', 'of the default volume type'),
+            (f'volumes/{volume}/create_snapshot', 'inherits the RBD layout'),
+            (f'volumes/{volume}/upload_to_image', 'the layout of its store'),
+        ):
+            status, text = self.fetch(f'/project/{path}/')
+            self.assertEqual(200, status, path)
+            self.assertIn('data-rbd-note', text, path)
+            self.assertIn(words, ' '.join(text.split()), path)
+        self.check_quiet()
+
+
 class ChangeTypeTest(volume_form.FormTestCase):
     def test_what_a_type_does(self) -> None:
         volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
