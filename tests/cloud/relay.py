@@ -35,7 +35,9 @@ from rbd_volume_options import wire
 _CINDER = '127.0.0.1:8776'
 _TYPES = ('volumev3', 'block-storage')
 _MEMCACHED = ('127.0.0.1', 11211)
-_KEY_OF_OFFERS = 'rbd-volume-options-'
+_KEY_OF_OFFERS = b'rbd-volume-options-'
+# Seconds.
+_PATIENCE = 10
 # Headers of a connection, which the relay does not keep open.
 _OF_CONNECTION = {'connection', 'keep-alive', 'transfer-encoding'}
 
@@ -198,21 +200,16 @@ def relay() -> Relay:
 
 def forget_offers() -> None:
     """Remove the cached options of volume types, as after a minute."""
-    with socket.create_connection(_MEMCACHED) as connection:
-        stream = connection.makefile('rw', newline='\r\n')
-
-        def send(command: str) -> None:
-            stream.write(f'{command}\n')
-            stream.flush()
-
-        send('lru_crawler metadump all')
-        lines = iter(lambda: stream.readline().rstrip(), 'END')
-        # The keys have no characters that memcached encodes, but colons.
-        keys = [
-            line.split()[0].partition('=')[2].replace('%3A', ':')
-            for line in lines
-            if _KEY_OF_OFFERS in line
-        ]
-        for key in keys:
-            send(f'delete {key}')
-            stream.readline()
+    with (
+        socket.create_connection(_MEMCACHED, _PATIENCE) as connection,
+        connection.makefile('rwb', buffering=0) as stream,
+    ):
+        stream.write(b'lru_crawler metadump all\r\n')
+        lines = list(iter(lambda: stream.readline().rstrip(), b'END'))
+        for line in lines:
+            if _KEY_OF_OFFERS in line:
+                # memcached encodes the colons of Django.
+                name = line.split()[0].removeprefix(b'key=')
+                key = name.replace(b'%3A', b':')
+                stream.write(b'delete %s\r\n' % key)
+                stream.readline()
