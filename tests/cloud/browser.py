@@ -237,13 +237,12 @@ class BrowserTestCase(base.CloudTestCase):
         self.driver.get(f'{DASHBOARD}{path}')
 
     def fetch(self, path: str) -> tuple[int, str]:
-        """Request a page from a script; return its status and content."""
+        """Request a page as Horizon's scripts do; return status and text."""
         status, text = self.driver.execute_async_script(
             """
             const done = arguments[arguments.length - 1];
             const headers = {'X-Requested-With': 'XMLHttpRequest'};
-            const isData = arguments[0].startsWith('/api/');
-            fetch(arguments[0], isData ? {headers} : {}).then((found) =>
+            fetch(arguments[0], {headers}).then((found) =>
               found.text().then((text) => done([found.status, text])));
             """,
             path,

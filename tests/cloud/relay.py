@@ -35,7 +35,6 @@ from rbd_volume_options import wire
 _CINDER = '127.0.0.1:8776'
 _TYPES = ('volumev3', 'block-storage')
 _MEMCACHED = ('127.0.0.1', 11211)
-_KEY_OF_OFFERS = b'rbd-volume-options-'
 # Seconds.
 _PATIENCE = 10
 # Headers of a connection, which the relay does not keep open.
@@ -200,6 +199,11 @@ def relay() -> Relay:
 
 def forget_offers() -> None:
     """Remove the cached options of volume types, as after a minute."""
+    forget(b'rbd-volume-options-')
+
+
+def forget(words: bytes) -> None:
+    """Remove what the dashboard cached under keys that contain words."""
     with (
         socket.create_connection(_MEMCACHED, _PATIENCE) as connection,
         connection.makefile('rwb', buffering=0) as stream,
@@ -207,9 +211,9 @@ def forget_offers() -> None:
         stream.write(b'lru_crawler metadump all\r\n')
         lines = list(iter(lambda: stream.readline().rstrip(), b'END'))
         for line in lines:
-            if _KEY_OF_OFFERS in line:
-                # memcached encodes the colons of Django.
+            if words in line:
+                # memcached encodes colons.
                 name = line.split()[0].removeprefix(b'key=')
-                key = name.replace(b'%3A', b':')
+                key = name.replace(b'%3A', b':').replace(b'%3a', b':')
                 stream.write(b'delete %s\r\n' % key)
                 stream.readline()
