@@ -83,11 +83,12 @@ class NotedForm(group.GroupedForm):
     """
 
     note: tuple[str, Any]
+    request: Any
 
-    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         try:
-            found = discovery.by_type(request).values()
+            found = discovery.by_type(self.request).values()
         except discovery.Unavailable:
             return
         if any(offer.reason is None for offer in found):

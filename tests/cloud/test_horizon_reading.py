@@ -103,7 +103,7 @@ class ContinueTest(browser.BrowserTestCase):
             for each in self.relay.asked[asked:]
             if f'limit={_PAGE}' in each
         ]
-        self.assertEqual(2, len(pages), pages)
+        self.assertEqual(2, len(pages), str(pages))
         self.assertIn(f'marker={last}', pages[0])
         self.assertIn('marker=', pages[1])
         self.assertIn('of 999', self.images(name))

@@ -104,7 +104,7 @@ class KeptTest(volume_form.FormTestCase):
         'object_map': 'true',
     }
 
-    def check_refused(self, name: str) -> None:
+    def check_unchecked(self, name: str) -> None:
         """Check the errors and the values, and that there is no volume."""
         for field, value in self.CHOSEN.items():
             self.assertIn('cannot be checked', self.error_of(f'rbd_{field}'))
@@ -129,12 +129,12 @@ class KeptTest(volume_form.FormTestCase):
             relay.forget_offers()
             with self.relay.changed(relay.OFFERS, fault):
                 self.submit_again()
-            self.check_refused(name)
+            self.check_unchecked(name)
         # The dashboard does not ask again for ten seconds.
         asked = self.relay.count()
         self.submit_again()
         self.assertEqual(asked, self.relay.count())
-        self.check_refused(name)
+        self.check_unchecked(name)
         self.screenshot('refused-unchecked')
         relay.forget_offers()
         self.submit()
