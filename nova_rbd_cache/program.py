@@ -12,8 +12,8 @@
 
 """The program ``nova-rbd-cache``.
 
-It is installed with the distribution, wherever that is, also without the
-libraries that it needs.
+The distribution installs it everywhere, even where the libraries that it
+needs are missing.
 """
 
 from collections.abc import Sequence

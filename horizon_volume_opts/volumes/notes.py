@@ -23,12 +23,8 @@ from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.dashboards.admin.backups import views as admin_backups
 from openstack_dashboard.dashboards.admin.volumes import views as admin_volumes
 from openstack_dashboard.dashboards.project.backups import views as backups
-from openstack_dashboard.dashboards.project.vg_snapshots import (
-    views as group_snapshots,
-)
-from openstack_dashboard.dashboards.project.volume_groups import (
-    views as groups,
-)
+from openstack_dashboard.dashboards.project.vg_snapshots import views as shots
+from openstack_dashboard.dashboards.project.volume_groups import views as sets
 from openstack_dashboard.dashboards.project.volumes import views as volumes
 
 from horizon_volume_opts import discovery
@@ -66,8 +62,8 @@ _MIGRATE = _(
 NOTES: tuple[tuple[Any, str, Any], ...] = (
     (backups.RestoreBackupView, 'volume_id', _RESTORE),
     (admin_backups.AdminRestoreBackupView, 'volume_id', _RESTORE),
-    (groups.CloneGroupView, 'group_source', _OF_GROUP),
-    (group_snapshots.CreateGroupView, 'snapshot_source', _OF_GROUP),
+    (sets.CloneGroupView, 'group_source', _OF_GROUP),
+    (shots.CreateGroupView, 'snapshot_source', _OF_GROUP),
     (volumes.AcceptTransferView, 'auth_key', _TRANSFER),
     (volumes.UploadToImageView, 'disk_format', _UPLOAD),
     (volumes.CreateSnapshotView, 'description', _SNAPSHOT),
