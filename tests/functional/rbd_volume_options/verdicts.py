@@ -80,38 +80,38 @@ def _completed_by_object_map(case: cases.Case) -> bool:
 
 STRICTER = (
     Stricter(
-        'librbd makes an image without layering, but nothing can be cloned '
-        'from it, and Cinder clones for snapshots, images and volumes',
+        'librbd creates an image without layering, but it cannot be cloned, '
+        'and Cinder clones snapshots, images and volumes',
         lambda case: bool(case.names) and 'layering' not in _names(case),
         'layering is missing, which clones require',
     ),
     Stricter(
-        'no features at all have no layering either, and an empty text is '
-        'more likely a mistake than a wish',
+        'an image without features has no layering, and an empty value is '
+        'probably a mistake',
         lambda case: case.names == (),
         "'' is not an image feature",
     ),
     Stricter(
-        'the two keys in one place say the opposite of each other; librbd '
-        'gets one mask and knows nothing of it',
+        'two keys of one origin contradict each other; librbd gets only the '
+        'resulting mask',
         _contradicts,
         'contradicts rbd:features',
     ),
     Stricter(
-        'a list is the whole set, so it has to be complete by itself; what '
-        'rbd:object_map adds to the mask or takes from it would hide that',
+        'a list of features is the complete set and must be valid without '
+        'the features that rbd:object_map adds or removes',
         _completed_by_object_map,
         ' requires ',
     ),
     Stricter(
-        'a clone takes the other one from its parent in librbd; with us the '
-        'two travel as one, so that no level completes what another began',
+        'librbd takes the missing value of a clone from its parent; we '
+        'require both values of a pair from one origin',
         _begins_a_pair,
         'set without',
     ),
     Stricter(
-        'librbd takes 64 bits and counts objects in 32: with 2^32 + 1 the '
-        'image has the number of objects of stripe count 1',
+        'librbd accepts 64 bits and uses 32: with 2^32 + 1, the image has '
+        'as many objects as with a stripe count of 1',
         lambda case: case.count is not None and case.count >= 2**31,
         'out of range',
     ),
