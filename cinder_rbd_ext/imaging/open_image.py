@@ -12,6 +12,7 @@
 
 """An open RBD image, as used by the driver."""
 
+from collections.abc import Callable
 import contextlib
 import functools
 from typing import Any
@@ -30,6 +31,9 @@ from rbd_volume_options import plan
 _FROM_SOURCE = plan.ImageState(
     layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
 )
+# Not one for each image, which would have to be removed at some time. Images
+# that share a lock wait for each other, which is rare and harmless.
+_LOCKS = tuple(releases.native_lock() for _ in range(64))
 
 
 def parent_of(image: Any) -> creations.Parent:
@@ -66,7 +70,25 @@ class Image(delegate.Delegate):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._aside.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the image."""
+        self._alone(self._wrapped.close)
+
+    def _alone(self, call: Callable[..., Any], *args: Any, **kw: Any) -> None:
+        """Make a call while no other of these is made on the same image.
+
+        librbd forwards the request for a snapshot to the handle that has the
+        exclusive lock. If that is closed meanwhile, the answer is lost, librbd
+        repeats the request, and the snapshot already exists.
+        """
+
+        def run() -> None:
+            with _LOCKS[hash(self._name) % len(_LOCKS)]:
+                call(*args, **kw)
+
+        releases.off_main_thread(run)()
 
     def resize(self, size: int, *args: Any, **kwargs: Any) -> None:
         """Resize the image, after a check of the new size if there is one."""
@@ -130,22 +152,22 @@ class Image(delegate.Delegate):
                     self._wrapped
                 )
                 creation.plan(_FROM_SOURCE, creation.parent.state)
-            self._aside.create_snap(name, *args, **kwargs)
+            self._alone(self._wrapped.create_snap, name, *args, **kwargs)
 
     def protect_snap(self, name: str) -> None:
         """Protect a snapshot and record a failure."""
         with self._noting(name):
-            self._aside.protect_snap(name)
+            self._alone(self._wrapped.protect_snap, name)
 
     def unprotect_snap(self, name: str) -> None:
         """Unprotect a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._aside.unprotect_snap(name)
+            self._alone(self._wrapped.unprotect_snap, name)
 
     def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._aside.remove_snap(name, *args, **kwargs)
+            self._alone(self._wrapped.remove_snap, name, *args, **kwargs)
 
     def _noting(
         self, snapshot: str
