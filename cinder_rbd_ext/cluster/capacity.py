@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Capacity of a back end: of its data pool, and of its images."""
+"""Capacity of a back end: its data pool and its images."""
 
 import copy
 import math

@@ -57,14 +57,16 @@ class DataPools:
         self._next = clock()
         self._running = False
         self._slow: set[str] = set()
-        #: Sorted names of the last search; None before its end.
+        #: Sorted names from the last search; None until the first search has
+        #: ended.
         self.names: list[str] | None = None
 
     def start(self) -> None:
         """Search in the background, at most once in :data:`LIFETIME`.
 
-        This is called whenever Cinder requests the statistics of the driver.
-        A driver without a host belongs to a command or a test.
+        This is called whenever Cinder requests the statistics of the driver. A
+        driver without a host belongs to a command or a test, and does not
+        search.
         """
         if (
             self._driver.host is None
@@ -113,9 +115,9 @@ class DataPools:
         self.names = sorted(found)
 
     def _candidates(self, client: Any) -> list[str]:
-        """Return the other pools with the application, the slow ones last.
+        """Return the other pools with the application, slow pools last.
 
-        The client has the map of all pools. This sends no requests.
+        The client already has the map of all pools, so this sends no requests.
         """
         own = self._driver.configuration.rbd_pool
         found = [
@@ -137,5 +139,5 @@ class DataPools:
             with client.open_ioctx(pool) as ioctx:
                 return _RBD in ioctx.application_list()
         except self._driver.rados.Error:
-            # Deleted in the meantime.
+            # The pool was deleted in the meantime.
             return False

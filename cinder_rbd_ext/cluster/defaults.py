@@ -41,7 +41,7 @@ class Defaults:
     def image(self, object_size: int) -> plan.ImageState:
         """Return the image that the stock driver creates for an empty volume.
 
-        :param object_size: of the back end, in bytes
+        :param object_size: the object size of the back end, in bytes
         """
         return plan.ImageState(
             layout.ImageLayout(object_size, self.striping),

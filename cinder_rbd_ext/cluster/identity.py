@@ -19,7 +19,7 @@ import pathlib
 import re
 from typing import Any
 
-# Where librados looks for a configuration that is not named.
+# Paths where librados searches for ceph.conf if no path is given.
 _DEFAULT_CONF = ('/etc/ceph/{name}.conf', '~/.ceph/{name}.conf', '{name}.conf')
 
 
@@ -30,7 +30,8 @@ class Place:
     :ivar name: the name of the cluster
     :ivar conf: the path of its configuration; empty for librados' default
     :ivar user: the Ceph user
-    :ivar timeout: of the connection in seconds; negative for librados' default
+    :ivar timeout: timeout of the connection in seconds; negative for librados'
+        default
     """
 
     name: str | None
@@ -43,8 +44,8 @@ class Texts:
     """Digests of the files that a new connection would read.
 
     An old connection is unusable after its user's key was rotated: it hangs as
-    soon as a monitor or an OSD restarts. A path or a time of modification does
-    not show each rotation, so the text is compared.
+    soon as a monitor or an OSD restarts. Paths and modification times do not
+    show every rotation. The content is compared instead.
 
     :param driver: the driver, which provides the module ``rados``
     """
@@ -56,7 +57,7 @@ class Texts:
     def digest(self, place: Place) -> str:
         """Return a digest of the configuration and of the keys of a user.
 
-        It does not reveal the key, and may be kept in memory.
+        The digest does not reveal the key, so it can be kept in memory.
         """
         texts = hashlib.sha256()
         for name in _configurations(place):
@@ -70,7 +71,7 @@ class Texts:
         return texts.hexdigest()
 
     def _find_key_files(self, place: Place) -> list[str]:
-        """Return the files in which librados looks for the key."""
+        """Return the files in which librados searches for the key."""
         rados = self._driver.rados
         try:
             # This client does not connect; it only reads the configuration.
@@ -80,7 +81,7 @@ class Texts:
                 conffile=place.conf,
             )
         except rados.Error:
-            # The connection reports it.
+            # Opening the connection reports the error.
             return []
         listed = [handle.conf_get(each) for each in ('keyring', 'keyfile')]
         handle.shutdown()

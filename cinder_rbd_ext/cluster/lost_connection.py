@@ -28,14 +28,14 @@ from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
 
-#: Errors after which a connection is never usable again.
+#: Errors after which a connection is permanently unusable.
 LOST = frozenset((errno.ESHUTDOWN, errno.ENOTCONN))
 
-#: Errors of a connection that may lack capabilities of its user. It keeps
-#: those that the user had when it was made, for an hour by default.
+#: Errors that may be caused by outdated capabilities: a connection keeps the
+#: capabilities that its user had when it was opened, by default for an hour.
 UNAUTHORIZED = frozenset((errno.EPERM, errno.EACCES))
 
-#: Errors of a connection that may or may not be usable.
+#: Errors after which the connection must be checked.
 DOUBTFUL = frozenset((errno.ETIMEDOUT,))
 
 #: Methods that undo a failure, or that continue where they failed.
@@ -60,8 +60,8 @@ def numbers(
 
     The stock driver wraps some exceptions of librbd in its own.
 
-    :param earlier: an exception that does not count, with its causes: it was
-        already being handled when the operation began
+    :param earlier: an exception that was already being handled when the
+        operation began; it and its causes are ignored
     """
     return frozenset(
         number

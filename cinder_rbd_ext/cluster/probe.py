@@ -25,7 +25,7 @@ from cinder_rbd_ext.cluster import lost_connection
 #: Seconds to wait for an OSD.
 PATIENCE = 5.0
 
-# An object that does not exist and is not created.
+# Name of an object that does not exist; it is not created.
 _OBJECT = 'cinder-connection-probe'
 
 # Seconds between two checks of the operation. The first intervals are short:
@@ -43,9 +43,10 @@ def responds(
 ) -> bool:
     """Return whether an OSD responds to a connection within some seconds.
 
-    Any response will do, also a refusal for lack of capabilities. The
-    operation only reads, so a full cluster responds too. It has neither a
-    buffer nor a callback that it could use later if it is abandoned.
+    Any response counts, even a refusal because of missing capabilities. The
+    operation only reads, so a full cluster responds as well. It uses no buffer
+    and no callback: if this function returns before the response, librados
+    cannot write to freed memory.
 
     :param rados: the module ``rados``
     :param ioctx: a context of the connection

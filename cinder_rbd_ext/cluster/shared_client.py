@@ -28,7 +28,7 @@ _UNUSABLE = (-errno.ESHUTDOWN, -errno.ENOTCONN, -errno.ETIMEDOUT)
 
 
 class SharedClient:
-    """A connection and its users.
+    """A connection and the operations that use it.
 
     :ivar rados: the connection
     :ivar users: the number of operations that use it

@@ -41,7 +41,7 @@ from cinder_rbd_ext.cluster import shared_client
 
 LOG = logging.getLogger(__name__)
 
-#: Connections to one cluster at a time, for new operations.
+#: Maximum number of connections to one cluster for new operations.
 MOST = 4
 
 #: Seconds after which an unused connection is shut down. The statistics of a
@@ -141,8 +141,8 @@ class SharedClients:
     ) -> Connected:
         """Return a connection and a context for a pool, for one operation.
 
-        :param connect: makes a connection as the stock driver does
-        :raises VolumeBackendAPIException: if it could not be made
+        :param connect: opens a connection as the stock driver does
+        :raises VolumeBackendAPIException: if it could not be opened
         """
         digest = self._texts.digest(place)
         while True:
@@ -181,7 +181,7 @@ class SharedClients:
         )
         return True
 
-    # The caller holds the lock.
+    # The caller must hold the lock.
 
     def _group(self, place: identity.Place, digest: str) -> _Group:
         """Return the group of a user whose key and configuration are current.
@@ -203,7 +203,7 @@ class SharedClients:
     ) -> tuple[shared_client.SharedClient | None, _Attempt | None]:
         """Return a connection to use, or one to wait for, or neither.
 
-        If it is neither, the caller makes a connection.
+        If neither is returned, the caller opens a connection.
         """
         best = min(group.clients, key=lambda c: c.users, default=None)
         full = len(group.clients) >= MOST or group.attempt is not None
@@ -222,7 +222,7 @@ class SharedClients:
                 self.replaced += 1
 
     def _ended(self) -> list[shared_client.SharedClient]:
-        """Return the connections that are to be shut down."""
+        """Return the connections that must be shut down."""
         oldest = self._clock() - LONGEST_IDLE
         ended = [
             client
@@ -234,7 +234,7 @@ class SharedClients:
         self._open.difference_update(ended)
         return ended
 
-    # The caller does not hold the lock, because these may block.
+    # The caller must not hold the lock, because a shutdown may block.
 
     def _put_back(
         self,
@@ -257,7 +257,7 @@ class SharedClients:
             self._in_thread(releases.unwrapped(client.rados).shutdown)
 
     def _wait(self, attempt: _Attempt) -> None:
-        """Wait for a connection that another operation makes.
+        """Wait for a connection that another operation opens.
 
         :raises VolumeBackendAPIException: if the other operation has failed
         """

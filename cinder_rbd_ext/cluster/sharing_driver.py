@@ -32,9 +32,9 @@ _alone = contextvars.ContextVar('_alone', default=False)
 
 @contextlib.contextmanager
 def _own_connection() -> Iterator[None]:
-    """Make operations connect as the stock driver does.
+    """Have operations connect as the stock driver does.
 
-    Flattening and copying may take hours, and use the full capacity of a
+    Flattening and copying may take hours and use the full capacity of a
     connection.
     """
     before = _alone.set(True)
@@ -68,7 +68,7 @@ class SharingDriver(rbd.RBDDriver):
         return shared is True
 
     def own_connection(self) -> contextlib.AbstractContextManager[None]:
-        """Have an operation that takes long connect for itself."""
+        """Have a long operation use a separate connection."""
         return _own_connection()
 
     def _connect_to_rados(
@@ -76,9 +76,9 @@ class SharingDriver(rbd.RBDDriver):
     ) -> Any:
         """Return a connection that other operations may use too.
 
-        The context has the flag ``full_try``, which librbd adopts: OSDs that
-        are full perform deletions and reject other changes. By default,
-        librados blocks both until there is space.
+        The context has the flag ``full_try``, which librbd adopts. With this
+        flag, full OSDs perform deletions and reject other changes. By default,
+        librados blocks all changes until there is space.
         """
         connect = functools.partial(
             super()._connect_to_rados, pool, remote, timeout
@@ -98,7 +98,7 @@ class SharingDriver(rbd.RBDDriver):
         return client, ioctx
 
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
-        """Give a shared connection back, or shut another one down."""
+        """Return a shared connection, or shut down a separate one."""
         if not self._clients.give_back(ioctx, sys.exc_info()[1]):
             super()._disconnect_from_rados(client, ioctx)
 

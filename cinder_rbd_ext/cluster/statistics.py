@@ -20,7 +20,7 @@ from cinder_rbd_ext.cluster import defaults
 
 
 def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the driver adds to the statistics of the stock driver.
+    """Return the statistics that the driver adds to those of the stock driver.
 
     :param driver: the driver, which provides connections and settings
     :param stock: the statistics of the stock driver

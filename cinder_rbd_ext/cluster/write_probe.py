@@ -71,7 +71,7 @@ class PoolProbe:
 
         A success is cached for :data:`LIFETIME`, a failure is not.
 
-        :param origin: where the pool was set
+        :param origin: the place where the pool was set
         :raises OptionError: for a pool that cannot be used
         """
         written = self._written.get(pool)

@@ -39,7 +39,7 @@ _IN_USE = 'in-use'
 _DELETING = 'deleting'
 
 # Seconds until the OSDs remove the watch of a killed client, and seconds
-# between two attempts.
+# between two attempts in this time.
 _CLIENT_EXPIRES = 60.0
 _PAUSE = 5.0
 
@@ -65,10 +65,10 @@ class Conversions:
         self._in_place = changes
         self._sleep = sleep
         self.locks = protection.Locks()
-        #: Volumes whose conversion is being resumed, and is locked for that.
+        #: IDs of volumes whose conversion is being resumed under a lock.
         self.resumed: set[str] = set()
-        #: Volumes whose image is converted. Their marker is removed when
-        #: Cinder has saved the new type.
+        #: IDs of volumes whose image was converted. Their marker is removed
+        #: when Cinder has saved the new type.
         self.ended: set[str] = set()
 
     def begin(self, volume: Any, new_type: Any) -> in_place.Begun | None:
@@ -116,7 +116,7 @@ class Conversions:
     def _completed(
         self, volume: Any, found: marker.Marker, begun: in_place.Begun
     ) -> in_place.Begun:
-        """Complete an earlier conversion that was interrupted."""
+        """Complete an interrupted earlier conversion."""
         with self._locked(volume.id):
             self.steps_of(volume, found).finish(found.source_id)
         state = self._driver.images.state_of(volume.name)
@@ -125,8 +125,8 @@ class Conversions:
     def discard(self, volume: Any) -> None:
         """End the conversion of a volume that is being deleted.
 
-        A running conversion is waited for. An interrupted one is aborted, or
-        completed if its data is needed after the deletion.
+        This waits for a running conversion. It aborts an interrupted one, or
+        completes it if the data is needed after the deletion.
 
         :raises rbd.Error: if librbd cannot end it
         """
@@ -156,7 +156,7 @@ class Conversions:
 
     @contextlib.contextmanager
     def _waited(self, volume_id: str) -> Iterator[None]:
-        """Lock the conversion of a volume when no other thread has it."""
+        """Wait for the lock of a volume's conversion, and hold it."""
         with contextlib.ExitStack() as stack:
             while True:
                 try:
@@ -169,8 +169,8 @@ class Conversions:
     def _is_needed(self, volume: Any) -> bool:
         """Return whether the data is needed after the deletion.
 
-        It can be restored from the trash. Clones may have been created after
-        an administrator has reset the status of the volume.
+        With deferred deletion, the data can be restored from the trash. Clones
+        may exist if an administrator has reset the status of the volume.
         """
         if self._driver.configuration.enable_deferred_deletion:
             return True
@@ -188,7 +188,7 @@ class Conversions:
         begun: in_place.Begun,
         conversion: retyping.Conversion,
     ) -> in_place.Begun:
-        """Record a converted image at once: the retype may still fail."""
+        """Record a converted image now, because the retype may still fail."""
         state = self._driver.images.state_of(volume.name)
         origins, backend = conversion.origins, record.backend_of(volume)
         record.made(volume.id, state, backend, origins)
@@ -197,7 +197,7 @@ class Conversions:
     def _converted(
         self, volume: Any, new_type: Any, conversion: retyping.Conversion
     ) -> str | None:
-        """Convert an image; return the reason if it stays unchanged."""
+        """Convert an image; return the reason if it is left unchanged."""
         if _is_attached(volume):
             return obstacles.IN_USE
         images = self._driver.images
@@ -248,7 +248,7 @@ class Conversions:
     def _prepare(
         self, volume: Any, work: steps.Steps, conversion: retyping.Conversion
     ) -> None:
-        """Prepare; after a kill, wait for the watch of the killed client."""
+        """Prepare a conversion; wait until a killed client's watch expires."""
         left = _CLIENT_EXPIRES if volume.id in self.resumed else 0.0
         self._unless_open(lambda: work.prepare(conversion.target), left)
 
@@ -292,8 +292,8 @@ class Conversions:
 def _may_have_marker(volume: Any) -> bool:
     """Return whether a volume has a marker, or might have one.
 
-    Cinder has read the volume again for its deletion, with its admin metadata
-    if the request is an administrator's.
+    Cinder reads the volume again before its deletion. The result has the admin
+    metadata only if an administrator requested the deletion.
     """
     if volume.obj_attr_is_set('admin_metadata'):
         return marker.read(volume.admin_metadata or {}) is not None

@@ -31,15 +31,15 @@ _CLASS = 'rbd'
 
 
 def _text(text: str) -> bytes:
-    """Return a text as the object class encodes it."""
+    """Return a string as the object class ``rbd`` encodes it."""
     data = text.encode()
     return struct.pack('<I', len(data)) + data
 
 
 class Leftovers:
-    """Repairs interrupted steps. Each repair can be repeated.
+    """Repairs interrupted steps. Every repair can be repeated safely.
 
-    :param driver: the driver, which provides the modules
+    :param driver: the driver, which provides the modules ``rados`` and ``rbd``
     """
 
     def __init__(self, driver: Any) -> None:

@@ -14,8 +14,8 @@
 """The marker of a running conversion, in the admin metadata of its volume.
 
 A conversion changes the layout or the data pool of an existing image. The
-marker is written before the first change. After a service was killed, it finds
-the conversions that it must complete by their markers.
+marker is written before the first change. When a killed service starts again,
+the markers show which conversions it must complete.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 #: Status of a volume in a retype.
 RETYPING = 'retyping'
 
-#: The message for the requester while a snapshot cannot be used.
+#: The message for a user whose request needs a snapshot during a conversion.
 CONVERTING = (
     'The volume of the snapshot is being retyped, which changes its RBD '
     'image. Try again when the volume is available.'
@@ -49,7 +49,7 @@ class Marker:
 
     :ivar type_id: the new volume type
     :ivar source_id: librbd's id of the former image
-    :ivar percent: how much of its data is copied
+    :ivar percent: percentage of the data that is copied
     :ivar at: time of the last progress in ISO 8601, UTC
     """
 
@@ -82,7 +82,7 @@ def is_converting(volume: Any) -> bool:
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return why the last retype did not convert the image, if it did not."""
+    """Return why the last retype did not convert the image; None if it did."""
     return admin_metadata.get(wire.RECORD_CONVERSION_REFUSED) or None
 
 

@@ -16,7 +16,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-# The namespace of user snapshots, and the pool id of an image without a group.
+# The namespace of user snapshots, and the pool ID that librbd returns for an
+# image without a group.
 _USER = 0
 _NO_POOL = -1
 

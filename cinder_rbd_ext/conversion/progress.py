@@ -26,12 +26,14 @@ INTERVAL = 5.0
 #: conversion is still running.
 HEARTBEAT = 60.0
 
-# Seconds between two checks of the call. The first intervals are shorter.
+# Seconds between two checks whether the call has ended. The first intervals
+# are shorter.
 _SHORTEST, _LONGEST = 0.02, 1.0
 
-#: Receives the progress in per cent.
+#: Called with the progress as a percentage.
 Report = Callable[[int], None]
-#: librbd's callback. It must return 0: librbd takes other values as errors.
+#: The type of librbd's callback. A callback must return 0: librbd treats other
+#: values as errors.
 Callback = Callable[[int, int], int]
 
 
@@ -45,8 +47,8 @@ class _Call:
         self.error: BaseException | None = None
 
     def at(self, offset: int, total: int) -> int:
-        # A thread of librbd calls this. It may use neither the database nor
-        # eventlet.
+        # librbd calls this in its own thread, which must not use the database
+        # or eventlet.
         if total:
             self.percent = min(100, offset * 100 // total)
         return 0
@@ -68,8 +70,8 @@ def call(
 ) -> Any:
     """Run a function that takes librbd's callback, and return its result.
 
-    The other threads of the service are not blocked. ``report`` is called in
-    the thread of the caller, at most every :data:`INTERVAL` seconds.
+    Other threads of the service are not blocked. ``report`` is called in the
+    thread of the caller, at most every :data:`INTERVAL` seconds.
     """
     current = _Call()
     releases.in_thread(lambda: current.run(function))

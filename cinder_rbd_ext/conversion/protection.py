@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Protection of a conversion from other processes and from requests."""
+"""Protection of conversions against other processes and requests."""
 
 from collections.abc import Iterator
 import contextlib
@@ -33,8 +33,8 @@ class Busy(exception.VolumeBackendAPIException):
 class Locks:
     """The locks of the conversions that a driver runs.
 
-    The locks are those of Cinder's coordination back end. It releases the lock
-    of a killed process, so that another process can continue the conversion.
+    Cinder's coordination back end provides the locks. It releases the locks of
+    a killed process, so that another process can continue its conversions.
     """
 
     def __init__(self) -> None:

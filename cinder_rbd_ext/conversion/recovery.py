@@ -51,7 +51,7 @@ class Recovery:
     does after a retype.
 
     :param driver: the driver
-    :param found: its conversions
+    :param found: the conversions of the driver
     :param clock: returns the time in seconds
     """
 
@@ -107,7 +107,8 @@ class Recovery:
             if (
                 found is None
                 or found.type_id == volume.volume_type_id
-                # Cinder's manager is about to save the type.
+                # The image is converted, and Cinder's manager is about to save
+                # the type.
                 or volume.id in self._conversions.ended
             ):
                 continue
@@ -158,7 +159,7 @@ class Recovery:
         if done:
             _save(admin, volume, found.type_id, update or {})
         else:
-            # The image may be converted. Its record must match it.
+            # The image may already be converted. The record must match it.
             state = self._driver.images.state_of(volume.name)
             record.made(volume_id, state, record.backend_of(volume))
             volume.update({'status': _status_of(volume)})

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The steps of librbd's migration of an image within its pool.
+"""The steps of a live migration of an image within its pool, by librbd.
 
 ``prepare`` moves the image to the trash and creates a new image with its name,
 ``execute`` copies the data inside the cluster, ``commit`` removes the former
@@ -36,7 +36,7 @@ class Steps:
     """The migration of one image.
 
     :param driver: the driver, which provides connections
-    :param name: of the image
+    :param name: name of the image
     :param report: receives the progress
     """
 
@@ -65,7 +65,7 @@ class Steps:
             )
 
     def state(self) -> int | None:
-        """Return librbd's state of the migration; None without one."""
+        """Return librbd's state of the migration; None if there is none."""
         try:
             found = self._run(
                 lambda api, ioctx, at: api.migration_status(ioctx, self._name)
@@ -132,7 +132,7 @@ class Steps:
             ):
                 self.abort()
                 return
-        # Without an image, the former image may still exist.
+        # Even if the new image does not exist, the former image may.
         with contextlib.suppress(self._driver.rados.ObjectNotFound):
             self.finish(source_id)
 
@@ -176,7 +176,8 @@ class Steps:
                 lambda api, ioctx, at: api.migration_commit(
                     ioctx, self._name, on_progress=at
                 ),
-                # All data is copied. This shows that the commit is running.
+                # All data is copied; this report shows that the commit is
+                # running.
                 lambda percent: self._report(100),
             )
         return bool(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Deletion of volumes and of what their clones leave behind."""
+"""Deletion of volumes, and of leftovers of their clones."""
 
 from collections.abc import Iterator
 import contextlib
@@ -36,9 +36,9 @@ from cinder_rbd_ext.lifecycle import trash
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
 
-#: Deletions of a back end that run at once; the others wait. This is half of
-#: the threads that eventlet has for blocking calls by default, so that other
-#: operations find a thread while large images are removed.
+#: Maximum number of deletions of a back end that run at the same time. By
+#: default, eventlet has twice as many threads for blocking calls, so other
+#: operations get a thread while large images are removed.
 MOST_AT_ONCE = 10
 
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -50,8 +50,8 @@ class _Deletion:
 
     :ivar sources: the sources of clones in its pool
     :ivar reference: the snapshot from which its image was cloned
-    :ivar has_clones: whether its image remains, under another name, because
-        of its clones; also if the image was not found
+    :ivar has_clones: whether the image is kept under another name because it
+        has clones; also true if the image was not found
     :ivar deferral: moves the image to the trash, if deletion is deferred
     """
 
@@ -64,12 +64,12 @@ class _Deletion:
 class Deletions:
     """Removes the snapshot of a clone from its source, and unused sources.
 
-    The stock driver does so only if the clone itself cannot be removed at
-    once. A failure is logged and not raised: the volume is already deleted,
-    and the next deletion tries again.
+    The stock driver does this only if the clone itself cannot be removed
+    immediately. A failure is logged and not raised: the volume is already
+    deleted, and the next deletion tries again.
 
     :param driver: the driver, which provides connections and removes images
-    :param under_way: the current creations on the back end
+    :param under_way: the creations that are running on the back end
     """
 
     def __init__(self, driver: Any, under_way: creations.Creations) -> None:
@@ -90,7 +90,7 @@ class Deletions:
 
     @contextlib.contextmanager
     def deleting(self, volume: Any, client: Any) -> Iterator[None]:
-        """Remove what only a volume requires, while it is deleted."""
+        """Delete a volume, then the sources that only it required."""
         deletion = _Deletion(self._clone_sources(client), self._deferral())
         self._current[volume.name] = deletion
         try:
@@ -99,8 +99,8 @@ class Deletions:
         finally:
             del self._current[volume.name]
         with _clean_up(volume.name):
-            # The image does not show the source if the clone was flattened, or
-            # if its creation was interrupted before it existed.
+            # The image does not name its source if the clone was flattened.
+            # There is no image if its creation was interrupted early.
             reference = deletion.reference or _recorded(volume)
             if reference and not self._is_there(client, volume.name):
                 deletion.sources.release(reference)
@@ -108,9 +108,9 @@ class Deletions:
                 deletion.sources.settle(volume.name + clone_sources.DELETED)
 
     def opened(self, image: Any) -> None:
-        """Remove the unused snapshots of a volume that is being deleted.
+        """Remove the unused snapshots of the image of a deleted volume.
 
-        :param image: its image, which the stock driver has opened
+        :param image: the image, which the stock driver has opened
         """
         name = image.get_name()
         deletion = self._current.get(name)
@@ -147,7 +147,7 @@ class Deletions:
     ) -> None:
         """Remove the references to a clone that are not in use.
 
-        The stock driver fails if the clone was only moved to the trash.
+        The stock driver fails here if the clone was moved to the trash.
         """
         with _clean_up(parent_name):
             self._clone_sources(client).release(
@@ -172,7 +172,7 @@ class Deletions:
                 self._settle_all()
 
     def _before_purge(self, image: Any) -> clone_sources.Reference | None:
-        """Return the source of a clone that is purged."""
+        """Return the source of a clone that is being purged."""
         reference = None
         with _clean_up('the trash'):
             pool = self._driver.configuration.rbd_pool
@@ -223,7 +223,7 @@ class Deletions:
         )
 
     def _remove_source(self, client: Any, name: str) -> None:
-        """Remove a source that was kept, as the stock driver does."""
+        """Remove a deleted source that its clones no longer require."""
         if self._driver.configuration.enable_deferred_deletion:
             delay = self._driver.configuration.deferred_deletion_delay
             self._driver.RBDProxy().trash_move(client.ioctx, name, delay)

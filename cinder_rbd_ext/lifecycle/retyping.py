@@ -12,8 +12,8 @@
 
 """Changes of a volume's keys and image in a retype.
 
-These are pure rules. The API applies them to the record of the image, the
-driver to the image itself.
+These rules have no side effects. The API extension applies them to the record
+of the image, the driver to the image itself.
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class Retype:
 
     @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:
-        """The keys of the volume that remain.
+        """The keys of the volume that the new type accepts.
 
         :raises OptionError: if no volume of this size can have the type
         """
@@ -103,7 +103,8 @@ class Retype:
         try:
             change = changes.needed(asked, state, self.size * units.Gi)
         except errors.OptionError as error:
-            # Only the existing image is the obstacle. A new one is possible.
+            # The existing image is the only obstacle. A new image of the type
+            # is possible.
             return changes.Change(obstacle=error)
         if change.obstacle:
             return change
@@ -121,8 +122,8 @@ class Retype:
         pool.
 
         :param state: of the image
-        :returns: None if a conversion does not make the retype possible, or
-            if the stock driver changes features too
+        :returns: None if a conversion does not make the retype possible, or if
+            the stock driver changes features as well
         """
         if self.stock_changes:
             return None
@@ -163,7 +164,7 @@ class Retype:
             not self.features_requested
             or self.settings.ceph_features is None
             or asked.multiattach
-            # Mirroring requires journaling, which no default has.
+            # Mirroring requires journaling, which is never a default.
             or asked.replicated
             or asked.resolve(backend_too=False).features_choice
             or choosable & asked.tenant_options
@@ -173,7 +174,7 @@ class Retype:
         try:
             limits.check_object_map(state.layout, self.size * units.Gi, wanted)
         except errors.OptionError:
-            # The map is not requested, and the volume is too large for one.
+            # No object map is requested, and the volume is too large for one.
             wanted -= {features.OBJECT_MAP, features.FAST_DIFF}
         has = state.image_features
         return changes.Change(
@@ -187,9 +188,9 @@ class Retype:
     ) -> errors.OptionError | None:
         """Return why the data cannot stay in its pool; None if it can.
 
-        A pool that was set by the former type is not kept. If neither type
-        sets one, nothing changes. The error does not name a pool, because
-        tenants read it.
+        A data pool that the former type set is not kept. If neither type sets
+        a data pool, the data stays in its pool. The error does not name a
+        pool, because tenants read it.
         """
         if keys.DATA_POOL in self.specs or keys.DATA_POOL not in self.former:
             return None
@@ -209,8 +210,8 @@ class Retype:
     ) -> errors.OptionError | None:
         """Return why the image cannot keep its layout; None if it can.
 
-        It can if tenants may request the layout on a new volume of the type,
-        or if the layout was not requested.
+        An image keeps its layout if tenants may request it on a new volume of
+        the type, or if it was not requested.
         """
         given = self._as_keys(state) if self.layout_requested else {}
         if not given:

@@ -10,9 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Deferred deletion: images that go to the trash and are purged later.
+"""Deferred deletion: images are moved to the trash and purged later.
 
-The stock driver defers nothing if the image can be removed at once.
+The stock driver moves an image to the trash only if it cannot remove it
+immediately.
 """
 
 from collections.abc import Callable
@@ -40,9 +41,9 @@ class Deferral:
     def remove(self, rbd: Any, ioctx: Any, name: str) -> None:
         """Move an image to the trash.
 
-        An image that has snapshots is not moved the first time. librbd refuses
-        to remove it, and the stock driver flattens the clones. Otherwise it
-        could not be purged as long as the clones exist.
+        The first time, an image with snapshots is not moved but removed.
+        librbd refuses this, and the stock driver then flattens the clones. In
+        the trash, the image could not be purged until the clones are deleted.
         """
         if self.has_snapshots:
             self.has_snapshots = False
@@ -82,7 +83,8 @@ class Purge:
         if until.replace(tzinfo=datetime.timezone.utc) > now:
             raise OSError(errno.EPERM, f'{image_id} is kept until {until}')
         reference = None
-        # A removal that was interrupted has left an image that is not there.
+        # An interrupted removal left an entry in the trash whose image no
+        # longer exists.
         with contextlib.suppress(self._librbd.ImageNotFound):
             image = self._librbd.Image(ioctx, image_id=image_id)
             try:

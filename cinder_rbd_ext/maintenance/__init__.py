@@ -10,8 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Changes of existing images by operators: object maps and leftovers.
+"""Maintenance of existing images: object maps, leftovers and retypes.
 
-Like the audit, it needs a connection to Ceph and the APIs of the cloud. Only
+Like the audit, the package needs a connection to Ceph and the APIs of the
+cloud. Only
 :mod:`cinder_rbd_ext.maintenance.recorded` needs Cinder itself.
 """

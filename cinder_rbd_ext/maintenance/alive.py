@@ -12,11 +12,12 @@
 
 """Checks that the clients of an image respond.
 
-Ceph drops the watch of a client that it has not heard from for 30 seconds
-(``osd_client_watch_timeout``). librbd breaks the lock of such a client, and
-blocklists it, as soon as another client needs the lock. A change that was
-forwarded to the owner of the lock needs it when the owner does not answer. A
-server that was only cut off for a while would then lose its disk.
+Ceph removes the watch of a client from which it received nothing for 30
+seconds (``osd_client_watch_timeout``). If another client then needs the
+exclusive lock, librbd breaks the lock and blocklists the former owner. This
+also happens during a change that librbd forwarded to the owner of the lock if
+the owner stops answering. A server whose network failed for a short time would
+then lose its disk.
 """
 
 from collections.abc import Iterator
@@ -31,10 +32,10 @@ from cinder_rbd_ext.maintenance import outcomes
 
 #: Seconds within which each client must answer.
 PATIENCE = 10.0
-#: Seconds between two questions during a change. With PATIENCE, it must be
-#: well below 30 seconds.
+#: Seconds between two checks of the clients during a change. The sum of
+#: INTERVAL and PATIENCE must be well below 30 seconds.
 INTERVAL = 5.0
-#: Exit status of a process that ended itself.
+#: Exit status of the command when it ends because a client does not answer.
 ENDED = 3
 
 NO_ANSWER = outcomes.Reason(
@@ -47,9 +48,9 @@ NO_ANSWER = outcomes.Reason(
 
 
 class Clients:
-    """The clients of the images in a pool.
+    """Checks the clients of the images in a pool.
 
-    :param cluster: for another connection than that of the changes
+    :param cluster: provides a connection other than that of the changes
     """
 
     def __init__(self, cluster: scan.Cluster, pool: str) -> None:
@@ -60,9 +61,9 @@ class Clients:
     def answering(self, name: str, ident: str) -> Iterator[None]:
         """Run a change only while the clients of an image answer.
 
-        If one stops answering during the change, this process ends. librbd
-        cannot be interrupted, and would break the lock of the client. The
-        journal makes it safe to end the process.
+        If a client stops answering during the change, this process exits: a
+        call of librbd cannot be interrupted, and librbd would break the lock
+        of the client. The journal makes it safe to exit.
 
         :param ident: librbd's id of the image
         :raises Refused: if a client does not answer before the change
@@ -89,15 +90,15 @@ class Clients:
                 _end(f'{self._pool}/{name}')
 
     def _answer(self, ioctx: Any, ident: str) -> bool:
-        """Return whether all clients answer to a notification.
+        """Return whether all clients acknowledge a notification.
 
-        An empty one tells them to read the header of the image again.
+        An empty notification makes them read the header of the image again.
         """
         librados = self._cluster.librados
         try:
             ioctx.notify(f'rbd_header.{ident}', '', int(PATIENCE * 1000))
         except librados.ObjectNotFound:
-            # The image was deleted, so that no client has it open.
+            # The image was deleted; no client has it open.
             return True
         except librados.Error:
             return False
@@ -105,7 +106,7 @@ class Clients:
 
 
 def _end(image: str) -> None:
-    """End this process at once, without closing an image."""
+    """Exit immediately, without closing an image."""
     print(
         f'A client of {image} has stopped answering. The command ends now, so '
         'that librbd does not break its lock. Run the command again with the '

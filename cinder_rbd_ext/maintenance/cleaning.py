@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Removals that are planned for the findings of an audit."""
+"""Plans removals for the findings of an audit."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -42,10 +42,10 @@ def planned(
     rules: removal.Rules,
     has_record: removal.HasRecord,
 ) -> Iterator[removal.Removal | outcomes.Outcome]:
-    """Yield the removal of each finding, or why it is not removed.
+    """Yield the removal of each finding, or the reason against it.
 
     :param wanted: kinds of findings
-    :param has_record: whether the cloud knows a resource now
+    :param has_record: returns whether the cloud has a resource at this moment
     """
     ours = _ours(found, known)
     idents = _idents(found)
@@ -74,7 +74,8 @@ def _about(
     image = found.image.partition('@')[0]
     ident = idents.get((found.pool, image), '')
     if found.kind is findings.IN_TRASH:
-        # The audit names the id first, as several may have the same name.
+        # The audit puts the ID first, because several images in the trash may
+        # have the same name.
         ident = found.detail.partition(',')[0]
     return outcomes.Outcome(
         outcomes.Status.UNCHANGED,
@@ -97,7 +98,7 @@ def _idents(found: report.Report) -> dict[tuple[str, str], str]:
 def _ours(
     found: report.Report, known: records.Records
 ) -> set[tuple[str, names.Owner]]:
-    """Return the kinds of images of this cloud that each pool has."""
+    """Return which kinds of images each pool contains for this cloud."""
     idents: dict[names.Owner, Iterable[str]] = {
         names.Owner.VOLUME: known.volumes,
         names.Owner.GLANCE_IMAGE: known.images or (),

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Prerequisites and obstacles of changes of object maps."""
+"""Rules that allow or forbid changes of object maps."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -29,7 +29,7 @@ from rbd_volume_options import precedence
 
 
 class Action(enum.Enum):
-    """What to do with object maps."""
+    """An operation on object maps."""
 
     ENABLE = 'enable'
     DISABLE = 'disable'
@@ -86,7 +86,7 @@ OWNER_GONE = outcomes.Reason(
     'remove its lock: rbd lock remove.',
 )
 
-#: Statuses of a volume in which nothing changes its image.
+#: Statuses in which no operation of Cinder changes the image of a volume.
 _CALM = frozenset({'available', 'in-use', 'reserved', 'error'})
 
 Obstacle = tuple[outcomes.Reason, str]
@@ -94,7 +94,7 @@ Obstacle = tuple[outcomes.Reason, str]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to do with an image.
+    """The planned change of an image.
 
     :ivar change: the features to enable or disable, in order
     :ivar rebuild: whether maps have to be rebuilt
@@ -121,7 +121,7 @@ class Plan:
 
 
 def plan(action: Action, target: selection.Target) -> Plan:
-    """Return what to do with an image."""
+    """Return the planned change of an image."""
     image = target.image
     there = image.image_features
     if action is Action.DISABLE:
@@ -132,7 +132,7 @@ def plan(action: Action, target: selection.Target) -> Plan:
         )
     if action is Action.REBUILD:
         return Plan(rebuild=has_invalid_map(image))
-    # The lock first: the map needs it.
+    # The object map requires the exclusive lock.
     missing = (
         frozenset({features.EXCLUSIVE_LOCK}) - there,
         features.MAP_OFF - there,
@@ -152,7 +152,7 @@ def has_invalid_map(image: images.Image) -> bool:
 
 
 def _contradicts(target: selection.Target, after: features.Features) -> bool:
-    """Whether the record would contradict an image with features."""
+    """Return whether the record contradicts an image with these features."""
     recorded = target.volume.made.get('features') if target.volume else None
     return recorded is not None and frozenset(recorded) != after
 
@@ -163,7 +163,7 @@ def obstacle(
     types: Mapping[str, Mapping[str, str]],
     can_record: bool,
 ) -> Obstacle | None:
-    """Return what forbids a change, apart from the image's use.
+    """Return why a change is forbidden, apart from clients of the image.
 
     :param types: extra specs of each volume type
     :param can_record: whether Cinder's record can be corrected
@@ -189,7 +189,7 @@ def obstacle(
 
 
 def _objects(image: images.Image) -> int:
-    """Return the objects of the head or the largest snapshot."""
+    """Return the number of objects of the head or the largest snapshot."""
     sizes = [image.size, *(each.size for each in image.snapshots)]
     return image.image_layout.object_count(max(sizes))
 
@@ -199,7 +199,7 @@ def _decided_otherwise(
     volume: records.Volume,
     types: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """Return which keys decide against an action; empty if none does."""
+    """Return the keys that contradict an action; empty if no key does."""
     if action is Action.REBUILD:
         return ''
     origin = errors.Origin
@@ -226,10 +226,10 @@ def _decided_otherwise(
 def obstacle_in_use(
     there: features.Features, found: use.Use
 ) -> Obstacle | None:
-    """Return what forbids a change of an image by its use.
+    """Return the reason that forbids a change because of clients of the image.
 
-    The client that has the lock makes the changes itself; librbd forwards
-    them. Without the lock of another client, librbd would take it.
+    librbd forwards changes to the client that holds the exclusive lock. If no
+    client holds it, librbd acquires it itself.
 
     :param there: features of the image
     """

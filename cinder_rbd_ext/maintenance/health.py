@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Waiting for a healthy cluster."""
+"""Pauses changes while the cluster is unhealthy."""
 
 from collections.abc import Callable
 import json
@@ -18,8 +18,8 @@ import threading
 import time
 from typing import Any
 
-#: Ceph's health checks that additional load would make worse. Others, such
-#: as a missing application of a pool, have nothing to do with load.
+#: Ceph's health checks that additional load would make worse. Other checks,
+#: such as a missing application of a pool, do not depend on load.
 TROUBLES = frozenset(
     {
         'BLUESTORE_SLOW_OP_ALERT',
@@ -77,10 +77,10 @@ def troubles(connection: Any) -> list[str]:
 
 
 class Watch:
-    """Says whether changes may be made, and shows when that changes.
+    """Decides whether changes may start, and reports pauses to the operator.
 
     :param connection: of librados
-    :param say: is called with a message when a pause begins and ends
+    :param say: called with a message when a pause begins and ends
     :param interval: seconds for which an unhealthy cluster is not asked again
     """
 

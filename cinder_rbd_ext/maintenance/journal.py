@@ -40,11 +40,10 @@ class Journal:
     """The journal of a command; only one run at a time can have it.
 
     :param path: of the file, which is created if it does not exist
-    :param command: what the journal is for
-    :param cluster: fsid of the cluster; empty if the command changes no
-        images itself. A journal of another command or
-        cluster cannot be resumed: clients of earlier runs are known by their
-        names, which other clients have in another cluster.
+    :param command: the command that the journal belongs to
+    :param cluster: fsid of the cluster; empty if the command changes no images
+        itself. A journal of another command or cluster cannot be resumed: a
+        name identifies a client of an earlier run only within one cluster.
     :raises JournalError: if it cannot be used
     """
 
@@ -62,13 +61,13 @@ class Journal:
                 for entry in lines
                 if entry.get('status') in _FINAL
             }
-            #: What earlier runs have begun: ids of images or volumes.
+            #: IDs of the images or volumes whose change an earlier run began.
             self.begun = frozenset(
                 entry['ident']
                 for entry in lines
                 if entry.get('status') == 'begun'
             )
-            #: Whether an earlier run has written it.
+            #: Whether an earlier run wrote entries.
             self.resumed = bool(lines)
             #: Names of the Ceph clients of earlier runs.
             self.clients = frozenset(
@@ -101,10 +100,10 @@ class Journal:
         client: str = '',
         **details: Any,
     ) -> None:
-        """Write that a change begins.
+        """Record the beginning of a change.
 
-        :param client: name of the Ceph client that makes it; empty if a
-            service makes it
+        :param client: name of the Ceph client that makes the change; empty if
+            a service makes it
         """
         entry = {'pool': pool, 'image': image, 'ident': ident, **details}
         if client:
@@ -112,7 +111,7 @@ class Journal:
         self._write({'status': 'begun', **entry})
 
     def end(self, outcome: outcomes.Outcome) -> None:
-        """Write what was done."""
+        """Record the result of a change."""
         self._write(outcome.plain())
 
     def _lock(self) -> None:
@@ -124,7 +123,7 @@ class Journal:
             ) from None
 
     def _whole_lines(self) -> list[dict[str, Any]]:
-        """Return the entries, and cut off an incomplete last line."""
+        """Return the entries; truncate an incomplete last line."""
         content = self._path.read_bytes()
         end = content.rfind(b'\n') + 1
         try:
@@ -177,5 +176,5 @@ def _key(entry: Mapping[str, Any]) -> _Key:
 
 
 def _is_start(content: bytes) -> bool:
-    """Whether the only line is the beginning of a header."""
+    """Return whether a text is the beginning of a header."""
     return content.startswith(b'{"version"'[: len(content)])

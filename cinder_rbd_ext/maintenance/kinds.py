@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which findings of the audit can be removed, and how."""
+"""How each kind of finding of the audit is removed."""
 
 from collections.abc import Mapping
 import enum
@@ -21,15 +21,15 @@ from cinder_rbd_ext.maintenance import outcomes
 
 
 class Way(enum.Enum):
-    """How a finding is removed."""
+    """A method of removal."""
 
     #: The image goes to the trash, from where it can be restored.
     TRASH = 'move the image to the trash'
     #: The image in the trash is deleted, as its deferment has ended.
     PURGE = 'delete the image in the trash'
-    #: A snapshot of the services, with no data of a tenant of its own.
+    #: A snapshot that a service created for its own use, not for a tenant.
     SNAPSHOT = 'delete the snapshot'
-    #: The name of an image that has nothing else any more.
+    #: The name of an image without header and data.
     NAME = 'delete the rest of the image'
 
 
@@ -44,8 +44,8 @@ WAYS: Mapping[findings.Kind, Way] = {
     findings.HALF_REMOVED: Way.NAME,
 }
 
-#: Kinds whose findings belong to another cloud if a pool is shared, with the
-#: owner of their images or snapshots.
+#: Kinds of findings that may belong to another cloud if clouds share a pool,
+#: with the kind of owner of the image or snapshot.
 ORPHANS: Mapping[findings.Kind, names.Owner] = {
     findings.ORPHAN_VOLUME: names.Owner.VOLUME,
     findings.ORPHAN_IMAGE: names.Owner.GLANCE_IMAGE,
@@ -54,7 +54,7 @@ ORPHANS: Mapping[findings.Kind, names.Owner] = {
 
 _MAPS = 'Use cinder-rbd-ext object-map enable or rebuild.'
 
-#: What to do instead, where the remedy of the audit is not enough.
+#: Remedies that replace those of the audit.
 _INSTEAD: Mapping[findings.Kind, str] = {
     findings.MAP_INVALID: _MAPS,
     findings.SNAPSHOT_MAP_INVALID: _MAPS,
@@ -65,7 +65,7 @@ _INSTEAD: Mapping[findings.Kind, str] = {
 
 
 def refusal(kind: findings.Kind) -> outcomes.Reason | None:
-    """Return why findings of a kind are not removed; None if they are."""
+    """Return why findings of a kind cannot be removed; None if they can."""
     if kind in WAYS:
         return None
     return outcomes.Reason(

@@ -24,10 +24,12 @@ from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import use
 from rbd_volume_options import features
 
-# RBD_FLAG_OBJECT_MAP_INVALID and RBD_FLAG_FAST_DIFF_INVALID are all flags.
+# librbd has no flags other than RBD_FLAG_OBJECT_MAP_INVALID and
+# RBD_FLAG_FAST_DIFF_INVALID.
 _NO_FLAGS = 0
 
-# Longer than the 30 seconds for which Ceph sees a client that has vanished.
+# Seconds to wait for the watch of a killed client to expire, which takes up to
+# 30.
 _EARLIER_SECONDS = 40
 
 
@@ -36,8 +38,8 @@ class ObjectMaps:
 
     :param librbd: the module ``rbd``
     :param ioctx: of the pool
-    :param clients: those that have the images open
-    :param ours: names of Ceph clients of earlier runs, which were killed
+    :param clients: checks the clients that have the images open
+    :param ours: names of the Ceph clients of earlier, killed runs
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class ObjectMaps:
 
     @contextlib.contextmanager
     def _changing(self, name: str) -> Iterator[Any]:
-        """Open an image for a change that leaves the lock where it is.
+        """Open an image for a change that takes the lock from no client.
 
         :raises Refused: if a change could take the lock from a client
         """
@@ -65,10 +67,10 @@ class ObjectMaps:
             yield stack.enter_context(self._rbd.Image(self._ioctx, name))
 
     def _in_use(self, name: str) -> str:
-        """Return the id of an image that others have open, otherwise nothing.
+        """Return the ID of an image that other clients have open, else "".
 
-        A client of an earlier run, which was killed, does not answer. Ceph
-        stops seeing it after a while.
+        The client of a killed run does not answer. Its watch expires after a
+        while.
         """
         for waited in range(_EARLIER_SECONDS):
             if waited:
@@ -88,7 +90,7 @@ class ObjectMaps:
             raise outcomes.Refused(*obstacle)
 
     def enable(self, name: str, wanted: features.Features) -> None:
-        """Enable features that an image does not have yet.
+        """Enable the features that an image lacks.
 
         :raises Refused: if the use of the image forbids it
         """
@@ -98,7 +100,7 @@ class ObjectMaps:
                 image.update_features(features.to_mask(missing), True)
 
     def disable(self, name: str, unwanted: features.Features) -> None:
-        """Disable features that an image still has.
+        """Disable the features that an image has.
 
         :raises Refused: if the use of the image forbids it
         """
@@ -110,8 +112,8 @@ class ObjectMaps:
     def rebuild(self, name: str) -> int:
         """Rebuild the invalid maps of an image and of its snapshots.
 
-        The rebuild of a snapshot needs no lock, as a snapshot does not
-        change.
+        Rebuilding the map of a snapshot needs no lock, because a snapshot does
+        not change.
 
         :returns: the number of maps that were rebuilt
         :raises Refused: if the use of the image forbids it
@@ -123,7 +125,7 @@ class ObjectMaps:
             with self._changing(name) as image:
                 image.rebuild_object_map()
         for ident in snapshots:
-            # It may have been deleted since.
+            # The snapshot may have been deleted in the meantime.
             with (
                 contextlib.suppress(self._rbd.ImageNotFound),
                 self._rbd.Image(self._ioctx, name) as image,
@@ -133,10 +135,11 @@ class ObjectMaps:
         return head + len(snapshots)
 
     def verify(self, name: str, has_map: bool) -> features.Features:
-        """Check that an image has valid maps only, or none.
+        """Check that all object maps of an image are valid.
 
         :returns: the features of the image
-        :raises NotVerified: if a map is invalid or does not agree
+        :raises NotVerified: if a map is invalid, or the features differ from
+            the plan
         """
         with self._rbd.Image(self._ioctx, name, read_only=True) as image:
             there = features.from_mask(image.features())

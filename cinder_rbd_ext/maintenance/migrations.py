@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Unfinished migrations of librbd, within a pool."""
+"""Completes unfinished migrations of librbd within a pool."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ ELSEWHERE = outcomes.Reason(
 
 
 def finish(librbd: Any, ioctx: Any, name: str) -> str:
-    """Finish a migration that was interrupted; return what was done.
+    """Finish an interrupted migration; return a description of the action.
 
     A migration is not aborted once the new image is complete, because a
     client may have written to it. librbd refuses the steps while a client has

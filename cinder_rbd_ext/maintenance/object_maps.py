@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Object maps of chosen images: what to do, and doing it."""
+"""Plans and makes changes of the object maps of selected images."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -51,9 +51,9 @@ class MapChange:
         return image.size + sum(each.size for each in image.snapshots)
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return what was done.
+        """Make the change and return a description of it.
 
-        :raises Refused: if the use of the image forbids it
+        :raises Refused: if a client of the image forbids the change
         :raises NotVerified: if a map is invalid afterwards
         """
         clients = alive.Clients(self.cluster, self.target.image.pool)
@@ -88,10 +88,11 @@ def planned(
     cluster: scan.Cluster,
     record: recorded.Recorder | None = None,
 ) -> Iterator[MapChange | outcomes.Outcome]:
-    """Yield the change of each image, or why it is not changed.
+    """Yield the change of each image, or the reason against it.
 
     :param types: extra specs of each volume type
-    :param record: corrects Cinder's record; None if it cannot
+    :param record: corrects Cinder's record; None without access to Cinder's
+        database
     """
     for target in targets:
         about = _about(target)
@@ -117,8 +118,8 @@ def checked(
 ) -> Iterator[outcomes.Outcome]:
     """Yield the state of the maps of each image.
 
-    An image without a map, or with an invalid one, counts as refused: there
-    is something left to do.
+    An image without a map, or with an invalid map, counts as refused, because
+    an operator has to act.
     """
     for target in targets:
         image = target.image

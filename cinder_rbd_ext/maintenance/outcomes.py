@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What came out for each image."""
+"""Outcomes of changes of images."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -19,23 +19,23 @@ from typing import Any
 
 
 class Status(enum.Enum):
-    """What was done with an image."""
+    """The result of a change."""
 
     DONE = 'done'
-    #: There was nothing to do.
+    #: No change was necessary.
     UNCHANGED = 'unchanged'
-    #: A dry run would have done it.
+    #: Only shown, because this is a dry run.
     PLANNED = 'planned'
-    #: A rule forbids it; an operator has to decide.
+    #: A rule forbids the change; an operator has to act.
     REFUSED = 'refused'
     FAILED = 'failed'
-    #: The services complete it on their own.
+    #: The services complete the change without the command.
     RUNNING = 'running'
-    #: An earlier run with the same journal has done it.
+    #: An earlier run with the same journal made the change.
     EARLIER = 'done earlier'
 
 
-#: Nothing is left to do for images with these.
+#: Statuses of images that need no further action.
 FINAL = frozenset({Status.DONE, Status.UNCHANGED})
 
 
@@ -57,7 +57,7 @@ class Refused(Exception):
     """A rule forbids a change.
 
     :ivar reason: the rule
-    :ivar detail: what it found
+    :ivar detail: details of the case
     """
 
     def __init__(self, reason: Reason, detail: str = '') -> None:
@@ -67,18 +67,19 @@ class Refused(Exception):
 
 
 class NotVerified(Exception):
-    """An image is not what it should be after a change."""
+    """The state of an image after a change is not the planned one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What was done with an image, or why not.
+    """The outcome for an image or volume.
 
     :ivar image: name of the image, with ``@snapshot`` for a snapshot
     :ivar ident: librbd's id of the image; id of the volume in a retype
-    :ivar detail: what was or would be done, or the reason
-    :ivar code: code of the reason, if there is one
-    :ivar seconds: that it took
+    :ivar detail: the change that was or would be made, or the reason against
+        it
+    :ivar code: code of the reason, if any
+    :ivar seconds: duration of the change
     """
 
     status: Status

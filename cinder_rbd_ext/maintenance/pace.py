@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""How fast images are changed."""
+"""Limits how fast images are changed."""
 
 from collections.abc import Callable
 import threading
@@ -18,12 +18,13 @@ import time
 
 
 class Pace:
-    """Waits before each image, so that two limits are kept.
+    """Waits before each image to keep two limits.
 
     :param stop: ends a wait when it is set
-    :param per_minute: images that may begin in a minute; None for no limit
-    :param bytes_per_second: provisioned bytes of images, a snapshot counted
-        like its image; None for no limit
+    :param per_minute: number of changes that may begin in a minute; None for
+        no limit
+    :param bytes_per_second: provisioned bytes of images and snapshots; None
+        for no limit
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Pace:
         self._next = 0.0
 
     def wait(self) -> bool:
-        """Wait until the next image may begin.
+        """Wait until the next change may begin.
 
         :returns: whether it may; otherwise, the run is being stopped
         """
@@ -50,11 +51,11 @@ class Pace:
         return not self._stop.is_set()
 
     def left(self) -> float:
-        """Return the seconds until the next image may begin."""
+        """Return the seconds until the next change may begin."""
         return max(0.0, self._next - self._now())
 
     def begun(self, size: int) -> None:
-        """Take an image into account.
+        """Count a change that begins.
 
         :param size: bytes
         """

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The record of a volume's image, corrected after a change of features.
+"""Corrects the record of a volume's image after a change of its features.
 
-It is in the admin metadata of the volume, which no API changes. This is the
-only part of the package that needs Cinder and its configuration.
+The record is in the admin metadata of the volume, which no API changes. This
+is the only part of the package that needs Cinder and its configuration.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ import dataclasses
 
 from rbd_volume_options import features
 
-#: Is called with the id of a volume and the features of its image.
+#: Called with the ID of a volume and the features of its image.
 Recorder = Callable[[str, features.Features], None]
 
 
 def recorder(config_file: str) -> Recorder:
-    """Return what corrects records, in the database of a cinder.conf.
+    """Return a function that corrects records in the database of cinder.conf.
 
     :raises ImportError: if Cinder is not installed
     :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
@@ -40,7 +40,7 @@ def recorder(config_file: str) -> Recorder:
 
 
 def correct(volume_id: str, there: features.Features) -> None:
-    """Record the features of a volume's image; without a record, nothing."""
+    """Correct the features in the record of a volume, if it has one."""
     from cinder_rbd_ext import record
 
     state = record.read(record.items_of(volume_id))

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Removal of what the audit finds."""
+"""Removes leftovers that the audit finds."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ DEFERRED = outcomes.Reason(
     'Run the command again later.',
 )
 
-#: Owners that the cloud can be asked for.
+#: Kinds of owners that the APIs of the cloud list.
 _RECORDED = frozenset(
     {
         names.Owner.VOLUME,
@@ -78,7 +78,7 @@ _RECORDED = frozenset(
     }
 )
 
-#: Is called with an owner and its id.
+#: Called with the kind of an owner and its ID.
 HasRecord = Callable[[names.Owner, str], bool]
 
 
@@ -86,7 +86,7 @@ HasRecord = Callable[[names.Owner, str], bool]
 class Rules:
     """Limits of removals.
 
-    :ivar delay: for which images stay in the trash
+    :ivar delay: time for which images stay in the trash
     :ivar older_than: minimum age of an image or a snapshot
     """
 
@@ -98,8 +98,8 @@ class Rules:
 class Removal:
     """The removal of a finding.
 
-    :ivar outcome: the image, and what would be done
-    :ivar has_record: whether the cloud knows a resource now
+    :ivar outcome: the image and the planned removal
+    :ivar has_record: returns whether the cloud has a resource at this moment
     """
 
     outcome: outcomes.Outcome
@@ -111,13 +111,13 @@ class Removal:
 
     @property
     def size(self) -> int:
-        """No bytes are read, as in moving an image to the trash."""
+        """Return 0: a removal reads no data of the image."""
         return 0
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Look at it again, remove it and return what was done.
+        """Examine the leftover again, remove it and describe the removal.
 
-        :raises Refused: if it is in use, needed or too young
+        :raises Refused: if the leftover is in use, required or too young
         """
         name = self.outcome.image
         self._check_no_record(name)
@@ -131,11 +131,12 @@ class Removal:
         return self._name(connection, ioctx, name)
 
     def _check_no_record(self, about: str) -> None:
-        """Ask the cloud again, as much time may have passed since the audit.
+        """Check that the cloud has no record of the owner at this moment.
 
-        A list of the cloud may also lack something that it still has.
+        Much time may have passed since the audit, and a list from an API may
+        be incomplete.
 
-        :raises Refused: if it has a record
+        :raises Refused: if the cloud has a record
         """
         image, _, snapshot = about.partition('@')
         name = (
@@ -160,7 +161,8 @@ class Removal:
             migrating = image.features() & self.librbd.RBD_FEATURE_MIGRATING
         done = ''
         if migrating:
-            # librbd does not move such an image to the trash.
+            # librbd does not move an image with an unfinished migration to the
+            # trash.
             done = f'{migrations.finish(self.librbd, ioctx, name)}; '
         with self.librbd.Image(ioctx, name, read_only=True) as image:
             ident = image.id()
@@ -199,9 +201,9 @@ class Removal:
         return 'deleted the snapshot'
 
     def _name(self, connection: Any, ioctx: Any, name: str) -> str:
-        """Remove a name whose image has neither a header nor data."""
+        """Remove the name of an image that has neither header nor data."""
         content = ioctx.read(f'rbd_id.{name}')
-        # An encoded string: its length in 4 bytes, and the string.
+        # An encoded string: its length in four bytes, then its characters.
         ident = content[4:].decode()
         for found in self._objects(connection, ioctx, ident):
             raise outcomes.Refused(NOT_A_REST, found)
@@ -212,9 +214,10 @@ class Removal:
     def _objects(
         self, connection: Any, ioctx: Any, ident: str
     ) -> Iterator[str]:
-        """Yield the header and the first objects, as far as they exist.
+        """Yield the header and the first data objects, if they exist.
 
-        The data may be in any other pool, as only the header says where.
+        The data may be in any pool, because only the header names the data
+        pool.
         """
         here = ioctx.get_pool_id()
         first = f'{0:016x}'
@@ -232,9 +235,9 @@ class Removal:
                     yield key
 
     def _check_age(self, made: datetime.datetime) -> None:
-        """Check the age of what was made at a time in UTC.
+        """Check the age of an image or snapshot.
 
-        :raises Refused: if it is too young
+        :raises Refused: if it is younger than the minimum age
         """
         now = datetime.datetime.now(datetime.timezone.utc)
         made = made.replace(tzinfo=datetime.timezone.utc)
@@ -250,7 +253,7 @@ def _check_unused(image: Any, ours: frozenset[str]) -> None:
 
 
 def _check_no_children(image: Any, snapshot: int) -> None:
-    """Check that a snapshot has no clone, not even one in the trash."""
+    """Check that a snapshot has no clones, including clones in the trash."""
     with images.at(image, snapshot):
         found = [
             f'{each["pool"]}/{each["image"]}'

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What the state of a volume means for its retype."""
+"""Rules for the retype of a volume in a given state."""
 
 import dataclasses
 from typing import Any
@@ -21,8 +21,8 @@ from cinder_rbd_ext.maintenance import outcomes
 #: Status of a volume in a retype.
 _RETYPING = 'retyping'
 
-#: In these, Cinder accepts a retype. The API refuses it for an attached
-#: volume if it changes more than image features.
+#: Statuses in which Cinder accepts a retype. For an attached volume, the API
+#: extension refuses a change of more than the image features.
 _READY = frozenset({'available', 'in-use'})
 
 BUSY = outcomes.Reason(
@@ -48,7 +48,7 @@ NOT_CONVERTED = outcomes.Reason(
 
 
 def is_running(volume: records.Volume) -> bool:
-    """Return whether a volume is being retyped, or migrated for that."""
+    """Return whether a volume is being retyped or migrated."""
     return volume.status == _RETYPING or volume.migrating
 
 
@@ -61,8 +61,8 @@ def percent(volume: records.Volume) -> int | None:
 def check(volume: records.Volume, former: str) -> None:
     """Check whether the retype of a volume can be requested.
 
-    :param former: name of the type that the volume should have
-    :raises Refused: if it cannot
+    :param former: name of the former type
+    :raises Refused: if it cannot be requested
     """
     if volume.volume_type != former:
         raise outcomes.Refused(OTHER_TYPE, volume.volume_type or 'none')

@@ -10,10 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Retypes of many volumes by Cinder.
+"""Retypes many volumes through Cinder's API.
 
-Cinder makes the changes, so that a killed run leaves nothing behind: the
-volumes show what was done. A few retypes run at once.
+Cinder makes the changes, so a killed run leaves nothing behind, and the
+volumes show its result. A few retypes run at the same time.
 """
 
 from collections import deque
@@ -34,11 +34,11 @@ from cinder_rbd_ext.maintenance import retype_rules
 
 _Status = outcomes.Status
 
-#: Seconds between two looks at the volumes that are being retyped.
+#: Seconds between two queries of the volumes that are being retyped.
 INTERVAL = 1.0
 
-#: Is called with the number of volumes that have ended, the total, and the
-#: volumes that are being retyped with their per cent; None if unknown.
+#: Called with the number of completed volumes, the total, and the percentage
+#: of each running retype by volume; None if unknown.
 Progress = Callable[[int, int, Mapping[str, int | None]], None]
 
 
@@ -70,11 +70,11 @@ class Service(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """A retype that is wanted.
+    """A retype that the operator requests.
 
     :ivar former: name of the former volume type
     :ivar target: name of the new volume type
-    :ivar target_id: its id
+    :ivar target_id: ID of the new volume type
     :ivar policy: Cinder's migration policy
     """
 
@@ -88,8 +88,9 @@ class Wanted:
 class _Running:
     """A volume that is being retyped.
 
-    :ivar requested: whether this run has requested it
-    :ivar shown: what the volume showed last, and :ivar:`changed` since when
+    :ivar requested: whether this run requested the retype
+    :ivar shown: the last known state of the volume; ``changed`` is the time of
+        its last change
     """
 
     about: outcomes.Outcome
@@ -103,15 +104,16 @@ class _Running:
 
 @dataclasses.dataclass
 class Retypes:
-    """A run over many volumes.
+    """A run of retypes.
 
-    :ivar written: the journal; None without one
-    :ivar stop: is set to end the run. Retypes that were accepted continue.
+    :ivar written: the journal, if any
+    :ivar stop: ends the run when it is set. Retypes that Cinder accepted
+        continue.
     :ivar say: shows a message to the operator
-    :ivar is_healthy: whether another retype may begin
-    :ivar at_once: retypes that may run at the same time
-    :ivar patience: seconds without progress after which a volume, or an API
-        that does not answer, is given up
+    :ivar is_healthy: returns whether another retype may begin
+    :ivar at_once: maximum number of retypes that run at the same time
+    :ivar patience: seconds without progress, or without an answer of the API,
+        after which a retype counts as failed
     """
 
     service: Service
@@ -134,8 +136,8 @@ class Retypes:
     def run(
         self, volumes: Iterable[records.Volume], progress: Progress
     ) -> Iterator[outcomes.Outcome]:
-        """Retype volumes and yield what came out, as each one ends."""
-        # Those that an earlier run has begun count among those at once.
+        """Retype volumes and yield the outcome of each one when it ends."""
+        # Retypes that an earlier run began count towards the limit.
         self._waiting.extend(
             map(
                 about,
@@ -158,7 +160,7 @@ class Retypes:
             )
 
     def _pause(self) -> float:
-        """Return the seconds until something can be done."""
+        """Return the seconds until the next action."""
         left = self.pace.left()
         has_room = self._waiting and len(self._running) < self.at_once
         return left if has_room and 0 < left < INTERVAL else INTERVAL
@@ -171,7 +173,7 @@ class Retypes:
         return ended
 
     def _round(self) -> None:
-        """Look at the running retypes, and begin others."""
+        """Query the running retypes, and begin others."""
         try:
             for ident in list(self._running):
                 self._look(ident)
@@ -202,7 +204,7 @@ class Retypes:
         )
 
     def _begin(self, volume: outcomes.Outcome) -> None:
-        """Begin the retype of the first volume that waits.
+        """Begin the retype of the first waiting volume.
 
         The volume remains the first one until the API has answered.
         """
@@ -223,9 +225,9 @@ class Retypes:
     def _settled(
         self, volume: outcomes.Outcome, there: records.Volume | None
     ) -> outcomes.Outcome | None:
-        """Return the outcome of a volume with nothing to do; else None.
+        """Return the outcome of a volume that needs no retype; else None.
 
-        :raises Refused: if its state forbids a retype
+        :raises Refused: if the state of the volume forbids a retype
         """
         if there is None:
             return _unchanged(volume, 'the volume was deleted')
@@ -258,7 +260,7 @@ class Retypes:
         )
 
     def _look(self, ident: str) -> None:
-        """Look at a volume that is being retyped."""
+        """Query a volume that is being retyped."""
         each = self._running[ident]
         there = self.service.show(ident)
         if there is not None and retype_rules.is_running(there):
@@ -272,7 +274,8 @@ class Retypes:
         elif each.requested:
             self._end(retype_rules.unchanged(each.about, there))
         else:
-            # Another retype has ended; this one was not requested yet.
+            # An earlier retype of the volume has ended. This run has not
+            # requested its own yet.
             self._waiting.appendleft(each.about)
 
     def _continues(self, each: _Running, there: records.Volume) -> None:
@@ -305,7 +308,7 @@ class Retypes:
 
 
 def about(volume: records.Volume) -> outcomes.Outcome:
-    """Return the outcome of a volume before anything was done."""
+    """Return the outcome of a volume before its retype."""
     return outcomes.Outcome(
         _Status.PLANNED,
         '',

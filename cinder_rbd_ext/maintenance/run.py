@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""A run over many images, with its pace, pauses and journal."""
+"""Changes many images, with limits, pauses and a journal."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -36,8 +36,8 @@ Progress = Callable[[str, int, int], None]
 class Change(Protocol):
     """A change of one image.
 
-    :ivar outcome: what is known before: the image and what would be done
-    :ivar size: provisioned bytes that are looked at, for the pace
+    :ivar outcome: the image and the planned change
+    :ivar size: provisioned bytes that the change reads, for the pace
     """
 
     @property
@@ -47,15 +47,15 @@ class Change(Protocol):
     def size(self) -> int: ...
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return what was done."""
+        """Make the change and return a description of it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
-    """What a run uses.
+    """The parts that a run uses.
 
-    :ivar pace: how fast images are changed
-    :ivar stop: is set to end the run after the current image
+    :ivar pace: limits how fast images are changed
+    :ivar stop: ends the run after the current image when it is set
     :ivar say: shows a message to the operator
     :ivar heeds_health: whether to pause while the cluster is not healthy
     """
@@ -70,7 +70,7 @@ class Runner:
     def run(
         self, changes: Iterable[Change], progress: Progress
     ) -> Iterator[outcomes.Outcome]:
-        """Make changes, one image at a time, and yield what came out.
+        """Make changes, one image at a time, and yield the outcomes.
 
         :raises rados.Error: if a pool cannot be opened
         :raises HealthUnknown: if the monitors do not answer
@@ -139,12 +139,12 @@ def stoppable(
     say: Say,
     what: str = 'Stopping after the current image.',
 ) -> Iterator[None]:
-    """Have Ctrl-C and SIGTERM set an event instead; twice ends the process.
+    """Have the first Ctrl-C or SIGTERM set an event, the second exit.
 
-    A call of librbd cannot be interrupted. The journal makes it safe to end
-    the process during one.
+    A call of librbd cannot be interrupted. The journal makes it safe to exit
+    during a call.
 
-    :param what: is said when the first signal arrives
+    :param what: the message for the first signal
     """
     before = {
         each: signal.getsignal(each)
@@ -157,7 +157,8 @@ def stoppable(
 
     def handle(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_DFL)
-        # Not here: this thread may hold the lock of the event or the stream.
+        # A separate thread sets the event and writes the message, because this
+        # thread may hold the lock of the event or the stream.
         threading.Thread(target=end, daemon=True).start()
 
     for each in before:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Which images an operator has chosen."""
+"""The images that an operator selects."""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -27,9 +27,9 @@ from cinder_rbd_ext.audit import scan
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """An image that was chosen.
+    """A selected image.
 
-    :ivar volume: its volume, if it has one
+    :ivar volume: the volume that it belongs to, if any
     """
 
     image: images.Image
@@ -38,14 +38,14 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """What an operator has chosen; only images that the cloud knows.
+    """A selection among the images that have a record in the cloud.
 
     :ivar volumes: ids of volumes
     :ivar types: names of volume types
-    :ivar projects: ids of projects, whose volumes are chosen
-    :ivar all_volumes: whether all volumes are chosen
-    :ivar images: whether Glance's images are chosen
-    :ivar servers: whether Nova's disks are chosen
+    :ivar projects: IDs of projects; their volumes are selected
+    :ivar all_volumes: whether all volumes are selected
+    :ivar images: whether Glance images are selected
+    :ivar servers: whether ephemeral disks are selected
     """
 
     volumes: frozenset[str] = frozenset()
@@ -58,7 +58,7 @@ class Selection:
     def of_name(
         self, known: records.Records, name: str
     ) -> tuple[bool, records.Volume | None]:
-        """Return whether the image with a name is chosen, and its volume."""
+        """Return whether the image with a name is selected, and its volume."""
         parsed = names.of_image(name)
         if parsed.owner is names.Owner.VOLUME:
             volume = known.volumes.get(parsed.ident)
@@ -74,7 +74,7 @@ class Selection:
     def missing(
         self, known: records.Records, found: Collection[str]
     ) -> list[str]:
-        """Return the chosen volumes whose images are not among those found."""
+        """Return the selected volumes without an image among those found."""
         there = {
             each.ident
             for each in known.volumes.values()
@@ -102,10 +102,10 @@ def targets(
     chosen: Selection,
     progress: Callable[[str, int, int], None],
 ) -> tuple[list[Target], list[tuple[str, str, str]]]:
-    """Read the chosen images of pools.
+    """Read the selected images of pools.
 
-    :returns: the images in the order of their pools and names, and those that
-        could not be opened, each with its pool, its name and the reason
+    :returns: the images, sorted by pool and name, and the pool, the name and
+        the reason for each image that could not be opened
     :raises rados.Error: if a pool cannot be read
     """
     found: list[Target] = []

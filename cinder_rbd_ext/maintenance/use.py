@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Who uses an image."""
+"""The clients that use an image."""
 
 import dataclasses
 from typing import Any
@@ -23,15 +23,17 @@ _TAG = 'internal'
 class Use:
     """The clients that have an image open, and its exclusive lock.
 
-    A client that has opened an image for reading only is not seen. It writes
-    nothing and owns no lock.
+    A client that has opened an image for reading only is not seen. Such a
+    client writes nothing and holds no lock.
 
     :ivar watchers: addresses of the clients
-    :ivar owner: address of the client that has the lock; empty if it is free
-    :ivar owner_watches: whether that client still watches the image. If not,
-        librbd breaks the lock of a client that has vanished, and blocklists
-        it, when another client needs the lock.
-    :ivar has_earlier: whether Ceph still sees a client of an earlier run
+    :ivar owner: address of the client that holds the lock; empty if the lock
+        is free
+    :ivar owner_watches: whether that client still watches the image. If it
+        does not, librbd breaks its lock and blocklists it when another client
+        needs the lock.
+    :ivar has_earlier: whether the watch of a client of an earlier run has not
+        expired
     """
 
     watchers: tuple[str, ...] = ()
@@ -41,19 +43,20 @@ class Use:
 
 
 def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
-    """Return the use of an image by others.
+    """Return the use of an image by other clients.
 
-    :param image: opened for reading only, so that it has no watcher itself
-    :param ours: names of clients that are not others: those of earlier runs,
-        which were killed. Ceph sees them for up to 30 seconds, and their lock
-        until another client needs it.
+    :param image: opened for reading only, so that this process does not watch
+        it
+    :param ours: names of the clients of earlier, killed runs, which do not
+        count. Their watches expire after up to 30 seconds. Their locks remain
+        until another client needs them.
     """
     watchers = {f'client.{each["id"]}': each for each in image.watchers_list()}
     others = tuple(
         each['addr'] for name, each in watchers.items() if name not in ours
     )
     earlier = len(others) < len(watchers)
-    # An empty list instead of a dictionary if there is no lock.
+    # librbd returns an empty list instead of a dictionary if there is no lock.
     locks = image.list_lockers() or {'lockers': [], 'tag': ''}
     if not locks['lockers']:
         return Use(others, has_earlier=earlier)
