@@ -10,13 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Create, attach and delete volumes through Cinder's API.
+"""Measure Cinder's API: create, attach, detach and delete volumes.
 
     OS_CLOUD=admin python3 benchmarks/api.py --types stock rbd --volumes 100
 
-The volume types are measured in turns, on the same cloud. The ratio of each
-type is that of the first type's median to its own. Needs openstacksdk. The
-project needs quota for the volumes.
+The benchmark measures the volume types in turns, on the same cloud. The last
+column is the median of the first type divided by that of the type: above 1,
+the type is faster than the first one. The benchmark needs openstacksdk, and
+the project needs quota for the volumes.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from typing import Any
 
 import openstack
 
-#: Supports attachments without a server.
+#: Includes the API of attachments, which needs 3.27 or later.
 _MICROVERSION = '3.54'
 _CONNECTOR = {
     'host': 'bench',
@@ -43,10 +44,10 @@ STEPS = ('create', 'attach', 'detach', 'delete')
 
 
 class Api:
-    """The requests of the benchmark.
+    """Sends the requests of the benchmark.
 
     :param at_once: the number of requests in flight
-    :param patience: seconds after which a step counts as failed
+    :param patience: seconds after which a step fails
     """
 
     def __init__(self, at_once: int, patience: float) -> None:
@@ -66,7 +67,7 @@ class Api:
     def _until(self, condition: Callable[[dict[str, str]], bool]) -> None:
         """Wait until a condition on the status of all volumes is met.
 
-        :raises TimeoutError: if it is not
+        :raises TimeoutError: if it is not met in time
         """
         deadline = time.monotonic() + self._patience
         while not condition(self.found()):
@@ -86,7 +87,7 @@ class Api:
             path = f'{path}&marker={page[-1]["id"]}'
 
     def create(self, kind: str, number: int) -> list[str]:
-        """Create volumes; return their IDs when all are available."""
+        """Create volumes; return their IDs when all volumes are available."""
         body = {'volume': {'name': _NAME, 'size': 1, 'volume_type': kind}}
         made = list(
             self._pool.map(
@@ -104,7 +105,7 @@ class Api:
         return idents
 
     def attach(self, idents: Iterable[str]) -> None:
-        """Attach volumes to a host; the answers have the connection."""
+        """Attach volumes to a host; Cinder returns how to connect to them."""
 
         def one(ident: str) -> None:
             body = {'volume_uuid': ident, 'instance_uuid': ident}
@@ -129,7 +130,7 @@ class Api:
         )
 
     def delete(self, idents: Iterable[str]) -> None:
-        """Delete volumes, and wait until they do not exist."""
+        """Delete volumes, and wait until they no longer exist."""
         wanted = set(idents)
         list(
             self._pool.map(
@@ -147,7 +148,7 @@ class Api:
 
 
 def run(api: Api, kind: str, number: int) -> dict[str, float]:
-    """Measure each step once; return seconds.
+    """Measure each step once; return the seconds of each.
 
     :raises RuntimeError: if a volume is lost or in error
     """
@@ -174,7 +175,7 @@ def run(api: Api, kind: str, number: int) -> dict[str, float]:
 
 
 def main() -> int:
-    """Run the benchmark and print ratios, times, and JSON on request."""
+    """Run the benchmark; print times and ratios, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--types', nargs='+', required=True)
     parser.add_argument('--volumes', type=int, default=100)

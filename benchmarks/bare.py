@@ -10,12 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The calls of librbd that an operation cannot do without.
+"""The minimal calls of librbd for each operation of a driver.
 
-The floor for any driver: on a connection and a pool that are open already,
-without checks, locks, or logs. Where our driver records what it made, one
-write to the database is added. The steps have the names of those of a driver,
-and are timed in the same way.
+No driver can be faster than these calls: they use an open connection and an
+open pool, without checks, locks or logs. Where our driver writes a record, one
+write to the database is added. The steps have the same names as those of a
+driver, and are measured in the same way.
 """
 
 import argparse
@@ -31,12 +31,12 @@ import rbd
 import records
 
 _GIB = 1 << 30
-#: 4 MiB, as the default of Cinder's option rbd_store_chunk_size.
+#: 4 MiB, the default of Cinder's option rbd_store_chunk_size.
 _ORDER = 22
 
 
 class Bare:
-    """Bare calls for the steps of :class:`driver.Backend`."""
+    """The minimal calls for the steps of :class:`driver.Backend`."""
 
     def __init__(self, name: str, args: argparse.Namespace) -> None:
         self._records = records.Records(name)
@@ -51,7 +51,7 @@ class Bare:
         self._features = int(text)
 
     def steps(self) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """Yield the operations of a volume's life, in their order."""
+        """Yield the operations on a volume, in order."""
         made = self._records.volume()
         name = made.name
         yield 'create', self._recorded(made, self._create, name)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Counts of what the operations of a driver cost, which no load changes."""
+"""Counts the requests of a driver, which do not depend on the load."""
 
 from collections.abc import Iterator
 import contextlib
@@ -28,12 +28,13 @@ _CLASSES: list[type] = []
 
 @dataclasses.dataclass
 class Counts:
-    """What operations have cost.
+    """The number of requests.
 
-    :ivar contexts: connections that the driver has asked for; a driver that
-        shares connections answers without a new one
-    :ivar connections: new connections to the cluster
-    :ivar opens: images opened, or looked for, apart from what librbd opens
+    :ivar contexts: connections that the operations requested; a driver that
+        shares connections rarely opens a new one for them
+    :ivar connections: connections that were opened to the cluster
+    :ivar opens: images that the driver opened or tried to open; images that
+        librbd opens itself are not counted
     :ivar statements: statements sent to the database
     :ivar commands: programs started
     """
@@ -51,7 +52,7 @@ class Counts:
 
 @contextlib.contextmanager
 def counting(driver: Any) -> Iterator[Counts]:
-    """Count what a driver does, and everything else in this process."""
+    """Count the requests of this process while a driver runs."""
     found = Counts()
 
     class Rados(rados.Rados):
@@ -73,11 +74,13 @@ def counting(driver: Any) -> Iterator[Counts]:
         return stock_execute(*args, **kwargs)
 
     def sent(_: Any, __: Any, statement: str, *___: Any) -> None:
-        # SQLite's driver sends what is a call with others.
+        # SQLite's driver sends BEGIN as a statement. Other drivers call a
+        # function.
         if statement != 'BEGIN':
             found.statements += 1
 
-    # An object that is collected together with its class cannot be closed.
+    # The classes are kept: if the garbage collector removes an object together
+    # with its class, the object cannot be closed.
     _CLASSES.extend((Rados, Image))
     stock_connect = driver._connect_to_rados
     stock_execute = driver._execute

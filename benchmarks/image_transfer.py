@@ -10,26 +10,25 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Uploads and downloads of our store against the stock one.
+"""Compare uploads and downloads of our store and the stock store.
 
     python3 benchmarks/image_transfer.py --conf /etc/ceph/ceph.conf \
-        --pool images --user admin [--size 2048] [--runs 3] [--at-once 32]
+        --pool images --user admin [--size 2048] [--runs 5] [--at-once 32]
 
-Both stores in one run, in turns, with md5 and sha512 as Glance has them:
-only the ratios mean anything on another machine. The best of several runs
-counts, since what else the machine does can only make them slower. Each
-transfer is a process of its own, whose growth in memory is what the transfer
-took.
+The stores run in turns and compute md5 and sha512, as in Glance. The times
+depend on the machine. Compare only the ratios with those of other machines.
+The best of several runs counts, because other load can only make a run slower.
+Each transfer runs in a separate process; the growth of its memory is the
+memory that the transfer used.
 
-Third in turn is the limit: the least that any store has to do, with nothing
-to read, to search or to keep. For an upload that is the two hashes of as many
-bytes, on a thread each, while as much is written as isn't zeros; for a
-download the reads. ``of at most`` is the ratio of the stock store to that.
-Above them stands how fast the machine hashes by itself, and what ``rbd
-bench`` writes to the same pool.
+The third in turn is the limit, the minimal work of any store. An upload
+computes the two hashes of as many bytes, each on its own thread, and writes as
+many bytes as are not zeros. A download only reads. ``of at most`` is the time
+of the stock store divided by that of the limit. The first lines show how fast
+the machine computes hashes, and how fast ``rbd bench`` writes to the pool.
 
-With ``--at-once`` each process makes so many transfers at the same time, each
-of ``--size``.
+With ``--at-once``, each process runs this number of transfers of ``--size`` at
+the same time.
 """
 
 import argparse
@@ -47,14 +46,15 @@ import single_transfer
 import transfer_limits
 
 KINDS = (*single_transfer.STORES, 'limit')
-#: Seconds for which Ceph keeps the watch of a client that is gone, and some.
+#: Seconds for which Ceph keeps the watch of a client that was killed, and a
+#: margin.
 WATCH = 45
 
 
 def run(
     what: str, kind: str, image: str, args: argparse.Namespace
 ) -> dict[str, float]:
-    """Have another process do a transfer."""
+    """Run a transfer in another process."""
     command = [sys.executable, __file__, '--conf', args.conf]
     command += ['--pool', args.pool, '--user', args.user]
     command += ['--size', str(args.size), '--depth', str(args.depth)]
@@ -66,9 +66,9 @@ def run(
         try:
             shown, _ = child.communicate()
         except BaseException:
-            # So that it closes the image: what is open can't be removed.
+            # Let the process close the image. An open image cannot be removed.
             child.send_signal(signal.SIGINT)
-            # After Ctrl-C, Popen itself waits for a quarter of a second only.
+            # After Ctrl-C, Popen itself waits only a quarter of a second.
             child.wait()
             raise
     if child.returncode:
@@ -78,7 +78,7 @@ def run(
 
 
 def remove(image: str, args: argparse.Namespace) -> None:
-    """Remove what was uploaded through the store, if it is there."""
+    """Remove the images that were uploaded, if they exist."""
     made = single_transfer.make('ours', args, False)
     deadline = time.monotonic() + WATCH
     names = single_transfer.images(image, args)
@@ -88,7 +88,7 @@ def remove(image: str, args: argparse.Namespace) -> None:
         except exceptions.NotFound:
             names.pop()
         except exceptions.InUseByStore:
-            # By a transfer that was killed: its watch expires.
+            # A killed transfer may still watch the image. Its watch expires.
             if time.monotonic() > deadline:
                 raise
             time.sleep(1)
@@ -96,7 +96,7 @@ def remove(image: str, args: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def removed(image: str, args: argparse.Namespace) -> Iterator[str]:
-    """Remove an image afterwards, however that ends."""
+    """Remove an image at the end of the context, also after an error."""
     try:
         yield image
     finally:
@@ -106,7 +106,7 @@ def removed(image: str, args: argparse.Namespace) -> Iterator[str]:
 def transfers(
     what: str, args: argparse.Namespace
 ) -> dict[str, list[dict[str, float]]]:
-    """Transfer with each store in turn; return how each went."""
+    """Transfer with each store in turn; return the figures of each run."""
     found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with contextlib.ExitStack() as stack:
         if what == 'download':
@@ -167,7 +167,7 @@ def main() -> None:
     if args.transfer:
         print(json.dumps(single_transfer.transfer(args)))
         return
-    # An end that is asked for in other ways also removes the images.
+    # SIGTERM also removes the images.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
     transfer_limits.show(args)
     for what in (

@@ -20,7 +20,7 @@ from cinder.volume import volume_types
 
 
 class Records:
-    """Makes the records of one volume type, without RBD images."""
+    """Creates the records of volumes of one type, without RBD images."""
 
     def __init__(self, name: str) -> None:
         """Create the volume type.

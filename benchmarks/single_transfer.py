@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""One transfer of image_transfer.py, in a process of its own."""
+"""One transfer of image_transfer.py, in a separate process."""
 
 import argparse
 import collections
@@ -30,14 +30,14 @@ from glance_store_objmap import store
 
 MIB = transfer_limits.MIB
 STORES = {'stock': stock.Store, 'ours': store.Store}
-#: Zeros and data alternate in runs of this.
+#: The bytes of zeros, and of data, that alternate in a sparse body.
 RUN = 8 * MIB
 
 
 class Body:
-    """A body that costs next to nothing to make: parts of one random block.
+    """The body of an upload, from parts of one random block to save time.
 
-    :param sparse: whether every other run is zeros
+    :param sparse: whether zeros and data alternate
     """
 
     def __init__(self, size: int, sparse: bool) -> None:
@@ -48,7 +48,7 @@ class Body:
         self._sparse = sparse
 
     def read(self, wanted: int) -> bytes:
-        """Return the next bytes, as a request's body would be read."""
+        """Return the next bytes, like the body of a request."""
         wanted = min(wanted, self._size - self._at)
         start = self._at % len(self._block)
         wanted = min(wanted, RUN - start % RUN)
@@ -59,7 +59,7 @@ class Body:
 
 
 def make(kind: str, args: argparse.Namespace, thin: bool) -> Any:
-    """Return a store."""
+    """Create a store and configure it."""
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.DictOpt('enabled_backends'))
     conf([], default_config_files=[], default_config_dirs=[])
@@ -80,19 +80,19 @@ def make(kind: str, args: argparse.Namespace, thin: bool) -> Any:
 
 
 def memory(name: str) -> int:
-    """Return a figure of this process's memory in MiB: VmRSS, VmHWM."""
+    """Return VmRSS or VmHWM of this process in MiB."""
     status = pathlib.Path('/proc/self/status').read_text()
     (line,) = (x for x in status.splitlines() if x.startswith(f'{name}:'))
     return int(line.split()[1]) // 1024
 
 
 def images(image: str, args: argparse.Namespace) -> list[str]:
-    """Return the names of what is uploaded at once."""
+    """Return the names of the images that are transferred at the same time."""
     return [f'{image}-{n}' for n in range(args.at_once)]
 
 
 def prepared(args: argparse.Namespace, image: str) -> Callable[[], object]:
-    """Return what does the transfer, with all that costs little before."""
+    """Prepare a transfer; return a function that runs it."""
     what, kind = args.transfer.split(':')
     if kind == 'limit':
         limit = transfer_limits.Limit(what, image, args)
@@ -113,11 +113,11 @@ def prepared(args: argparse.Namespace, image: str) -> Callable[[], object]:
 
 
 def transfer(args: argparse.Namespace) -> dict[str, float]:
-    """Upload or download in this process; return how that went."""
+    """Upload or download in this process; return time and memory."""
     works = [prepared(args, image) for image in images(args.image, args)]
     threads = concurrent.futures.ThreadPoolExecutor(len(works))
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    # From here on VmHWM is the peak of the transfer alone.
+    # From here on, VmHWM is the peak of the transfer only.
     pathlib.Path('/proc/self/clear_refs').write_text('5')
     before, began = memory('VmRSS'), time.monotonic()
     for done in [threads.submit(work) for work in works]:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What bounds the transfers of image_transfer.py: hashes, and the cluster."""
+"""The limits of the transfers of image_transfer.py: hashes and the cluster."""
 
 import argparse
 import collections
@@ -28,20 +28,20 @@ import rados
 import rbd
 
 MIB = 1 << 20
-#: The size of a request, as stores have it by default.
+#: The default size of a request of the stock store.
 PIECE = 8 * MIB
 
 
 @functools.cache
 def block(size: int) -> bytes:
-    """Return random bytes, which transfers at once share."""
+    """Return random bytes, which concurrent transfers share."""
     return random.Random(1).randbytes(size)  # noqa: S311
 
 
 class Limit:
-    """The least that an upload, or a download, has to do.
+    """The minimal work of an upload or a download.
 
-    :param what: the transfer that this is the limit of
+    :param what: the kind of transfer
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Limit:
         self._client.connect()
 
     def upload(self) -> None:
-        """Write and hash one block, again and again."""
+        """Write and hash one block repeatedly."""
         pool, name = self._place
         with (
             self._client.open_ioctx(pool) as ioctx,
@@ -74,7 +74,7 @@ class Limit:
             list(hashed)
 
     def download(self) -> None:
-        """Read an image and forget what was in it."""
+        """Read an image and discard the data."""
         pool, name = self._place
         with (
             self._client.open_ioctx(pool) as ioctx,
@@ -98,11 +98,11 @@ class Limit:
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing: librbd wants to have somebody to tell."""
+    """Do nothing; librbd requires a callback."""
 
 
 def show(args: argparse.Namespace) -> None:
-    """Print what hashing and the cluster can do by themselves."""
+    """Print the speed of hashing and of the cluster without a store."""
     data = block(8 * MIB)
     blocks = max(1, args.size // 32)
 

@@ -145,7 +145,7 @@ def _servers(nova: Any) -> Iterator[str]:
 
 
 def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
-    """Whether a cloud knows a resource now, by its id.
+    """Return whether the cloud has a resource with an ID now.
 
     :raises openstack.exceptions.SDKException: if a service refuses
     """
@@ -165,7 +165,7 @@ def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
 def _pages(
     cinder: Any, kind: str, all_projects: bool = True
 ) -> Iterator[Body]:
-    """Yield the resources of all projects, or of that of the user."""
+    """Yield the resources of all projects, or of the user's project."""
     whose = int(all_projects)
     marker = ''
     while True:

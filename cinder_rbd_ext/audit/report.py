@@ -29,7 +29,7 @@ VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Count:
-    """Number and size of the images that these values have in common.
+    """Number and size of the images with the same values.
 
     :ivar pool: Ceph pool
     :ivar owner: what the images belong to

@@ -64,7 +64,8 @@ def _of_pool(progress: Progress, pool: str) -> scan.Progress:
     return lambda done, total: progress(pool, done, total)
 
 
-#: Kinds that may only mean a deletion between the scan and the records.
+#: Kinds that a deletion between the scan and the query of the records can
+#: cause.
 _TRANSIENT = frozenset(
     {
         findings.ORPHAN_VOLUME,
@@ -84,7 +85,7 @@ def _confirmed(
 ) -> Iterator[findings.Finding]:
     """Yield the findings that a second scan confirms, on one connection.
 
-    Images and snapshots may have been deleted since the scan, and volumes
+    Since the scan, images and snapshots may have been deleted and volumes
     created.
     """
     by_pool: dict[str, list[findings.Finding]] = {}
@@ -106,7 +107,8 @@ def connected(conf: str, user: str, timeout: int | None = None) -> Any:
     :param timeout: seconds, see :class:`scan.Cluster`
     :raises ImportError: if Ceph's libraries for Python are not installed
     """
-    # The packages of the distribution contain them. Clients do not need them.
+    # The distribution packages of Ceph contain these modules. Clients do not
+    # need them.
     import rados
     import rbd
 

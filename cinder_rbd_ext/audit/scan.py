@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""All images of a pool, read by several connections at once."""
+"""Reads all images of a pool over several connections in parallel."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -52,7 +52,8 @@ _TIMEOUTS = (
 class Trashed:
     """An image in the trash of a pool.
 
-    :ivar source: what moved it there, in librbd's terms
+    :ivar source: the operation that moved the image to the trash, in librbd's
+        terms
     :ivar expires: the time until which it cannot be purged
     """
 
@@ -77,7 +78,7 @@ class PoolScan:
 
 
 class Cluster:
-    """Connections to a Ceph cluster, and what they read.
+    """Reads images over connections to a Ceph cluster.
 
     :param librados: the module ``rados``
     :param librbd: the module ``rbd``
@@ -119,7 +120,7 @@ class Cluster:
 
         :param progress: called with the number of images read so far and the
             total
-        :param wanted: whether to read the image with a name
+        :param wanted: returns whether to read the image with a name
         :raises rados.Error: if the pool cannot be read
         :raises NotAllowed: if the Ceph user may not list the images
         :raises Cancelled: after :meth:`cancel`
@@ -228,7 +229,7 @@ class Cluster:
                     for each in done:
                         each.result()
             except BaseException:
-                # The executor waits for its threads, also after Ctrl-C.
+                # The executor waits for its threads, even after Ctrl-C.
                 self.cancel()
                 raise
         if self._cancelled.is_set():

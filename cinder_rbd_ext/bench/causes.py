@@ -29,7 +29,7 @@ from cinder_rbd_ext.doctor import versions
 from rbd_volume_options import cache_modes
 
 Finding = findings.Finding
-#: Tells whether a finding affects a combination with the given values.
+#: Returns whether a finding affects a combination with these values.
 Affects = Callable[[Mapping[str, str]], bool]
 
 
@@ -50,7 +50,7 @@ def _nothing(values: Mapping[str, str]) -> bool:
 
 
 def _requests(values: Mapping[str, str]) -> bool:
-    """Return whether requests are sent, other than for a deletion."""
+    """Return whether a combination sends requests other than a deletion."""
     return plan.CACHE_MODE in values
 
 
@@ -61,8 +61,8 @@ def _cached(values: Mapping[str, str]) -> bool:
     )
 
 
-#: Groups of options, with what each of them affects. A group contains the
-#: options that the doctor compares with each other.
+#: Groups of options, and the combinations that each group affects. A group
+#: contains the options that the doctor compares with each other.
 _OPTIONS: tuple[tuple[Affects, tuple[str, ...]], ...] = (
     (_cached, ('rbd_cache_policy', 'rbd_cache_size', 'rbd_cache_max_dirty')),
     # A combination without encryption keeps the option of the operator.

@@ -29,15 +29,15 @@ def write(
 ) -> pathlib.Path:
     """Write a configuration file and return its path.
 
-    It is a copy of the operator's, with options for the user that override
-    those of other sections and those that the monitors store.
+    The file is a copy of the operator's, with options in the section of the
+    user. They override other sections and the options that the monitors store.
 
     :param base: the configuration file of the operator
     :param cache: whether to enable the cache of librbd. QEMU overrides this.
     :param secure: whether messages are encrypted
     """
     lines = [f'[client.{user}]', f'rbd_cache = {str(cache).lower()}']
-    # The operator's file may request either mode.
+    # The operator's file may set either mode.
     mode = 'secure' if secure else 'crc secure'
     lines += [f'{option} = {mode}' for option in _MESSENGERS]
     # The file keeps its name, because Ceph derives the name of the cluster

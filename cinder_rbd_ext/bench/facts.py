@@ -177,7 +177,7 @@ def free(cluster: Any, pool: str) -> int:
 def load(before: Counters, after: Counters, but: str = '') -> dict[str, float]:
     """Return the load between two readings, per second.
 
-    :param but: a pool to leave out
+    :param but: a pool to exclude
     """
     seconds = max(after.taken - before.taken, 1e-3)
     done = [0, 0]

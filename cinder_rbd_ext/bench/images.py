@@ -28,7 +28,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 
 PREFIX = 'cinder-rbd-ext-bench-'
-#: Seconds after which a killed client no longer holds an image:
+#: Seconds until the watch of a killed client has expired:
 #: ``osd_client_watch_timeout`` and a margin.
 WATCH = 35.0
 
@@ -112,7 +112,7 @@ class Images:
                 return True
 
     def left(self) -> list[str]:
-        """Return the images that earlier runs left behind."""
+        """Return the names of images that earlier runs left behind."""
         return sorted(
             name
             for name in self._rbd.RBD().list(self._ioctx)

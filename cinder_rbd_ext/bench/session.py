@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""A run of a plan, which measures what is missing in the results."""
+"""A run of a plan, which performs the missing measurements."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ class Session:
             found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
             self.results.environment = found
             self._measure_all(waiting, progress)
-            # The counters lag behind and still include the requests of the
+            # The counters are delayed and still include the requests of the
             # benchmark.
             time.sleep(min(watched, _LAG))
             self._watch('after', watched)
@@ -173,7 +173,7 @@ class Session:
                 results.save(self._folder, self.results)
                 done += 1
                 left -= matrix.seconds(cell, self._settings)
-                # The actual time, including what the estimate leaves out.
+                # The actual time, including steps that the estimate omits.
                 pace = (time.monotonic() - began) / max(planned - left, 1)
                 progress(done, len(waiting), left * max(pace, 0.1))
 
@@ -228,7 +228,7 @@ class Session:
             repetition,
             found.rate,
             detail,
-            # Omits the end, in which fio waits for its last requests.
+            # Omits the end of the run, when fio waits for its last requests.
             found.series[: self._settings.runtime],
         )
 

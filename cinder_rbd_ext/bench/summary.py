@@ -26,9 +26,9 @@ from cinder_rbd_ext.bench import steady
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 
-#: A variant wins if it is this much faster than the baseline.
+#: Minimum ratio of a winner's rate to that of the baseline.
 WORTH = 1.1
-#: Measurements of each of the two that a winner needs.
+#: Minimum number of measurements of a winner, and of the baseline.
 ENOUGH = 3
 _TYPE_AXES = ('layout', 'features', plan.CACHE_MODE)
 

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Options of commands that audit images, and the audit that they select."""
+"""Options of commands that audit images, and the audit itself."""
 
 import argparse
 from typing import Any
@@ -63,7 +63,7 @@ def audited(
     """Run an audit.
 
     :param shell: the application, which connects to the cloud
-    :param timeout: seconds for an operation of Ceph; None for Ceph's own
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
     :raises RuntimeError: if Ceph's libraries for Python are not installed
     """
     cluster = ceph_arguments.connected(parsed_args, timeout)

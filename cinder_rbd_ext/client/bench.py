@@ -32,7 +32,7 @@ from cinder_rbd_ext.client import running
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
 
-#: The extra of the distribution that brings the libraries.
+#: The extra of the distribution that installs the libraries.
 _EXTRA = 'rbd-volume-options[bench]'
 _LIMIT = '10G'
 
@@ -43,7 +43,7 @@ def _libraries() -> Iterator[None]:
 
     :raises CommandError: if one is missing, or for an invalid value
     """
-    # The font cache of matplotlib is of no interest.
+    # Do not show messages about matplotlib's font cache.
     logging.getLogger('matplotlib').setLevel(logging.WARNING)
     try:
         yield

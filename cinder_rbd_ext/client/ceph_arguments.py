@@ -41,7 +41,7 @@ def connected(
 ) -> Any:
     """Return the cluster of the options.
 
-    :param timeout: seconds for an operation of Ceph; None for Ceph's own
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
     :raises RuntimeError: if Ceph's libraries for Python are not installed
     """
     try:

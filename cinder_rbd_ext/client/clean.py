@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""``cinder-rbd-ext clean``: leftovers that the audit finds."""
+"""``cinder-rbd-ext clean``: removes leftovers that the audit finds."""
 
 import argparse
 import datetime

@@ -84,5 +84,5 @@ def value(given: Any, key: str = '') -> Any:
 
 
 def row(*given: Any) -> tuple[Any, ...]:
-    """Return values that belong to no key as columns."""
+    """Return values without a key as columns."""
     return tuple(value(each) for each in given)

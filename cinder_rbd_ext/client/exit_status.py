@@ -23,7 +23,7 @@ UNKNOWN = 3
 
 
 class StatusLister(lister.Lister):
-    """A command whose exit status shows the worst of what it lists.
+    """A command whose exit status shows the worst result in its list.
 
     :ivar status: the exit status of a check that was completed
     """

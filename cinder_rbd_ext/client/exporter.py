@@ -30,13 +30,13 @@ from cinder_rbd_ext.exporter import refresher
 #: Exit status if there is nothing to export.
 FAILED = 3
 
-# Needs the library of Prometheus.
+# Imported here, because it needs the library of Prometheus.
 _EXPOSITION = 'cinder_rbd_ext.exporter.exposition'
 
 # Seconds to wait for an audit that was cancelled.
 _PATIENCE = 10.0
 
-# End the server.
+# Signals that end the server.
 _SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
@@ -138,8 +138,9 @@ class Exporter(command.Command):
         refreshed: refresher.Refresher,
         parsed_args: argparse.Namespace,
     ) -> int:
-        # A handler could run while its thread holds the lock that it needs.
-        # Blocked signals wait for sigwait. All threads inherit the mask.
+        # There is no signal handler, because it could run while its thread
+        # holds a lock that the handler needs. Instead, the signals are blocked
+        # in all threads, which inherit the mask, and sigwait receives them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             server, thread = exposition.serve(
@@ -157,16 +158,16 @@ class Exporter(command.Command):
         refreshed.start()
         signal.sigwait(_SIGNALS)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        # If this hangs, the log shows where.
+        # If the shutdown hangs, the traceback in the log shows the place.
         faulthandler.dump_traceback_later(_PATIENCE + 10, exit=True)
         server.shutdown()
         server.server_close()
         thread.join()
         if not refreshed.stop(_PATIENCE):
             self._print('The audit did not end; it is abandoned.')
-        # The interpreter would wait for the threads of the audit, and free its
+        # A normal exit would wait for the threads of the audit and close its
         # connections. After operations that timed out, librbd and librados may
-        # never return from that.
+        # never return from these calls.
         os._exit(0)
 
     def _report(self, error: Exception) -> None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What commands that change many images have in common."""
+"""Common code of commands that change many images."""
 
 import argparse
 from collections.abc import Callable
@@ -48,7 +48,7 @@ Planned = run.Change | outcomes.Outcome
 
 
 class Command(exit_status.StatusLister):
-    """A command over many images; its exit status shows the worst outcome."""
+    """A command for many images; its exit status shows the worst outcome."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -162,20 +162,20 @@ def add_bytes_option(parser: argparse.ArgumentParser) -> None:
 
 
 def dry(planned: Iterable[Planned]) -> Iterator[outcomes.Outcome]:
-    """Yield what would be done."""
+    """Yield the planned changes."""
     for each in planned:
         yield each if isinstance(each, outcomes.Outcome) else each.outcome
 
 
 def say(text: str) -> None:
-    """Show a message above the progress bar, which replaces the stream."""
+    """Show a message above the progress bar, which replaces standard error."""
     print(printable.text(text), file=sys.stderr, flush=True)
 
 
 def _marked(
     written: journal.Journal, about: outcomes.Outcome
 ) -> outcomes.Outcome:
-    """Mark an image that an earlier run has finished, as its state shows."""
+    """Set the status of an image that needed no change in this run only."""
     unchanged = about.status is outcomes.Status.UNCHANGED
     if unchanged and written.done(about.pool, about.image, about.ident):
         return dataclasses.replace(about, status=outcomes.Status.EARLIER)
@@ -183,7 +183,7 @@ def _marked(
 
 
 def summary(found: Iterable[outcomes.Outcome], what: str = 'images') -> str:
-    """Return how many images, or volumes, have which status."""
+    """Return the number of images, or volumes, with each status."""
     numbers: dict[str, int] = {}
     for each in found:
         numbers[each.status.value] = numbers.get(each.status.value, 0) + 1
@@ -192,9 +192,9 @@ def summary(found: Iterable[outcomes.Outcome], what: str = 'images') -> str:
 
 
 def number_from(least: float, above: bool = False) -> Callable[[str], float]:
-    """Return what parses a number.
+    """Return a function that parses a number.
 
-    :param above: whether the least number itself is not allowed
+    :param above: whether the minimum itself is not allowed
     """
 
     def number(text: str) -> float:

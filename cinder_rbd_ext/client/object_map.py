@@ -28,7 +28,7 @@ _Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 
 class _ObjectMap(maintenance.Command):
-    """A command over chosen images."""
+    """A command for selected images."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -80,9 +80,9 @@ class _ObjectMap(maintenance.Command):
     def targets(
         self, parsed_args: argparse.Namespace, cluster: Any, known: Any
     ) -> tuple[list[selection.Target], list[Any]]:
-        """Return the chosen images, and the outcomes of unreadable ones.
+        """Return the selected images, and the outcomes of unreadable ones.
 
-        :raises ValueError: if nothing was chosen, or a volume has no image
+        :raises ValueError: if nothing was selected, or a volume has no image
         """
         chosen = _chosen(parsed_args)
         pools = parsed_args.pool or cluster.pools()
@@ -207,7 +207,7 @@ class Rebuild(_Change):
 def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
     """Return the selection of the options.
 
-    :raises ValueError: if nothing was chosen
+    :raises ValueError: if no option selects images
     """
     narrow = bool(
         parsed_args.volume or parsed_args.volume_type or parsed_args.project

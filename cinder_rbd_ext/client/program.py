@@ -12,8 +12,8 @@
 
 """The program ``cinder-rbd-ext``.
 
-It is installed with the distribution, wherever that is, also without the
-libraries that it needs.
+Every installation of the distribution contains the program, even if the
+libraries that it needs are missing.
 """
 
 from collections.abc import Sequence

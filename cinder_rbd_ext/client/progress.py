@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The progress of a command that runs for long."""
+"""The progress of a long-running command."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -20,10 +20,11 @@ from typing import Any
 
 from cinder_rbd_ext.audit import run
 
-# Draws a bar: its key, its text, what is done, and the total.
+# Draws a bar. Called with its key, its text, the completed number and the
+# total.
 _Draw = Callable[[str, str, int, int], None]
 
-# Characters of a name; the first group of a UUID.
+# Maximum length of a name: the first group of a UUID.
 _SHORT = 8
 
 
@@ -46,7 +47,7 @@ def shown(stream: Any) -> Iterator[run.Progress]:
 def with_time_left(
     stream: Any,
 ) -> Iterator[Callable[[int, int, float], None]]:
-    """Yield a function that shows progress and the seconds that are left."""
+    """Yield a function that shows progress and the remaining seconds."""
     with _drawn(
         stream,
         lambda bars: (
@@ -67,10 +68,10 @@ def with_time_left(
 def with_running(
     stream: Any,
 ) -> Iterator[Callable[[int, int, Mapping[str, int | None]], None]]:
-    """Yield a function that shows progress, and what is running.
+    """Yield a function that shows progress and the running operations.
 
-    Its last parameter has the per cent of what is running, by name; None if
-    unknown. Names are shortened.
+    Its last parameter is the percentage of each running operation by name;
+    None if unknown. Names are shortened.
     """
     with _drawn(
         stream,
@@ -99,7 +100,7 @@ def with_running(
 def _drawn(
     stream: Any, columns: Callable[[Any], tuple[Any, ...]]
 ) -> Iterator[_Draw]:
-    """Yield a function that draws bars, if somebody can see them.
+    """Yield a function that draws bars, if the output is a terminal.
 
     :param columns: returns the columns of a bar, given rich's module
     """

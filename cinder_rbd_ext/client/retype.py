@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""``cinder-rbd-ext retype``: another type for many volumes."""
+"""``cinder-rbd-ext retype``: changes the type of many volumes."""
 
 import argparse
 from collections.abc import Callable
@@ -42,7 +42,7 @@ COLUMNS = ('Status', 'Volume', 'Project', 'Detail', 'What to do', 'Seconds')
 
 _Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
-# Seconds for an operation of Ceph, which only reads the health.
+# Timeout of Ceph operations in seconds. The command only reads the health.
 _TIMEOUT = 30
 _STOPPING = (
     'No more retypes begin. Cinder completes those that it has accepted.'
@@ -142,7 +142,7 @@ def _journal(
 
 @dataclasses.dataclass(frozen=True)
 class _Choice:
-    """The volumes that the options choose."""
+    """The volumes that the options select."""
 
     service: volume_service.VolumeService
     wanted: retypes.Wanted
@@ -152,7 +152,7 @@ class _Choice:
     def volumes(
         self,
     ) -> tuple[list[outcomes.Outcome], list[records.Volume]]:
-        """Return what an earlier run has done, and the volumes of this run.
+        """Return the outcomes of earlier runs, and the volumes of this run.
 
         :raises ValueError: if a volume does not exist
         """
@@ -200,7 +200,7 @@ class _Choice:
 def _planned(
     wanted: retypes.Wanted,
 ) -> Callable[[records.Volume], outcomes.Outcome]:
-    """Return a function that returns what would be done with a volume."""
+    """Return a function that describes the planned action for a volume."""
 
     def planned(volume: records.Volume) -> outcomes.Outcome:
         there = retypes.about(volume)
@@ -228,7 +228,7 @@ def _health(
 ) -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether the cluster is healthy.
 
-    Without access to Ceph, it always is.
+    Without access to Ceph, the function always returns True.
 
     :raises NotConnected: if the cluster or the user cannot be reached
     :raises HealthUnknown: if the user may not read the health
@@ -247,7 +247,7 @@ def _health(
 
 
 def _no_access(parsed_args: argparse.Namespace) -> str | None:
-    """Return why Ceph is not asked; empty if the user does not want it."""
+    """Return why the health is not read; empty if the user disabled it."""
     if parsed_args.ignore_health:
         return ''
     if not pathlib.Path(parsed_args.ceph_conf).exists():

@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""The end of a command that runs for long."""
+"""Signals that end a long-running command."""
 
 from collections.abc import Iterator
 import contextlib
@@ -21,9 +21,9 @@ from typing import Any
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP end a run as Ctrl-C does.
+    """Have SIGTERM and SIGHUP end a run like Ctrl-C.
 
-    Only the first signal counts: images are removed after it.
+    Later signals are ignored while the command removes its images.
     """
 
     def interrupt(number: int, frame: Any) -> None:

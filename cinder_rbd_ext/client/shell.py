@@ -109,7 +109,7 @@ class EnsureTypes(lister.Lister):
 def _outcomes(
     parsed_args: argparse.Namespace, pools: Any, types: Any
 ) -> list[backend_types.Outcome]:
-    """Return the actions for all back ends, or that for one type.
+    """Return the actions for all back ends, or for one type.
 
     :raises CommandError: for an invalid value
     """
@@ -166,7 +166,7 @@ class Shell(app.App):
         )
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Prepare the words of a command; they are changed in place.
+        """Prepare the arguments of a command in place.
 
         cliff passes on the options that precede ``--help``, which the command
         ``help`` does not have.

@@ -139,7 +139,7 @@ class ShowRBDVolume(command.Lister):
 
 
 def _specs(api: Any, name: str) -> Record:
-    """Return the extra specs of a type, as far as the caller sees them."""
+    """Return the extra specs of a type that the caller can see."""
     path = f'/types?{parse.urlencode({"is_public": None})}'
     for each in answers.record(api.get(path))['volume_types']:
         if each['name'] == name:
@@ -176,7 +176,7 @@ def _parsed(key: str, text: str) -> Any:
 def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     """Return a row for each value of a volume, with its origin.
 
-    :param told: the options that the volume's type offers
+    :param told: options that the volume's type offers
     """
     for key, attribute in _SHOWN.items():
         yield key, volume.get(attribute), _origin(key, volume, told)
@@ -188,8 +188,8 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
         if mode and mode != made_with:
             when = f'{when}; pending until the next attachment: {mode}'
         yield f'attachment {ident}', made_with, when
-    # The image metadata is not used: tenants can write it, and images pass it
-    # on.
+    # The image metadata is not used, because tenants can write it and images
+    # pass it on to volumes.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)
     if failed:
         yield 'creation', failed, 'refused by the driver'
@@ -218,7 +218,7 @@ def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:
-    """Return the origin of a value, as far as the API shows it."""
+    """Return the origin of a value; empty if the API does not show it."""
     asked = volume['metadata']
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Cinder's API, as retypes use it."""
+"""Cinder's API for retypes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,8 @@ _NOT_FOUND = 404
 _TOO_MANY = 429
 _SERVER_ERROR = 500
 
-# Errors of the way to the service, and of Keystone.
+# Errors of the connection, of proxies in front of the service, and of
+# Keystone.
 _LOST = (
     keystone.ConnectionError,
     keystone.HttpServerError,
@@ -35,7 +36,7 @@ _LOST = (
 
 
 class VolumeService:
-    """Cinder's API with the user of a cloud.
+    """Cinder's API, used as the user of a cloud.
 
     :param storage: Cinder's API of openstacksdk
     """
@@ -46,8 +47,8 @@ class VolumeService:
     def type_of(self, given: str) -> tuple[str, str]:
         """Return the id and the name of a volume type.
 
-        :param given: its id or name
-        :raises ValueError: if the user sees no such type
+        :param given: the ID or name of the type
+        :raises ValueError: if the user can see no such type
         :raises CommandError: if the API refuses the request
         """
         path = '/types?is_public=None'
@@ -62,7 +63,7 @@ class VolumeService:
         )
 
     def volumes(self, all_projects: bool) -> Iterator[records.Volume]:
-        """Yield the volumes of all projects, or of that of the user."""
+        """Yield the volumes of all projects, or of the user's project."""
         return records.volumes(self._storage, all_projects)
 
     def show(self, ident: str) -> records.Volume | None:
@@ -95,7 +96,8 @@ class VolumeService:
                 answers.record(response)
             except exceptions.CommandError as error:
                 raise retypes.Refusal(str(error)) from error
-        # The API extension lists keys that the retype removes.
+        # The API extension returns a warning with the keys that the retype
+        # removes.
         warning: str = response.headers.get('Warning', '')
         return warning.partition('"')[2].removesuffix('"')
 
@@ -105,7 +107,7 @@ class VolumeService:
         except _LOST as error:
             raise retypes.Unavailable(str(error)) from error
         status = response.status_code
-        # A fault of a certain volume must not hold up the others.
+        # An error of one volume must not delay the others.
         is_fault = status == _SERVER_ERROR and method == 'post'
         if status == _TOO_MANY or (status >= _SERVER_ERROR and not is_fault):
             raise retypes.Unavailable(f'HTTP {status}')

@@ -10,18 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Files that other programs read: they see the old content or the new one."""
+"""Writes files atomically: readers get the old content or the new content."""
 
 import os
 import pathlib
 import tempfile
 
-# Readable by node_exporter and by monitoring, which run as other users.
+# Mode of the files. node_exporter and monitoring read them as other users.
 _MODE = 0o644
 
 
 def check(path: pathlib.Path) -> None:
-    """Check that a file can be written, before the work that fills it.
+    """Check that a file can be written, before its content is computed.
 
     :raises ValueError: if it cannot be written
     """

@@ -10,8 +10,8 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Checks of a controller or compute host: what is active, what is slow.
+"""Checks of a controller or compute host: configuration and performance.
 
-The package reads configuration files and asks Ceph. It imports no service: a
-host has some of them, often in different environments.
+The package reads configuration files and queries Ceph. It does not import the
+services: a host has only some of them, often in different Python environments.
 """

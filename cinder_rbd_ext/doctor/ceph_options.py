@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from cinder_rbd_ext.doctor import findings
 
-#: The options that are read.
+#: The Ceph options to read.
 NAMES = (
     'rbd_cache',
     'rbd_cache_policy',

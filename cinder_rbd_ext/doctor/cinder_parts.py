@@ -57,7 +57,7 @@ def accesses(
 ) -> Iterator[Access]:
     """Yield the Ceph users and pools of the back ends.
 
-    :param data_pools: pools that volume types name, by the names of the back
+    :param data_pools: data pools of volume types, by the names of the back
         ends
     """
     for section in back_ends(conf):

@@ -101,7 +101,7 @@ def _has_iothread(disk: str) -> bool:
 
 
 def check(found: Iterable[Guest]) -> Iterator[Finding]:
-    """Check the running servers; a finding counts the servers."""
+    """Check the running servers; each finding has the number of servers."""
     guests = tuple(found)
     subject = 'running servers with RBD disks'
     if not guests:

@@ -90,7 +90,7 @@ def glance_accesses(
 def check_horizon(
     root: pathlib.Path, folders: Iterable[str] = ENABLED_FOLDERS
 ) -> Iterator[Finding]:
-    """Check the enabled file if the host has one of Horizon's folders."""
+    """Check the ``enabled`` file if the host has one of Horizon's folders."""
     there = [root / each for each in folders if (root / each).is_dir()]
     if not there:
         return

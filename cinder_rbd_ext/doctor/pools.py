@@ -47,7 +47,7 @@ class Clients:
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What the methods raise."""
+        """The exceptions that the methods raise."""
         return (self._rados.Error, self._rbd.Error)
 
     def options(self, access: cinder_parts.Access) -> dict[str, str]:
@@ -58,7 +58,7 @@ class Clients:
         with self._connected(access, _MON_TIMEOUTS) as client:
             values = {}
             for name in ceph_options.NAMES:
-                # Ceph's releases do not have the same options.
+                # Some releases of Ceph do not have the option.
                 with contextlib.suppress(self._rados.Error):
                     values[name] = str(client.conf_get(name) or '')
             return values
@@ -110,7 +110,7 @@ class Clients:
         try:
             return dict(self._rbd.RBD().pool_metadata_list(ioctx))
         except self._rbd.ImageNotFound:
-            # This pool stores only data.
+            # A pool that stores only data has no metadata.
             return {}
 
     @contextlib.contextmanager

@@ -74,8 +74,8 @@ class Doctor:
     """Runs the checks of a host.
 
     :param host: the services on the host
-    :param clients: connections to Ceph; None without its libraries
-    :param cloud: connects to the cloud; None without credentials
+    :param clients: connections to Ceph; None if its libraries are missing
+    :param cloud: connects to the cloud; None if there are no credentials
     :param run: runs a program
     """
 
@@ -98,7 +98,8 @@ class Doctor:
         yield versions.check_librbd(self._run)
         if self._cloud is not None:
             yield from self._check_cloud(self._cloud)
-        # Read these options first: the checks of Cinder need one of them.
+        # Read these options first, because the checks of Cinder need one of
+        # them.
         yield from self._check_ceph()
         host = self._host
         if host.cinder is not None:

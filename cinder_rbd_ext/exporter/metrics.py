@@ -28,8 +28,8 @@ from cinder_rbd_ext.audit import report
 #: Number of volume types with their own label: those with the most images.
 MAX_TYPES = 50
 
-#: Label of the other volume types. Such a name of a type is unlikely, and a
-#: clash would only add up the numbers.
+#: Label of the other volume types. If a volume type had this name, its numbers
+#: would be added to those of the others.
 OTHER_TYPES = '(other)'
 
 

@@ -145,7 +145,7 @@ class Deletions:
     def release_parent(
         self, client: Any, parent_name: str, parent_snap: str
     ) -> None:
-        """Remove the references to a clone that are not in use.
+        """Remove the snapshot of a parent if no clone uses it.
 
         The stock driver fails here if the clone was moved to the trash.
         """

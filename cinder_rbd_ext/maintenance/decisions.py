@@ -226,7 +226,7 @@ def _decided_otherwise(
 def obstacle_in_use(
     there: features.Features, found: use.Use
 ) -> Obstacle | None:
-    """Return the reason that forbids a change because of clients of the image.
+    """Return why clients of an image forbid its change; None if they do not.
 
     librbd forwards changes to the client that holds the exclusive lock. If no
     client holds it, librbd acquires it itself.
