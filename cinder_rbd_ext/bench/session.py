@@ -15,27 +15,26 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
-from concurrent import futures
 import contextlib
-import dataclasses
 import itertools
 import pathlib
 import tempfile
 import time
 from typing import Any
 
-from cinder_rbd_ext.bench import client_conf
 from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import fields
-from cinder_rbd_ext.bench import fio
 from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
-from cinder_rbd_ext.bench import qemu
 from cinder_rbd_ext.bench import results
-from rbd_volume_options import cache_modes
+from cinder_rbd_ext.bench.paths import deletion
+from cinder_rbd_ext.bench.paths import librbd
+from cinder_rbd_ext.bench.paths import qemu
+from cinder_rbd_ext.bench.paths import surroundings
 from rbd_volume_options import wire
 
 #: Seconds for which the load of the cluster is measured before and after a
@@ -48,24 +47,6 @@ _LAG = 6.0
 Progress = Callable[[int, int, float], None]
 
 
-@dataclasses.dataclass(frozen=True)
-class Target:
-    """The cluster and the client for a run.
-
-    :ivar cluster: a connection of librados
-    :ivar librbd: the module ``rbd``
-    :ivar conf: path of ceph.conf
-    :ivar limit: maximum bytes of data at one time
-    """
-
-    cluster: Any
-    librbd: Any
-    conf: pathlib.Path
-    user: str
-    pool: str
-    limit: int
-
-
 class Session:
     """A run of a plan.
 
@@ -75,7 +56,7 @@ class Session:
 
     def __init__(
         self,
-        target: Target,
+        target: surroundings.Target,
         given: plan.Plan,
         folder: pathlib.Path,
         say: Callable[[str], None] = lambda line: None,
@@ -114,7 +95,15 @@ class Session:
             waiting = self._waiting(cells)
             self._check(waiting)
             scratch = tempfile.TemporaryDirectory(prefix='rbd-bench-')
-            self._scratch = pathlib.Path(stack.enter_context(scratch))
+            around = surroundings.Surroundings(
+                target,
+                self._settings,
+                ioctx,
+                self._images,
+                pathlib.Path(stack.enter_context(scratch)),
+                self._say,
+            )
+            self._paths = _paths(around)
             self._watch('before', watched)
             found = facts.gather(target.cluster, target.pool)
             found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
@@ -181,36 +170,23 @@ class Session:
         self, group: Sequence[tuple[int, matrix.Cell]]
     ) -> Iterator[tuple[results.Sample, matrix.Cell]]:
         """Measure combinations of one image."""
-        if group[0][1].run.path == plan.DELETION:
+        first = group[0][1]
+        with self._paths[first.run.path].prepared(first) as measure:
             for repetition, cell in group:
-                yield self._guarded(repetition, cell, self._delete), cell
-        else:
-            size = self._settings.image_size
-            keys = group[0][1].keys
-            with (
-                self._images.created(size, size, keys) as name,
-                self._images.held(name),
-            ):
-                self._fill(name)
-
-                def request(cell: matrix.Cell) -> fio.Figures:
-                    return self._request(cell, name)
-
-                for repetition, cell in group:
-                    yield self._guarded(repetition, cell, request), cell
+                yield self._guarded(repetition, cell, measure), cell
 
     def _guarded(
         self,
         repetition: int,
         cell: matrix.Cell,
-        measure: Callable[[matrix.Cell], fio.Figures],
+        measure: surroundings.Measure,
     ) -> results.Sample:
         """Return a measurement, or its error."""
-        self._raw = f'{repetition}-{len(self.results.samples)}.json'
+        file = f'{repetition}-{len(self.results.samples)}.json'
         key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
         before = facts.counters(self._target.cluster)
         try:
-            found = measure(cell)
+            found = measure(cell, self._folder / results.RAW / file)
         except processes.EngineError as error:
             if str(error) not in self._said:
                 self._said.add(str(error))
@@ -232,73 +208,19 @@ class Session:
             found.series[: self._settings.runtime],
         )
 
-    def _fill(self, name: str) -> None:
-        """Write the whole image, because reads of missing objects are fast."""
-        conf = self._conf(cache=False, secure=False)
-        fio.run(
-            [*fio.FILL, *self._engine(name)],
-            processes.environ(CEPH_CONF=str(conf)),
-            self._scratch / 'fill.json',
-            3600,
-        )
 
-    def _engine(self, name: str) -> list[str]:
-        target = self._target
-        return fio.rbd_engine(target.pool, name, target.user)
-
-    def _conf(self, *, cache: bool, secure: bool) -> pathlib.Path:
-        return client_conf.write(
-            self._scratch,
-            self._target.conf,
-            self._target.user,
-            cache=cache,
-            secure=secure,
-        )
-
-    def _request(self, cell: matrix.Cell, name: str) -> fio.Figures:
-        """Send requests to an image."""
-        mode = cache_modes.CacheMode(cell.values[plan.CACHE_MODE])
-        secure = cell.values['messenger'] == 'secure'
-        conf = self._conf(cache=mode.uses_rbd_cache, secure=secure)
-        env = processes.environ(cell.values['allocator'], CEPH_CONF=str(conf))
-        options = fio.options(cell.work, self._settings)
-        if cell.run.path == plan.LIBRBD:
-            return self._fio([*options, *self._engine(name)], env)
-        target = self._target
-        thread = cell.values['io_thread'] == 'on'
-        disk = qemu.Disk(target.pool, name, conf, target.user, mode, thread)
-        with qemu.exported(disk, env, self._scratch) as socket:
-            plain = processes.environ()
-            return self._fio([*options, *qemu.engine(socket)], plain)
-
-    def _fio(self, arguments: list[str], env: dict[str, str]) -> fio.Figures:
-        raw = self._folder / results.RAW
-        raw.mkdir(exist_ok=True)
-        seconds = self._settings.warm_up + self._settings.runtime
-        return fio.figures(fio.run(arguments, env, raw / self._raw, seconds))
-
-    def _delete(self, cell: matrix.Cell) -> fio.Figures:
-        """Create an empty image and delete it."""
-        size = fields.size('size', cell.values['size'])
-        with self._images.created(size, 0, cell.keys) as name:
-            began = time.monotonic()
-            self._wait_for_removal(name)
-            taken = time.monotonic() - began
-        return fio.Figures(1 / taken, {'seconds': taken}, ())
-
-    def _wait_for_removal(self, name: str) -> None:
-        """Remove an image in a thread, so that Ctrl-C is handled meanwhile."""
-        with futures.ThreadPoolExecutor(1) as thread:
-            removal = thread.submit(self._images.remove, name)
-            try:
-                removal.result()
-            except KeyboardInterrupt:
-                self._say(f'Waiting for the deletion of {name}.')
-                raise
+def _paths(
+    around: surroundings.Surroundings,
+) -> Mapping[str, surroundings.Path]:
+    return {
+        plan.LIBRBD: librbd.Librbd(around),
+        plan.QEMU: qemu.Qemu(around),
+        plan.DELETION: deletion.Deletion(around),
+    }
 
 
 @contextlib.contextmanager
-def _opened(target: Target) -> Iterator[Any]:
+def _opened(target: surroundings.Target) -> Iterator[Any]:
     ioctx = target.cluster.open_ioctx(target.pool)
     try:
         yield ioctx

@@ -173,6 +173,7 @@ class BenchRun(command.Command):
         import rbd
 
         from cinder_rbd_ext.bench import session
+        from cinder_rbd_ext.bench.paths import surroundings
 
         limit = sizes.parse_size('--limit', parsed_args.limit)
         try:
@@ -185,7 +186,7 @@ class BenchRun(command.Command):
                 progress.with_time_left(self.app.stderr) as show,
             ):
                 measured = session.Session(
-                    session.Target(
+                    surroundings.Target(
                         cluster,
                         rbd,
                         pathlib.Path(parsed_args.ceph_conf),

@@ -26,6 +26,7 @@ from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench import qemu
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import session
+from cinder_rbd_ext.bench.paths import surroundings
 from rbd_volume_options import errors
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
@@ -47,7 +48,7 @@ class SessionTest(base.TestCase):
         conf.write_text('[global]\n')
         client = fake_rados.Rados(self.cluster)
         client.connect()
-        self.target = session.Target(
+        self.target = surroundings.Target(
             client,
             fake_librbd.Librbd(self.cluster),
             conf,
@@ -118,7 +119,7 @@ class SessionTest(base.TestCase):
         self.assertEqual(10, self.figures.call_count)
 
     def test_limit(self) -> None:
-        self.target = session.Target(
+        self.target = surroundings.Target(
             **{**vars(self.target), 'limit': 2**30 - 1}
         )
         error = self.assertRaises(errors.OptionError, self.run_plan)

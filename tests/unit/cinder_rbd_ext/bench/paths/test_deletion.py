@@ -1,0 +1,41 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.bench.paths.deletion."""
+
+from cinder_rbd_ext.bench import images
+from cinder_rbd_ext.bench.paths import deletion
+from tests.unit.cinder_rbd_ext.bench import samples
+from tests.unit.cinder_rbd_ext.bench.paths import base
+
+
+class DeletionTest(base.PathTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cell = samples.cell(features='with')
+        self.path = deletion.Deletion(self.around)
+
+    def test_rate(self) -> None:
+        with self.path.prepared(self.cell) as measure:
+            found = measure(self.cell, self.raw())
+        self.assertAlmostEqual(1, found.rate * found.detail['seconds'])
+        self.assertEqual([], self.cluster.names())
+
+    def test_interrupted(self) -> None:
+        remove = self.replace(images.Images, 'remove')
+        remove.side_effect = [KeyboardInterrupt, True]
+        with self.path.prepared(self.cell) as measure:
+            self.assertRaises(
+                KeyboardInterrupt, measure, self.cell, self.raw()
+            )
+        self.assertIn('Waiting for the deletion', self.said[0])
+        self.assertEqual(2, remove.call_count)
