@@ -47,26 +47,39 @@ class Figures:
     series: tuple[float, ...]
 
 
-def options(work: workload.Workload, settings: plan.Settings) -> list[str]:
-    """Return the options for a workload."""
-    found = [
-        '--name=bench',
-        f'--rw={work.pattern}',
-        f'--bs={work.block_size}',
-        f'--iodepth={work.queue_depth}',
+def job(work: workload.Workload, settings: plan.Settings) -> dict[str, str]:
+    """Return the options for a workload, which are the same on each path.
+
+    An option that takes no value has an empty one.
+    """
+    found = {
+        'rw': work.pattern,
+        'bs': str(work.block_size),
+        'iodepth': str(work.queue_depth),
         # As in the published runs: blocks may repeat, and fio keeps no map of
         # them.
-        '--norandommap',
-        '--time_based',
-        f'--ramp_time={settings.warm_up}',
-        f'--runtime={settings.runtime}',
+        'norandommap': '',
+        'time_based': '',
+        'ramp_time': str(settings.warm_up),
+        'runtime': str(settings.runtime),
+    }
+    if work.pattern in ('rw', 'randrw'):
+        found['rwmixread'] = str(work.read_percent)
+    if work.flush_every:
+        found['fsync'] = str(work.flush_every)
+    return found
+
+
+def options(work: workload.Workload, settings: plan.Settings) -> list[str]:
+    """Return the command-line options for a workload."""
+    return [
+        '--name=bench',
+        *(
+            f'--{name}={value}' if value else f'--{name}'
+            for name, value in job(work, settings).items()
+        ),
         '--status-interval=1',
     ]
-    if work.pattern in ('rw', 'randrw'):
-        found.append(f'--rwmixread={work.read_percent}')
-    if work.flush_every:
-        found.append(f'--fsync={work.flush_every}')
-    return found
 
 
 def rbd_engine(pool: str, image: str, user: str) -> list[str]:

@@ -62,20 +62,31 @@ class Images:
         :param wanted: keys of its layout and features
         :raises OptionError: if the data exceeds the limit
         """
-        self.check(data)
         name = f'{PREFIX}{uuid.uuid4().hex[:12]}'
+        with self.counted(data):
+            try:
+                self._rbd.RBD().create(
+                    self._ioctx,
+                    name,
+                    size,
+                    old_format=False,
+                    **arguments(wanted, self._defaults),
+                )
+                yield name
+            finally:
+                self.remove(name)
+
+    @contextlib.contextmanager
+    def counted(self, data: int) -> Iterator[None]:
+        """Count data in the context towards the limit.
+
+        :raises OptionError: if the data exceeds the limit
+        """
+        self.check(data)
         self._data += data
         try:
-            self._rbd.RBD().create(
-                self._ioctx,
-                name,
-                size,
-                old_format=False,
-                **arguments(wanted, self._defaults),
-            )
-            yield name
+            yield
         finally:
-            self.remove(name)
             self._data -= data
 
     def check(self, data: int) -> None:

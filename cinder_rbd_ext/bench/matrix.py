@@ -23,6 +23,7 @@ import itertools
 from cinder_rbd_ext.bench import fields
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import workload
+from cinder_rbd_ext.bench.guest import job
 
 #: Axes that describe the load. The other axes describe the volume.
 LOAD = ('workload', 'size')
@@ -140,14 +141,21 @@ def select(
 
 def data_bytes(cell: Cell, settings: plan.Settings) -> int:
     """Return the maximum bytes of data that a cell writes to an image."""
-    if cell.run.path in (plan.LIBRBD, plan.QEMU):
-        return settings.image_size
-    # The images of the path ``deletion`` are empty.
-    return 0
+    if cell.run.path == plan.DELETION:
+        # The images are empty.
+        return 0
+    if cell.run.path == plan.GUEST:
+        return job.OFFSET + settings.image_size
+    return settings.image_size
+
+
+#: Seconds of a measurement besides those of fio: the start of programs, or an
+#: attachment and a detachment.
+_EXTRA = {plan.LIBRBD: 2.0, plan.QEMU: 2.0, plan.GUEST: 15.0}
 
 
 def seconds(cell: Cell, settings: plan.Settings) -> float:
     """Return the estimated duration of one measurement."""
-    if cell.run.path in (plan.LIBRBD, plan.QEMU):
-        return settings.warm_up + settings.runtime + 2.0
-    return 10.0
+    if cell.run.path == plan.DELETION:
+        return 10.0
+    return settings.warm_up + settings.runtime + _EXTRA[cell.run.path]

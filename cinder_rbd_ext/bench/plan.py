@@ -29,8 +29,9 @@ from rbd_volume_options import options
 #: The paths to a volume: the programs that send the requests.
 LIBRBD = 'librbd'
 QEMU = 'qemu'
+GUEST = 'guest'
 DELETION = 'deletion'
-PATHS = (LIBRBD, QEMU, DELETION)
+PATHS = (LIBRBD, QEMU, GUEST, DELETION)
 
 _MODES = tuple(mode.value for mode in cache_modes.CacheMode)
 #: librbd only has its cache enabled or disabled. QEMU adds other modes.
@@ -182,7 +183,7 @@ def _run(where: str, given: Any) -> Run:
     layouts = _variants(found, 'layouts')
     image_features = _variants(found, 'features')
     works: tuple[workload.Workload, ...] = ()
-    if path in (LIBRBD, QEMU):
+    if path != DELETION:
         works = found.each('workloads', workload.read)
     _check_together(found, layouts, image_features)
     return Run(
@@ -191,13 +192,13 @@ def _run(where: str, given: Any) -> Run:
     )  # fmt: skip
 
 
-_IO_KEYS = (
-    *('layouts', 'features', 'cache_modes', 'allocators', 'messengers'),
-    'workloads',
-)
+_IO_KEYS = ('layouts', 'features', 'cache_modes', 'workloads')
+_CLIENT_KEYS = (*_IO_KEYS, 'allocators', 'messengers')
 _KEYS = {
-    LIBRBD: _IO_KEYS,
-    QEMU: (*_IO_KEYS, 'io_threads'),
+    LIBRBD: _CLIENT_KEYS,
+    QEMU: (*_CLIENT_KEYS, 'io_threads'),
+    # The compute host decides on the others.
+    GUEST: _IO_KEYS,
     DELETION: ('layouts', 'features', 'sizes'),
 }
 
@@ -214,9 +215,11 @@ def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
         return {'size': found.each('sizes', _size)}
     axes = {
         CACHE_MODE: names(
-            'cache_modes', _MODES if path == QEMU else _LIBRBD_MODES
+            'cache_modes', _LIBRBD_MODES if path == LIBRBD else _MODES
         )
     }
+    if path == GUEST:
+        return axes
     if path == QEMU:
         axes['io_thread'] = names('io_threads', ('off', 'on'))
     axes['allocator'] = names('allocators', ALLOCATORS)

@@ -15,7 +15,6 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import itertools
@@ -23,6 +22,7 @@ import pathlib
 import tempfile
 import time
 from typing import Any
+from typing import NoReturn
 
 from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import fields
@@ -31,7 +31,9 @@ from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench.guest import cloud
 from cinder_rbd_ext.bench.paths import deletion
+from cinder_rbd_ext.bench.paths import guest
 from cinder_rbd_ext.bench.paths import librbd
 from cinder_rbd_ext.bench.paths import qemu
 from cinder_rbd_ext.bench.paths import surroundings
@@ -52,6 +54,8 @@ class Session:
 
     :param folder: for results; may contain earlier ones
     :param say: shows a line to the operator
+    :param place: the cloud for the path ``guest``; without it no combination
+        of this path can be measured
     """
 
     def __init__(
@@ -60,8 +64,10 @@ class Session:
         given: plan.Plan,
         folder: pathlib.Path,
         say: Callable[[str], None] = lambda line: None,
+        place: cloud.Cloud | None = None,
     ) -> None:
         self._target = target
+        self._place = place
         self._settings = given.settings
         self._folder = folder
         self._say = say
@@ -104,9 +110,16 @@ class Session:
                 self._say,
             )
             self._paths = _paths(around)
+            # Earlier facts remain if the run continues without the cloud.
+            of_guest = self.results.environment.get('guest', {})
+            if self._place is not None:
+                self._paths[plan.GUEST] = stack.enter_context(
+                    guest.opened(around, self._place, of_guest)
+                )
             self._watch('before', watched)
             found = facts.gather(target.cluster, target.pool)
             found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
+            found['guest'] = of_guest
             self.results.environment = found
             self._measure_all(waiting, progress)
             # The counters are delayed and still include the requests of the
@@ -171,7 +184,12 @@ class Session:
     ) -> Iterator[tuple[results.Sample, matrix.Cell]]:
         """Measure combinations of one image."""
         first = group[0][1]
-        with self._paths[first.run.path].prepared(first) as measure:
+        with contextlib.ExitStack() as stack:
+            path = self._paths[first.run.path]
+            try:
+                measure = stack.enter_context(path.prepared(first))
+            except processes.EngineError as error:
+                measure = _failing(error)
             for repetition, cell in group:
                 yield self._guarded(repetition, cell, measure), cell
 
@@ -209,9 +227,16 @@ class Session:
         )
 
 
+def _failing(error: processes.EngineError) -> surroundings.Measure:
+    def measure(cell: matrix.Cell, raw: pathlib.Path) -> NoReturn:
+        raise error
+
+    return measure
+
+
 def _paths(
     around: surroundings.Surroundings,
-) -> Mapping[str, surroundings.Path]:
+) -> dict[str, surroundings.Path]:
     return {
         plan.LIBRBD: librbd.Librbd(around),
         plan.QEMU: qemu.Qemu(around),

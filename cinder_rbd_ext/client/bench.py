@@ -25,6 +25,7 @@ from cliff import command
 from cliff import lister
 from osc_lib import exceptions
 
+from cinder_rbd_ext.client import bench_cloud
 from cinder_rbd_ext.client import ceph_arguments
 from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import progress
@@ -90,9 +91,9 @@ class BenchPlans(lister.Lister):
 class BenchRun(command.Command):
     """Run a plan and write a report.
 
-    Only images that the command has created are written and removed. An
-    interrupted run continues where it ended, if it is started again with the
-    same folder.
+    Only images, servers and volumes that the command has created are written
+    and removed. An interrupted run continues where it ended, if it is started
+    again with the same folder.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -138,6 +139,7 @@ class BenchRun(command.Command):
             action='store_true',
             help='Show the combinations, but do not connect to Ceph',
         )
+        bench_cloud.add(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -152,7 +154,11 @@ class BenchRun(command.Command):
                 given, settings=_settings(parsed_args, given.settings)
             )
             chosen = matrix.parse_selection(given, parsed_args.select)
-            cells = matrix.select(matrix.cells(given), chosen)
+            cells = bench_cloud.left_out(
+                parsed_args,
+                matrix.select(matrix.cells(given), chosen),
+                self._say,
+            )
             if parsed_args.dry_run:
                 for cell in cells:
                     self.app.stdout.write(f'{cell.ident}\n')
@@ -197,6 +203,9 @@ class BenchRun(command.Command):
                     given,
                     folder,
                     self._say,
+                    bench_cloud.cloud(
+                        parsed_args, self.app.cloud, cluster.get_fsid()
+                    ),
                 )
                 watched = 0.3 if parsed_args.short else session.WATCHED
                 measured.run(cells, show, watched)

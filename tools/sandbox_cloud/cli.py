@@ -91,6 +91,15 @@ def _parser() -> argparse.ArgumentParser:
         help='user of the clients (default: demo, a tenant)',
     )
     env.add_argument('--json', action='store_true', help='print JSON')
+    image = add(
+        'guest-image',
+        'create the boot image of servers, if it is missing; print its path',
+    )
+    image.add_argument(
+        '--with-fio',
+        action='store_true',
+        help='the image for "cinder-rbd-ext bench", which contains fio',
+    )
     logs = add('logs', 'show the last lines of logs')
     logs.add_argument(
         'service', nargs='?', help='name of a service, as shown by status'
@@ -187,6 +196,18 @@ def _env(place: state.State, args: argparse.Namespace) -> int:
     return 0
 
 
+def _guest_image(place: state.State, args: argparse.Namespace) -> int:
+    from sandbox_cloud import fio_image
+    from sandbox_cloud import guest_image
+
+    kind = fio_image.image if args.with_fio else guest_image.GuestImage
+    with place.alone():
+        place.make()
+        made = kind(place.root / 'guest', place.log / 'guest.log').make()
+    print(made)
+    return 0
+
+
 def _logs(place: state.State, args: argparse.Namespace) -> int:
     found: list[pathlib.Path] = sorted(
         [*place.log.glob('*.log'), *(place.run / 'ceph/log').glob('*')]
@@ -214,6 +235,7 @@ _COMMANDS: dict[str, Any] = {
     'down': _down,
     'status': _status,
     'env': _env,
+    'guest-image': _guest_image,
     'logs': _logs,
 }
 

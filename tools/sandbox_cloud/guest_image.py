@@ -19,6 +19,7 @@ environments.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import gzip
 import hashlib
 import os
@@ -61,18 +62,31 @@ class GuestImage:
     :param folder: the folder of images; contains one for each state of the
         sources
     :param log: the file for the output of tools
+    :param name: the beginning of the image's file name
+    :param more: files that the initramfs contains in addition, by their paths
+        in it
     """
 
-    def __init__(self, folder: pathlib.Path, log: pathlib.Path) -> None:
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        log: pathlib.Path,
+        name: str = 'tiny',
+        more: Mapping[str, pathlib.Path] | None = None,
+    ) -> None:
         self.folder = folder
         self._log = log
+        self._name = name
+        self._more = more or {}
 
     @property
     def path(self) -> pathlib.Path:
         """The image, a raw disk."""
         digest = hashlib.sha256(pathlib.Path(__file__).read_bytes())
         digest.update(INIT.read_bytes())
-        return self.folder / f'tiny-{digest.hexdigest()[:12]}.raw'
+        for name, path in sorted(self._more.items()):
+            digest.update(name.encode() + path.read_bytes())
+        return self.folder / f'{self._name}-{digest.hexdigest()[:12]}.raw'
 
     def make(self) -> pathlib.Path:
         """Return the image; create it if it is missing."""
@@ -80,7 +94,7 @@ class GuestImage:
         if target.exists():
             return target
         self.folder.mkdir(parents=True, exist_ok=True)
-        for old in self.folder.glob('tiny-*.raw'):
+        for old in self.folder.glob(f'{self._name}-*.raw'):
             old.unlink()
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             scratch = pathlib.Path(name)
@@ -119,6 +133,9 @@ class GuestImage:
         for name in _MODULES:
             (path,) = kernel.rglob(f'{name}.ko')
             shutil.copy(path, modules)
+        for inside, path in self._more.items():
+            (root / inside).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / inside)
         (modules / 'order').write_text(
             ''.join(f'{name}\n' for name in _MODULES)
         )
@@ -136,11 +153,14 @@ class GuestImage:
         """Write boot loader, kernel and initramfs to a disk."""
         disk = scratch / 'disk'
         offset = _FIRST * _SECTOR
+        content = (scratch / 'initrd.gz').stat().st_size
+        # The kernel needs less than half of the smallest size.
+        size = _SIZE + content // _MIB * _MIB
         with disk.open('wb') as out:
-            out.write(_mbr(_SIZE // _SECTOR))
-            out.truncate(_SIZE)
+            out.write(_mbr(size // _SECTOR))
+            out.truncate(size)
         (scratch / 'syslinux.cfg').write_text(_SYSLINUX)
-        blocks = str((_SIZE - offset) // 1024)
+        blocks = str((size - offset) // 1024)
         self._run(
             *('mkfs.fat', '-F', '16', '-s', '4', '-h', str(_FIRST)),
             *(f'--offset={_FIRST}', str(disk), blocks),

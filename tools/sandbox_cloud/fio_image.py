@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The guest with fio, for ``cinder-rbd-ext bench``.
+
+Its initramfs also contains fio, the libraries of fio, and the shell script
+that ``bench`` starts in a guest. Debian's fio needs many libraries, among them
+those of Ceph, so that the image has its own name and is created on demand.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+from sandbox_cloud import errors
+from sandbox_cloud import guest_image
+
+PROGRAM = (
+    pathlib.Path(__file__).parents[2]
+    / 'cinder_rbd_ext'
+    / 'bench'
+    / 'guest'
+    / 'measure.sh'
+)
+
+
+def image(folder: pathlib.Path, log: pathlib.Path) -> guest_image.GuestImage:
+    """Return the image in a folder.
+
+    :param log: the file for the output of tools
+    :raises SandboxError: if fio is not installed
+    """
+    return guest_image.GuestImage(folder, log, 'fio', _files())
+
+
+def _files() -> dict[str, pathlib.Path]:
+    """Return the files by their paths in the initramfs."""
+    fio = shutil.which('fio')
+    if fio is None:
+        raise errors.SandboxError(
+            'fio is not installed. Install the Debian package fio'
+        )
+    return {'measure': PROGRAM, 'bin/fio': pathlib.Path(fio), **libraries(fio)}
+
+
+def libraries(program: str) -> dict[str, pathlib.Path]:
+    """Return the libraries of a program by their paths without the root."""
+    shown = subprocess.run(
+        ['ldd', program],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return {
+        path.removeprefix('/'): pathlib.Path(path)
+        for path in re.findall(r'(/\S+) \(0x', shown)
+    }
