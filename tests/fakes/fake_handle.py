@@ -251,6 +251,14 @@ class Image:
 
     # Changes
 
+    def write(self, data: bytes, offset: int) -> int:
+        """Write data at the start of the image; return its length."""
+        stored = self._write('Image.write')
+        if offset or len(data) > stored.size:
+            raise fake_images.InvalidArgument('error writing to image')
+        stored.start = data
+        return len(data)
+
     def resize(self, size: int) -> None:
         """Resize the image."""
         stored = self._write('Image.resize')

@@ -130,6 +130,7 @@ class StoredImage:
     :ivar mask: the features except ``operations``, which depends on clones
     :ivar data_pool: the number of the data pool; None without a separate one
     :ivar flags: 3 while the object map is invalid
+    :ivar start: the data that was written last, at the start of the image
     """
 
     name: str
@@ -145,6 +146,7 @@ class StoredImage:
     parent: tuple[str, 'StoredImage', StoredSnapshot] | None = None
     ident: str = dataclasses.field(default_factory=_new_ident)
     group: str | None = None
+    start: bytes = b''
     #: The source of a migration, and librbd's state of the migration.
     source: 'StoredImage | None' = None
     state: int = 0

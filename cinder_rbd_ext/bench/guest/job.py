@@ -119,14 +119,24 @@ def answer(console: str, number: int) -> Answer | None:
         raise processes.EngineError(f'guest: {failed[1]}')
     if not re.search(rf'{start} end\r?$', console, re.M):
         return None
-    packed = ''.join(re.findall(rf'{start} = (\S+)\r?$', console, re.M))
+    return _parse(unpacked(console, number))
+
+
+def unpacked(console: str, number: int) -> str:
+    """Return the text of the results of a job.
+
+    :raises processes.EngineError: if it is damaged
+    """
+    lines = re.findall(rf'^{_MAGIC}: {number} = (\S+)\r?$', console, re.M)
     try:
-        text = gzip.decompress(base64.b64decode(packed)).decode()
+        text = gzip.decompress(base64.b64decode(''.join(lines))).decode()
+        # The report of fio.
+        text.index('{')
     except (binascii.Error, EOFError, OSError, ValueError, zlib.error):
         raise processes.EngineError(
             'the results of the guest are damaged on its console'
         ) from None
-    return _parse(text)
+    return text
 
 
 def _parse(text: str) -> Answer:

@@ -63,6 +63,8 @@ published:
     to: {features: without}
     explain: [objects]
 """
+#: The run of the plan in a guest.
+GUEST_PLAN = PLAN.replace('path: qemu', 'path: guest')
 ENVIRONMENT = {
     'osds': 3,
     'client_is_osd_host': True,

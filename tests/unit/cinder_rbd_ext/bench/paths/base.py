@@ -34,7 +34,10 @@ class PathTestCase(base.TestCase):
 
     :ivar fio: the mocked function that runs fio
     :ivar said: lines that were shown to the operator
+    :cvar mocks_figures: whether figures do not come from a report of fio
     """
+
+    mocks_figures = True
 
     def setUp(self) -> None:
         super().setUp()
@@ -57,7 +60,8 @@ class PathTestCase(base.TestCase):
             self.said.append,
         )
         self.fio = self.replace(fio, 'run', return_value=[])
-        self.replace(fio, 'figures', return_value=FIGURES)
+        if self.mocks_figures:
+            self.replace(fio, 'figures', return_value=FIGURES)
 
     def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
         """Replace an attribute with an autospecced mock until the end."""

@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+import os
+import pathlib
+
+import fixtures
+
+from sandbox_cloud import errors
+from sandbox_cloud import fio_image
+from tests.unit import base
+
+
+class FioImageTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def path(self) -> pathlib.Path:
+        return fio_image.image(self.root, self.root / 'log').path
+
+    def put_fio(self) -> pathlib.Path:
+        """Put another program in place of fio."""
+        fio = self.root / 'fio'
+        fio.write_bytes(pathlib.Path('/bin/busybox').read_bytes())
+        fio.chmod(0o755)
+        path = f'{self.root}:{os.environ["PATH"]}'
+        self.useFixture(fixtures.EnvironmentVariable('PATH', path))
+        return fio
+
+    def test_the_libraries_of_a_program(self) -> None:
+        found = fio_image.libraries('/bin/sh')
+        names = {pathlib.PurePath(name).name for name in found}
+        self.assertIn('libc.so.6', names)
+        for name, path in found.items():
+            self.assertEqual(f'/{name}', str(path))
+            self.assertTrue(path.is_file())
+
+    def test_the_program_of_the_benchmark_is_there(self) -> None:
+        self.assertTrue(os.access(fio_image.PROGRAM, os.X_OK))
+
+    def test_another_program_is_another_image(self) -> None:
+        fio = self.put_fio()
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sandbox_cloud.fio_image.libraries', lambda program: {}
+            )
+        )
+        first = self.path()
+        self.assertStartsWith(first.name, 'fio-')
+        with fio.open('ab') as out:
+            out.write(b'another')
+        self.assertNotEqual(first, self.path())
+
+    def test_without_fio(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable('PATH', str(self.root)))
+        self.assertRaises(errors.SandboxError, self.path)
