@@ -32,6 +32,7 @@ _REPORT = {
     'jobs': [
         {
             'error': 0,
+            'elapsed': 3,
             'usr_cpu': 20.0,
             'sys_cpu': 5.0,
             'read': {
@@ -203,7 +204,7 @@ class Cloud:
 
     def _delete_volume(self, ident: str) -> Record:
         del self.volumes[ident]
-        del self._cluster.pools['volumes'].images[f'volume-{ident}']
+        self._cluster.pools['volumes'].images.pop(f'volume-{ident}', None)
         return {}
 
     # Attachments

@@ -12,6 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.bench.guest.api."""
 
+import time
 from unittest import mock
 
 from openstack import exceptions
@@ -58,7 +59,7 @@ class RequestTest(base.TestCase):
 
     def test_wait(self) -> None:
         answers = iter([None, 5])
-        with mock.patch.object(api.time, 'sleep', autospec=True):
+        with mock.patch.object(time, 'sleep', autospec=True):
             self.assertEqual(5, api.wait(lambda: next(answers), 'no answer'))
         error = self.assertRaises(
             processes.EngineError, api.wait, lambda: None, 'no answer', -1

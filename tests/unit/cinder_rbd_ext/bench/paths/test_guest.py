@@ -14,12 +14,12 @@
 
 import contextlib
 import json
+import time
 
 from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
-from cinder_rbd_ext.bench.guest import api
 from cinder_rbd_ext.bench.guest import cloud
 from cinder_rbd_ext.bench.paths import guest
 from tests.unit.cinder_rbd_ext.bench import samples
@@ -32,8 +32,7 @@ class GuestTest(base.PathTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.replace(guest.time, 'sleep')
-        self.replace(api.time, 'sleep')
+        self.replace(time, 'sleep')
         self.fake = fake_cloud.Cloud(self.cluster)
         self.place = self.connected('fsid/volumes')
         cells = matrix.cells(plan.parse(samples.GUEST_PLAN))
@@ -105,11 +104,11 @@ class GuestTest(base.PathTestCase):
                 )
                 self.assertIn('fio: x', str(error))
             # The volume was detached; the server remains.
-            self.assertEqual(['s2'], list(self.fake.servers))
+            self.assertEqual(['s1'], list(self.fake.servers))
         self.check_nothing_is_left()
 
     def test_volume_that_is_not_detached(self) -> None:
-        detach = 'DELETE /servers/s2/os-volume_attachments'
+        detach = 'DELETE /servers/s1/os-volume_attachments'
         with self.opened() as path, path.prepared(self.cells[0]) as measure:
             self.fake.compute.faults[detach] = 409
             self.assertRaises(
@@ -118,7 +117,7 @@ class GuestTest(base.PathTestCase):
             # The next measurement has another server.
             found = measure(self.cells[0], self.raw())
             self.assertEqual(100.0, found.rate)
-            self.assertEqual(['s4'], list(self.fake.servers))
+            self.assertEqual(['s3'], list(self.fake.servers))
         self.check_nothing_is_left()
 
     def test_other_cache_mode(self) -> None:
@@ -148,7 +147,7 @@ class GuestTest(base.PathTestCase):
             def elsewhere(*args: object) -> str:
                 ident = create(*args)
                 pool = self.cluster.pools['volumes'].images
-                pool['moved'] = pool.pop(f'volume-{ident}')
+                del pool[f'volume-{ident}']
                 return ident
 
             self.replace(self.place, 'create_volume', side_effect=elsewhere)
