@@ -1,0 +1,187 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Plots of the results of ``driver.py`` and ``deletion.py``.
+
+    python3 benchmarks/plots.py calls FILE... --output calls.svg
+    python3 benchmarks/plots.py growth IMAGES=FILE... --output growth.svg
+    python3 benchmarks/plots.py deletion FILE... --output deletion.svg
+
+The files are those of the option ``--json``. ``calls`` shows the ratio of
+each operation, with the ratio of Cinder's driver to the bare calls as a mark.
+``growth`` shows the time of one call by the number of images in the pool.
+``deletion`` shows the time of one deletion by the size of the image. Requires
+matplotlib.
+"""
+
+import argparse
+from collections.abc import Mapping
+from collections.abc import Sequence
+import json
+import pathlib
+import sys
+from typing import Any
+
+import matplotlib
+from matplotlib import figure
+
+#: Keep text as text, and write equal figures to equal files.
+_STYLE: Any = {
+    'svg.fonttype': 'none',
+    'svg.hashsalt': 'benchmarks',
+    'font.size': 11,
+}
+_NO_DATE = {'Date': None, 'Creator': None}
+_WIDTH = 9.0
+#: Without a bare call that is comparable.
+_NO_LIMIT = ('initialize_connection', 'statistics')
+#: Operations that Cinder's driver does not perform on the cluster.
+_NOT_COMPARED = ('retype in place',)
+_MAPS = {
+    'none': 'no object map',
+    'invalid': 'invalid object map',
+    'valid': 'valid object map',
+}
+
+
+def _new(height: float) -> tuple[figure.Figure, Any]:
+    shown = figure.Figure(figsize=(_WIDTH, height), layout='constrained')
+    plot = shown.add_subplot()
+    plot.spines[['top', 'right']].set_visible(False)
+    return shown, plot
+
+
+def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
+    """Draw the ratios of the operations, a bar for each number of calls.
+
+    :param given: results of ``driver.py``
+    """
+    times = {
+        number: rows for each in given for number, rows in each['times'].items()
+    }
+    names = [x for x in next(iter(times.values())) if x not in _NOT_COMPARED]
+    height = 0.85 / len(times)
+    shown, plot = _new(1.5 + 0.3 * len(times) * len(names))
+    for place, (number, rows) in enumerate(times.items()):
+        at = [row + place * height for row in range(len(names))]
+        ratios = [rows[name]['ratio'] for name in names]
+        label = 'one call' if number == '1' else f'{number} at once'
+        plot.barh(at, ratios, height * 0.9, label=label, color=f'C{place}')
+        for where, ratio, name in zip(at, ratios, names, strict=True):
+            plot.annotate(
+                f'{ratio:.2f}', (ratio, where), xytext=(4, 0),
+                textcoords='offset points', verticalalignment='center',
+                fontsize=9,
+            )  # fmt: skip
+            row = rows[name]
+            if 'bare' in row and name not in _NO_LIMIT:
+                limit = row['stock']['median'] / row['bare']['median']
+                plot.plot([limit], [where], marker='|', color='black', ms=9)
+    plot.plot([], [], '|', color='black', ms=9, label='bare calls')
+    plot.set_yticks(
+        [row + 0.425 - height / 2 for row in range(len(names))], names
+    )
+    plot.invert_yaxis()
+    plot.axvline(1, color='black', linewidth=0.8)
+    plot.set_xscale('log')
+    plot.xaxis.set_major_formatter('{x:g}')
+    plot.margins(x=0.1)
+    plot.set_xlabel("times as fast as Cinder's driver")
+    shown.legend(loc='outside upper right', frameon=False, ncols=4)
+    return shown
+
+
+def growth(given: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
+    """Draw the time of one call by the number of images in the pool.
+
+    :param given: results of ``driver.py`` by ``--images``
+    """
+    first = next(iter(given.values()))['times']['1']
+    names = [x for x in first if x not in _NOT_COMPARED]
+    shown = figure.Figure(figsize=(_WIDTH, 2.2 * -(-len(names) // 3)),
+                          layout='constrained')  # fmt: skip
+    for place, name in enumerate(names):
+        plot = shown.add_subplot(-(-len(names) // 3), 3, place + 1)
+        plot.spines[['top', 'right']].set_visible(False)
+        for driver, label in (('stock', "Cinder's driver"), ('ours', 'ours')):
+            rows = [each['times']['1'][name][driver] for each in given.values()]
+            middle = [row['median'] for row in rows]
+            low = [row['median'] - row['low'] for row in rows]
+            high = [row['high'] - row['median'] for row in rows]
+            plot.errorbar(
+                list(given), middle, (low, high), marker='o', capsize=3,
+                label=label,
+            )  # fmt: skip
+        plot.set_xscale('log')
+        plot.xaxis.set_major_formatter('{x:,.0f}')
+        plot.set_ylim(bottom=0)
+        plot.set_title(name, loc='left', fontsize=11)
+        plot.set_ylabel('ms')
+    handles, labels = plot.get_legend_handles_labels()
+    shown.legend(
+        handles, labels, loc='outside upper right', frameon=False, ncols=2
+    )
+    shown.supxlabel('other images in the pool', fontsize=11)
+    return shown
+
+
+def deletion(given: Sequence[Sequence[Mapping[str, Any]]]) -> figure.Figure:
+    """Draw the seconds of one deletion by the size of an empty image.
+
+    :param given: results of ``deletion.py``
+    """
+    rows = [
+        row
+        for each in given
+        for row in each
+        if row['at_once'] == 1 and not row['written']
+    ]
+    shown, plot = _new(4.2)
+    for object_map, label in _MAPS.items():
+        found = sorted(
+            (row['size'], row['seconds']['ours'])
+            for row in rows
+            if row['object_map'] == object_map
+        )
+        if found:
+            plot.plot(*zip(*found, strict=True), marker='o', label=label)
+    plot.set_xscale('log')
+    plot.set_yscale('log')
+    plot.xaxis.set_major_formatter('{x:,.0f}')
+    plot.yaxis.set_major_formatter('{x:g}')
+    plot.set_xlabel('size of the empty image, GiB')
+    plot.set_ylabel('seconds')
+    plot.legend(frameon=False)
+    return shown
+
+
+def main() -> None:
+    """Draw one plot."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('kind', choices=('calls', 'growth', 'deletion'))
+    parser.add_argument('results', nargs='+')
+    parser.add_argument('--output', type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    pairs = [each.rpartition('=') for each in args.results]
+    read = [json.loads(pathlib.Path(path).read_text()) for *_, path in pairs]
+    with matplotlib.rc_context(_STYLE):
+        if args.kind == 'growth':
+            images = [int(number) for number, *_ in pairs]
+            shown = growth(dict(zip(images, read, strict=True)))
+        else:
+            shown = {'calls': calls, 'deletion': deletion}[args.kind](read)
+        shown.savefig(args.output, format='svg', metadata=_NO_DATE)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
