@@ -56,6 +56,10 @@ def job(work: workload.Workload, settings: plan.Settings) -> dict[str, str]:
         'rw': work.pattern,
         'bs': str(work.block_size),
         'iodepth': str(work.queue_depth),
+        'numjobs': str(work.jobs),
+        # Each job opens the image, and one report has the sum of all jobs.
+        'thread': '',
+        'group_reporting': '',
         # As in the published runs: blocks may repeat, and fio keeps no map of
         # them.
         'norandommap': '',

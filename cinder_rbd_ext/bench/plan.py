@@ -87,6 +87,21 @@ class Run:
     axes: Mapping[str, tuple[str, ...]]
     workloads: tuple[workload.Workload, ...] = ()
 
+    @property
+    def is_scaling(self) -> bool:
+        """Whether one variant has loads that differ in requests in flight."""
+        variants = (self.layouts, self.features, *self.axes.values())
+        return all(len(each) == 1 for each in variants) and self.has_depths
+
+    @property
+    def has_depths(self) -> bool:
+        """Whether the workloads differ only in their requests in flight."""
+        kinds = {
+            dataclasses.replace(each, name='', queue_depth=1, jobs=1)
+            for each in self.workloads
+        }
+        return len(kinds) == 1 and len(self.workloads) > 1
+
 
 @dataclasses.dataclass(frozen=True)
 class Published:

@@ -13,6 +13,7 @@
 
 """Plots of a report, as SVG files."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import pathlib
@@ -23,6 +24,7 @@ import matplotlib
 from matplotlib import axes
 from matplotlib import figure
 
+from cinder_rbd_ext.bench import fio_plot
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import summary
@@ -43,10 +45,14 @@ def draw(
     given: plan.Plan,
     found: results.Results,
     tables: Sequence[summary.Table],
+    raw: pathlib.Path,
+    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, list[str]]:
     """Draw the plots and return their file names by run.
 
     :param folder: for the files
+    :param raw: folder of fio's output
+    :param say: shows why a plot is missing
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, list[str]] = {}
@@ -57,21 +63,24 @@ def draw(
                 continue
             start = re.sub(r'[^a-z0-9]+', '-', run.name.lower())
             names = drawn.setdefault(run.name, [])
-            if len(of_run[0].rows) > 1:
+            if len(of_run[0].rows) > 1 and not of_run[0].scaling:
                 names.append(f'{start}-ratios.svg')
                 _ratios(folder / names[-1], of_run)
-            if _is_depths(run):
+            if run.has_depths:
                 names.append(f'{start}-depth.svg')
                 _depths(folder / names[-1], of_run)
-            series = [
-                each
-                for each in found.samples
-                if each.run == run.name and len(each.series) > 2
-            ]
+                names += fio_plot.draw(
+                    folder, raw, run, _of_run(found, run), say
+                )
+            series = [x for x in _of_run(found, run) if len(x.series) > 2]
             if series:
                 names.append(f'{start}-time.svg')
                 _times(folder / names[-1], of_run, series)
     return drawn
+
+
+def _of_run(found: results.Results, run: plan.Run) -> list[results.Sample]:
+    return [each for each in found.samples if each.run == run.name]
 
 
 def _new(height: float) -> tuple[figure.Figure, axes.Axes]:
@@ -134,24 +143,27 @@ def _ratio_of(table: summary.Table, label: str) -> float:
     return 0.0
 
 
-def _is_depths(run: plan.Run) -> bool:
-    """Return whether the workloads differ only in their queue depth."""
-    depths = {each.queue_depth for each in run.workloads}
-    kinds = {(each.pattern, each.block_size) for each in run.workloads}
-    return len(depths) > 1 and len(kinds) == 1
-
-
 def _depths(path: pathlib.Path, tables: Sequence[summary.Table]) -> None:
-    """Draw rates against the requests in flight, a line for each variant."""
+    """Draw rates against the requests in flight.
+
+    A line for each variant and number of jobs.
+    """
+    lines: dict[str, list[tuple[int, float]]] = {}
+    rows = [row for table in tables for row in table.rows]
+    many = len({row.cell.work.jobs for row in rows}) > 1
+    for table in tables:
+        for row in table.rows:
+            work = row.cell.work
+            jobs = f'{work.jobs} job{"s" * (work.jobs > 1)}' if many else ''
+            variant = '' if table.scaling else row.label
+            label = ', '.join(filter(None, (variant, jobs))) or row.cell.run.name
+            if row.spread:
+                lines.setdefault(label, []).append(
+                    (work.in_flight, row.spread.median)
+                )
     shown, plot = _new(4.5)
-    for place, row in enumerate(tables[0].rows):
-        points = [
-            (each.rows[place].cell.work.queue_depth, spread.median)
-            for each in tables
-            if place < len(each.rows) and (spread := each.rows[place].spread)
-        ]
-        if points:
-            plot.plot(*zip(*points, strict=True), marker='o', label=row.label)
+    for label, points in lines.items():
+        plot.plot(*zip(*sorted(points), strict=True), marker='o', label=label)
     plot.set_xscale('log', base=2)
     plot.xaxis.set_major_formatter('{x:.0f}')
     plot.set_ylim(bottom=0)

@@ -13,6 +13,7 @@
 
 """The report: Markdown, HTML and plots in the folder of the results."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 import pathlib
@@ -38,11 +39,19 @@ _INTERFERENCE = 0.05
 
 
 def write(
-    folder: pathlib.Path, given: plan.Plan, found: results.Results
+    folder: pathlib.Path,
+    given: plan.Plan,
+    found: results.Results,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[pathlib.Path]:
-    """Write the report and return the paths of its files."""
+    """Write the report and return the paths of its files.
+
+    :param say: shows why a plot is missing
+    """
     tables = summary.tables(given, found)
-    drawn = plots.draw(folder / PLOTS, given, found, tables)
+    drawn = plots.draw(
+        folder / PLOTS, given, found, tables, folder / results.RAW, say
+    )
     model = _model(given, found, tables, drawn)
     written = []
     for name, template in NAMES.items():

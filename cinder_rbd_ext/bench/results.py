@@ -19,6 +19,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 from typing import Any
 
 from cinder_rbd_ext.bench import fields
@@ -40,6 +41,7 @@ class Sample:
     :ivar detail: other figures, such as bytes per second and latencies
     :ivar series: operations in each second
     :ivar error: why it failed
+    :ivar raw: name of the file with the output of fio; empty if there is none
     """
 
     run: str
@@ -51,6 +53,7 @@ class Sample:
     detail: Mapping[str, float] = dataclasses.field(default_factory=dict)
     series: tuple[float, ...] = ()
     error: str = ''
+    raw: str = ''
 
 
 @dataclasses.dataclass
@@ -91,6 +94,11 @@ class Results:
             if not each.error:
                 found.setdefault(each.cell, []).append(each.rate)
         return found
+
+
+def raw_name(repetition: int, cell: str) -> str:
+    """Return the name of the file for the output of fio."""
+    return f'{repetition}-{re.sub("[^A-Za-z0-9=.]+", "-", cell)}.json'
 
 
 def save(folder: pathlib.Path, results: Results) -> None:

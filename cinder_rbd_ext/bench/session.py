@@ -200,7 +200,7 @@ class Session:
         measure: surroundings.Measure,
     ) -> results.Sample:
         """Return a measurement, or its error."""
-        file = f'{repetition}-{len(self.results.samples)}.json'
+        file = results.raw_name(repetition, cell.ident)
         key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
         before = facts.counters(self._target.cluster)
         try:
@@ -224,6 +224,7 @@ class Session:
             detail,
             # Omits the end of the run, when fio waits for its last requests.
             found.series[: self._settings.runtime],
+            raw='' if cell.run.path == plan.DELETION else file,
         )
 
 

@@ -49,7 +49,7 @@ def objects_at_work(
         rounds = max(1.0, window / (image.object_size * image.stripe_count))
         return min(units, image.stripe_count * rounds)
     objects = max(1, image.object_count(size))
-    requests = work.queue_depth * max(1.0, block / unit)
+    requests = work.in_flight * max(1.0, block / unit)
     return float(objects * (1 - (1 - 1 / objects) ** requests))
 
 

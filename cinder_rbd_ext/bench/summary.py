@@ -57,15 +57,19 @@ class Row:
 class Table:
     """All variants with one load.
 
+    :ivar load: the load that the rows have in common
     :ivar rows: the first is the baseline
     :ivar winner: the fastest row; None if no row is clearly faster than the
         baseline
+    :ivar scaling: whether the rows are the loads of one variant, which differ
+        in the requests in flight
     """
 
     run: plan.Run
     load: str
     rows: tuple[Row, ...]
     winner: Row | None
+    scaling: bool = False
 
     @property
     def best(self) -> Row:
@@ -81,9 +85,26 @@ def tables(given: plan.Plan, found: results.Results) -> list[Table]:
     groups: dict[tuple[object, ...], list[matrix.Cell]] = {}
     for cell in matrix.cells(given):
         if cell.ident in by_cell:
-            key = (cell.run.name, matrix.load(cell.values))
-            groups.setdefault(key, []).append(cell)
-    return [_table(group, by_cell) for group in groups.values()]
+            load = None if cell.run.is_scaling else matrix.load(cell.values)
+            groups.setdefault((cell.run.name, load), []).append(cell)
+    return [
+        _scaling(group, by_cell)
+        if group[0].run.is_scaling
+        else _table(group, by_cell)
+        for group in groups.values()
+    ]
+
+
+def _scaling(
+    group: list[matrix.Cell], by_cell: Mapping[str, list[results.Sample]]
+) -> Table:
+    """Return a table with a row for each load of the only variant."""
+    run, baseline = group[0].run, spread(by_cell[group[0].ident])
+    rows = tuple(
+        _row(cell, by_cell[cell.ident], baseline, ['workload'])
+        for cell in group
+    )
+    return Table(run, 'by requests in flight', rows, None, scaling=True)
 
 
 def _table(

@@ -21,6 +21,7 @@ from cinder_rbd_ext.bench import fields
 #: The patterns, by fio's names.
 PATTERNS = ('read', 'write', 'randread', 'randwrite', 'rw', 'randrw')
 _MIXED = ('rw', 'randrw')
+_READS = ('read', 'randread')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Workload:
 
     :ivar pattern: one of :data:`PATTERNS`
     :ivar block_size: bytes of a request
-    :ivar queue_depth: requests in flight
+    :ivar queue_depth: requests in flight of each job
+    :ivar jobs: jobs of fio at once, each with its own handle of the image
     :ivar read_percent: share of reads in a mixed pattern
     :ivar flush_every: writes between two flushes; 0 for no flushes
     """
@@ -40,6 +42,12 @@ class Workload:
     queue_depth: int
     read_percent: int = 50
     flush_every: int = 0
+    jobs: int = 1
+
+    @property
+    def in_flight(self) -> int:
+        """The requests in flight of all jobs."""
+        return self.queue_depth * self.jobs
 
     @property
     def is_sequential(self) -> bool:
@@ -49,7 +57,7 @@ class Workload:
     @property
     def writes(self) -> bool:
         """Whether any of the requests are writes."""
-        return self.pattern not in ('read', 'randread')
+        return self.pattern not in _READS
 
 
 def read(where: str, given: Any) -> Workload:
@@ -68,6 +76,15 @@ def read(where: str, given: Any) -> Workload:
             f'set with the pattern {pattern}',
             f'only with {" or ".join(_MIXED)}',
         )
+    jobs = found.number('jobs', 1, 64, 1)
+    if jobs > 1 and pattern not in _READS:
+        # Each job would wait for the exclusive lock of the others.
+        raise fields.refused(
+            found.path('jobs'),
+            jobs,
+            f'set with the pattern {pattern}',
+            f'1, or more with {" or ".join(_READS)}',
+        )
     block_size = found.size('block_size')
     if not 512 <= block_size <= 64 * 2**20 or block_size % 512:
         raise fields.refused(
@@ -83,4 +100,5 @@ def read(where: str, given: Any) -> Workload:
         found.number('queue_depth', 1, 1024, 1),
         found.number('read_percent', 1, 99, 50),
         found.number('flush_every', 0, 2**20, 0),
+        jobs,
     )

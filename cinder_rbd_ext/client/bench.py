@@ -165,7 +165,7 @@ class BenchRun(command.Command):
                 return
             folder = parsed_args.output or pathlib.Path(f'bench-{given.name}')
             found = self._measure(parsed_args, given, cells, folder)
-            for path in report.write(folder, given, found):
+            for path in report.write(folder, given, found, self._say):
                 self.app.stdout.write(f'{path}\n')
 
     def _measure(

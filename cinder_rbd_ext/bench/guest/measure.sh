@@ -50,6 +50,7 @@ measure() { # disk, number, lines of the job
         case $name in
             end) break ;;
             rw | bs | iodepth | rwmixread | fsync | offset | size) ;;
+            numjobs | thread | group_reporting) ;;
             norandommap | time_based | ramp_time | runtime | log_avg_msec) ;;
             *) name= ;;
         esac

@@ -35,12 +35,13 @@ class PlotsTest(base.TestCase):
         # matplotlib logs each font that it checks.
         logging.getLogger('matplotlib').setLevel(logging.WARNING)
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.raw = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def draw(
         self, given: plan.Plan, found: results.Results
     ) -> dict[str, list[str]]:
         tables = summary.tables(given, found)
-        drawn = plots.draw(self.folder, given, found, tables)
+        drawn = plots.draw(self.folder, given, found, tables, self.raw)
         names = {name for each in drawn.values() for name in each}
         self.assertEqual(names, {each.name for each in self.folder.iterdir()})
         return drawn
@@ -82,3 +83,6 @@ class PlotsTest(base.TestCase):
         found.samples = samples_of
         drawn = self.draw(given, found)
         self.assertEqual(['depth-depth.svg'], drawn['depth'])
+        text = (self.folder / 'depth-depth.svg').read_text()
+        for part in ('1 job', '2 jobs', '4 jobs', '256'):
+            self.assertIn(f'>{part}<', text)

@@ -15,7 +15,9 @@
 
 import dataclasses
 
+from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import shipped
 from cinder_rbd_ext.bench import summary
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
@@ -72,6 +74,27 @@ class SummaryTest(base.TestCase):
             sample = dataclasses.replace(samples.sample(1.0), series=series)
             (table,) = self.tables(sample)
             self.assertIs(expected, table.rows[0].unsteady)
+
+    def test_scaling(self) -> None:
+        given = shipped.load('ceph-2022')
+        found = results.Results('ceph-2022', given.settings)
+        cells = [x for x in matrix.cells(given) if x.run.name == 'depth']
+        found.samples = [
+            results.Sample(
+                'depth', 'librbd', cell.ident, dict(cell.values), place, rate
+            )
+            for cell, rate in zip(cells, range(100, 1300, 100), strict=True)
+            for place in range(3)
+        ]
+        (table,) = summary.tables(given, found)
+        # Loads are no variants: none of them wins, or becomes a volume type.
+        self.assertTrue(table.scaling)
+        self.assertIsNone(table.winner)
+        self.assertEqual([], summary.volume_types([table]))
+        self.assertEqual(
+            ('depth 64 x 4 jobs', 12.0),
+            (table.rows[-1].label, table.rows[-1].ratio),
+        )
 
     def test_failed(self) -> None:
         (table,) = self.tables(

@@ -36,13 +36,21 @@ class WorkloadTest(base.TestCase):
         self.assertFalse(found.is_sequential)
         self.assertTrue(found.writes)
 
+    def test_jobs(self) -> None:
+        found = workload.read(
+            'w',
+            {**_GIVEN, 'pattern': 'randread', 'queue_depth': 4, 'jobs': 8},
+        )
+        self.assertEqual((8, 32), (found.jobs, found.in_flight))
+
     @ddt.data(
         ({'pattern': 'trim'}, 'pattern.*randwrite'),
         ({'pattern': 'read', 'read_percent': 80}, 'set with the pattern'),
         ({'block_size': '100'}, 'multiple of 512'),
         ({'block_size': '128M'}, 'up to 64M'),
         ({'queue_depth': 0}, 'queue_depth.*1 to 1024'),
-        ({'jobs': 2}, 'unknown key'),
+        ({'jobs': 2}, r"jobs = '2'.*randrw.*1, or more with read or randread"),
+        ({'numjobs': 2}, 'unknown key'),
     )
     @ddt.unpack
     def test_refusal(self, given: Any, text: str) -> None:
