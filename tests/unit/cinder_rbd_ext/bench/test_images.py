@@ -69,6 +69,8 @@ class ImagesTest(base.TestCase):
             self.assertEqual(1, len(self.cluster.names()))
         # Removed data does not count.
         self.images.check(2**20)
+        with self.images.counted(2**19):
+            self.assertRaises(errors.OptionError, self.images.check, 2**20)
 
     def test_sweep(self) -> None:
         for name in (_LEFT, 'volume-1'):

@@ -18,6 +18,7 @@ import itertools
 import ddt
 
 from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import plan
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
@@ -74,3 +75,16 @@ class MatrixTest(base.TestCase):
         self.assertLess(1, matrix.seconds(cell, settings))
         self.assertEqual((('size', '1T'),), matrix.load(deletion.values))
         self.assertNotIn('size', dict(matrix.variant(deletion.values)))
+
+    def test_guest(self) -> None:
+        given = plan.parse(samples.GUEST_PLAN)
+        cell, other = matrix.cells(given)[0], self.cells[0]
+        # The volume also has the job.
+        self.assertEqual(
+            2**30 + 2**20, matrix.data_bytes(cell, given.settings)
+        )
+        # The volume is attached and detached.
+        self.assertGreater(
+            matrix.seconds(cell, given.settings),
+            matrix.seconds(other, given.settings),
+        )

@@ -61,6 +61,18 @@ class PlanTest(base.TestCase):
         error = self.assertRaises(errors.OptionError, plan.parse, changed)
         self.assertRegex(str(error), text)
 
+    def test_guest(self) -> None:
+        run = plan.parse(samples.GUEST_PLAN).runs[0]
+        self.assertEqual(
+            {'cache_mode': ('none', 'writeback', 'unsafe')}, run.axes
+        )
+        # The compute host decides on I/O threads.
+        text = samples.GUEST_PLAN.replace(
+            '    cache_modes', "    io_threads: ['on']\n    cache_modes", 1
+        )
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn('io_threads', str(error))
+
     def test_key_in_layouts_and_features(self) -> None:
         text = samples.PLAN.replace(
             '    features:\n',

@@ -14,6 +14,7 @@
 """Unit tests of cinder_rbd_ext.bench.session."""
 
 import pathlib
+import time
 from typing import Any
 from unittest import mock
 
@@ -22,16 +23,19 @@ import fixtures
 from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import fio
 from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench import qemu
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import session
+from cinder_rbd_ext.bench.guest import cloud
 from cinder_rbd_ext.bench.paths import surroundings
 from rbd_volume_options import errors
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
+from tests.unit.cinder_rbd_ext.bench.guest import fake_cloud
 
 _NO_LOAD = facts.Counters({}, 0.0)
 _FIGURES = fio.Figures(10.0, {'bytes_per_second': 1.0}, (10.0,))
@@ -67,6 +71,7 @@ class SessionTest(base.TestCase):
         self.figures = self.replace(fio, 'figures', return_value=_FIGURES)
         self.exported = self.replace(qemu, 'exported')
         self.plan = samples.parsed()
+        self.place: cloud.Cloud | None = None
 
     def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
         patch = mock.patch.object(owner, name, autospec=True, **kwargs)
@@ -76,7 +81,7 @@ class SessionTest(base.TestCase):
     def run_plan(self, *words: str) -> results.Results:
         said: list[str] = []
         running = session.Session(
-            self.target, self.plan, self.folder, said.append
+            self.target, self.plan, self.folder, said.append, self.place
         )
         selection = matrix.parse_selection(self.plan, words)
         cells = matrix.select(matrix.cells(self.plan), selection)
@@ -130,4 +135,39 @@ class SessionTest(base.TestCase):
         self.free.return_value = 2**31 - 1
         error = self.assertRaises(errors.OptionError, self.run_plan)
         self.assertIn('--pool', str(error))
+        self.assertEqual([], self.cluster.names())
+
+    def use_guest(self) -> fake_cloud.Cloud:
+        """Use a fake cloud for the plan's run with disks."""
+        self.replace(time, 'sleep')
+        self.plan = plan.parse(samples.GUEST_PLAN)
+        self.target = surroundings.Target(
+            **{**vars(self.target), 'limit': 2**31}
+        )
+        fake = fake_cloud.Cloud(self.cluster)
+        wanted = cloud.Wanted('fio', 'small')
+        self.place = cloud.Cloud(fake, wanted, 'fsid/volumes')
+        return fake
+
+    def test_guest(self) -> None:
+        fake = self.use_guest()
+        found = self.run_plan('run=disks')
+        self.assertEqual(24, len(found.done()))
+        self.assertEqual({}, fake.servers)
+        self.assertEqual([], self.cluster.names())
+        modes = {'none', 'writeback', 'unsafe'}
+        self.assertEqual(modes, set(found.environment['guest']['disk_cache']))
+        # A run without the cloud keeps the facts.
+        self.place = None
+        again = self.run_plan('run=deletion')
+        self.assertEqual('small', again.environment['guest']['flavor'])
+
+    def test_guest_without_server(self) -> None:
+        fake = self.use_guest()
+        fake.status = 'ERROR'
+        found = self.run_plan()
+        reasons = {each.error for each in found.samples if each.error}
+        self.assertEqual(1, len(reasons))
+        # The other run is measured.
+        self.assertEqual(4, len(found.done()))
         self.assertEqual([], self.cluster.names())
