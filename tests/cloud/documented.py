@@ -24,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOT_RUN: Mapping[str, str] = {
     'cinder-rbd-ext --os-cloud admin audit': 'its status depends on what '
     'other tests leave; test_audit runs it',
+    'cinder-rbd-ext --os-cloud admin bench': 'boots a server, which takes '
+    'minutes',
     'cinder-rbd-ext --os-cloud admin clean': 'removes what other tests leave; '
     'test_maintenance runs it',
     'cinder-rbd-ext --os-cloud admin object-map': 'its status depends on '

@@ -226,7 +226,8 @@ class Cloud:
                 )
             return None
 
-        made: api.Record = api.wait(attached, f'volume {volume} is not attached')
+        late = f'volume {volume} is not attached'
+        made: api.Record = api.wait(attached, late)
         return made
 
     def detach(self, server: str, volume: str) -> None:

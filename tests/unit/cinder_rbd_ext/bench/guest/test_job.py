@@ -134,8 +134,9 @@ class ProgramTest(base.TestCase):
         text = job.unpacked(console, 7)
         arguments = text[text.index('{') :]
         for word in (
-            *('--direct=1', '--ioengine=libaio', '--rw=randrw', '--time_based '),
-            *('--size=4194304', f'--filename={self.root}/dev/vdb'),
+            *('--direct=1', '--ioengine=libaio', '--rw=randrw'),
+            *('--time_based ', '--size=4194304'),
+            f'--filename={self.root}/dev/vdb',
         ):
             self.assertIn(word, arguments)
         self.assertTrue(text.startswith('cache=write back\n'))
