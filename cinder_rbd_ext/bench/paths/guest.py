@@ -53,7 +53,10 @@ def opened(
     place.check()
     running = around.own_images.left()
     for name in sorted(set(place.left()) - set(running)):
-        around.say(f'Removing {name}, which an earlier run left behind.')
+        around.say(
+            f'Removing the server and the volumes {name}, which an earlier '
+            'run left behind.'
+        )
         _remove(around, place, name)
     with (
         around.own_images.created(_MARK, 0, {}) as name,
