@@ -68,10 +68,14 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
 def _change(cell: str, before: list[float], after: list[float]) -> Change:
     one, other = steady.spread(before), steady.spread(after)
     ratio = other.median / one.median
-    return Change(cell, one, other, ratio, _verdict(one, other, ratio))
+    return Change(cell, one, other, ratio, verdict(one, other, ratio))
 
 
-def _verdict(one: steady.Spread, other: steady.Spread, ratio: float) -> str:
+def verdict(one: steady.Spread, other: steady.Spread, ratio: float) -> str:
+    """Return what measurements allow to say about a change.
+
+    :param ratio: how many times as fast the other is
+    """
     if min(one.count, other.count) < 2:
         return UNCERTAIN
     if one.overlaps(other) or abs(ratio - 1) < _NOISE:

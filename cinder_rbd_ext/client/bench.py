@@ -14,10 +14,7 @@
 """``cinder-rbd-ext bench``: measure a cluster."""
 
 import argparse
-from collections.abc import Iterator
-import contextlib
 import dataclasses
-import logging
 import pathlib
 from typing import Any
 
@@ -27,34 +24,13 @@ from osc_lib import exceptions
 
 from cinder_rbd_ext.client import bench_cloud
 from cinder_rbd_ext.client import ceph_arguments
+from cinder_rbd_ext.client import libraries
 from cinder_rbd_ext.client import printable
 from cinder_rbd_ext.client import progress
 from cinder_rbd_ext.client import running
-from rbd_volume_options import errors
 from rbd_volume_options import sizes
 
-#: The extra of the distribution that installs the libraries.
-_EXTRA = 'rbd-volume-options[bench]'
 _LIMIT = '10G'
-
-
-@contextlib.contextmanager
-def _libraries() -> Iterator[None]:
-    """Name the extra that a missing library belongs to.
-
-    :raises CommandError: if one is missing, or for an invalid value
-    """
-    # Do not show messages about matplotlib's font cache.
-    logging.getLogger('matplotlib').setLevel(logging.WARNING)
-    try:
-        yield
-    except ImportError as error:
-        raise exceptions.CommandError(
-            f'{error}. Install {_EXTRA}, and python3-rados and python3-rbd '
-            'of the distribution.'
-        ) from error
-    except errors.OptionError as error:
-        raise exceptions.CommandError(printable.text(str(error))) from error
 
 
 class BenchPlans(lister.Lister):
@@ -65,7 +41,7 @@ class BenchPlans(lister.Lister):
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return a row for each plan."""
         headers = ('Plan', 'Title', 'Combinations', 'Data', 'Minutes')
-        with _libraries():
+        with libraries.of_bench():
             from cinder_rbd_ext.bench import matrix
             from cinder_rbd_ext.bench import shipped
 
@@ -144,7 +120,7 @@ class BenchRun(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Measure, and write the report."""
-        with _libraries():
+        with libraries.of_bench():
             from cinder_rbd_ext.bench import matrix
             from cinder_rbd_ext.bench import report
             from cinder_rbd_ext.bench import shipped
@@ -278,7 +254,7 @@ class BenchReport(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Write the report."""
-        with _libraries():
+        with libraries.of_bench():
             from cinder_rbd_ext.bench import report
             from cinder_rbd_ext.bench import results
             from cinder_rbd_ext.bench import shipped
@@ -312,7 +288,7 @@ class BenchCompare(lister.Lister):
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return a row for each combination."""
         headers = ('Combination', 'First', 'Second', 'Ratio', 'Result')
-        with _libraries():
+        with libraries.of_bench():
             from cinder_rbd_ext.bench import compare
             from cinder_rbd_ext.bench import results
 

@@ -29,6 +29,7 @@ from cinder_rbd_ext.client import answers
 from cinder_rbd_ext.client import audit
 from cinder_rbd_ext.client import backend_types
 from cinder_rbd_ext.client import bench
+from cinder_rbd_ext.client import bench_control_plane
 from cinder_rbd_ext.client import clean
 from cinder_rbd_ext.client import columns
 from cinder_rbd_ext.client import doctor
@@ -156,6 +157,9 @@ class Shell(app.App):
         commands.add_command('bench run', bench.BenchRun)
         commands.add_command('bench report', bench.BenchReport)
         commands.add_command('bench compare', bench.BenchCompare)
+        commands.add_command(
+            'bench control-plane', bench_control_plane.BenchControlPlane
+        )
         commands.add_command('doctor', doctor.Doctor)
         commands.add_command('exporter', exporter.Exporter)
         super().__init__(
