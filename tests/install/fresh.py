@@ -116,9 +116,10 @@ class _Lock(fixtures.Fixture):
 class FreshVenv(Environment):
     """The environment of a service, removed after the test.
 
-    It always has the same path, and its compiled modules are stored outside of
-    it: otherwise, Python would spend a third of the time of a test on
-    compiling the service. A lock prevents that two runs use it.
+    It has the same path for each service of a release, and its compiled
+    modules are stored outside of it, because the services share most of their
+    libraries: otherwise, Python would spend a third of the time of a test on
+    compiling. A lock prevents that two runs use it.
 
     :param service: the name of the service's distribution and of our extra
     :param wheel: the wheel of our distribution
@@ -131,7 +132,7 @@ class FreshVenv(Environment):
 
     def _setUp(self) -> None:
         release = os.environ.get(RELEASE, state.releases()[-1])
-        name = f'install-{release}-{self.service}'
+        name = f'install-{release}'
         self.useFixture(_Lock(venvs.cache() / f'{name}.lock'))
         self._venv = venvs.of_tests(release, path=venvs.cache() / name)
         self.addCleanup(shutil.rmtree, self._venv.path)

@@ -50,6 +50,8 @@ class Venv:
     :param uv: the path of uv
     :param log: the file for the output of uv
     :param environ: additional environment variables of uv
+    :param compiled: whether all modules are compiled when they are installed:
+        services that start at the same time would all compile the same ones
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class Venv:
         uv: pathlib.Path,
         log: pathlib.Path,
         environ: Mapping[str, str] | None = None,
+        compiled: bool = True,
     ) -> None:
         self.path = path
         self.release = release
         self.constraints = CONSTRAINTS / f'{release}.txt'
         self.uv = uv
         self._log = log
+        self._compiled = compiled
         self._environ = {**os.environ, **(environ or {})}
 
     @property
@@ -123,13 +127,10 @@ class Venv:
         return True
 
     def install(self, *words: str) -> None:
-        """Install something with uv, and compile it.
-
-        If PYTHONDONTWRITEBYTECODE is set, each start of a program would
-        otherwise compile everything again.
-        """
+        """Install something with uv."""
         python = ('--python', self.program('python'))
-        self.run('pip', 'install', '--compile-bytecode', *python, *words)
+        compiled = ['--compile-bytecode'] if self._compiled else []
+        self.run('pip', 'install', *compiled, *python, *words)
 
     def link_bindings(self, *names: str) -> None:
         """Make modules of Debian's packages importable in it.
@@ -204,6 +205,8 @@ def of_tests(
         release,
         cache() / 'runner' / 'bin' / 'uv',
         cache() / 'install.log',
+        # Tests import a part of what is installed.
+        compiled=False,
     )
 
 
