@@ -78,10 +78,12 @@ def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
         label = 'one call' if number == '1' else f'{number} at once'
         plot.barh(at, ratios, height * 0.9, label=label, color=f'C{place}')
         for where, ratio, name in zip(at, ratios, names, strict=True):
+            # At the start of the bar: the mark may be next to its end.
             plot.annotate(
-                f'{ratio:.2f}', (ratio, where), xytext=(4, 0),
+                f'{ratio:.2f}', (0, where), xytext=(4, 0),
+                xycoords=('axes fraction', 'data'),
                 textcoords='offset points', verticalalignment='center',
-                fontsize=9,
+                fontsize=9, color='white',
             )  # fmt: skip
             row = rows[name]
             if 'bare' in row and name not in _NO_LIMIT:
@@ -95,7 +97,7 @@ def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
     plot.axvline(1, color='black', linewidth=0.8)
     plot.set_xscale('log')
     plot.xaxis.set_major_formatter('{x:g}')
-    plot.margins(x=0.1)
+    plot.margins(x=0.1, y=0.01)
     plot.set_xlabel("times as fast as Cinder's driver")
     shown.legend(loc='outside upper right', frameon=False, ncols=4)
     return shown
