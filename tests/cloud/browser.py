@@ -41,6 +41,7 @@ from testtools import content
 from tests.cloud import axe
 from tests.cloud import base
 from tests.cloud import relay
+from tests.cloud import themes
 
 DASHBOARD = 'http://127.0.0.1:8000'
 
@@ -187,12 +188,14 @@ class BrowserTestCase(base.CloudTestCase):
         :param prepare: makes the form visible, in a wide window
         :param name: of the screenshots
         """
-        for theme in ('default', 'material'):
+        # The default theme is last, and remains.
+        for theme in reversed(themes.STOCK):
             self.widen()
             self.cookie('theme', theme)
             relay.forget_offers()
             before = self.relay.count()
             self.open(path)
+            themes.use(self.driver, theme)
             prepare()
             self.assertLessEqual(self.relay.count() - before, 1, path)
             self.narrow()

@@ -19,6 +19,7 @@ from selenium.webdriver.support import select
 
 from tests.cloud import base
 from tests.cloud import browser
+from tests.cloud import themes
 
 _PANEL = '/admin/rbd_images/'
 
@@ -78,6 +79,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.check_accessible('.rbd-images')
         self.cookie('theme', 'material')
         self.open(f'{_PANEL}?type={name}&sort=striping')
+        themes.use(self.driver, 'material')
         self.check_accessible('.rbd-images')
         self.screenshot('rbd-images-material')
 

@@ -19,6 +19,7 @@ from selenium.webdriver.common import keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.cloud import base
+from tests.cloud import themes
 from tests.cloud import volume_form
 
 
@@ -228,6 +229,7 @@ class CreateTest(volume_form.FormTestCase):
         self.driver.add_cookie({'name': 'theme', 'value': 'material'})
         self.addCleanup(self.driver.delete_cookie, 'theme')
         self.open_form()
+        themes.use(self.driver, 'material')
         self.pick('type', 'rbd')
         self.shown_group()
         self.choose('#id_rbd_object_size', '1 MiB')
