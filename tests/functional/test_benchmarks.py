@@ -82,13 +82,29 @@ class BenchmarksTest(base.TestCase):
             self.assertGreater(found['times']['1'][step]['ratio'], 0)
             self.assertIn('opens', found['counts']['ours'][step])
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
+        self.assertIn('>initialize_connection<', self._drawn('calls', target))
+        growth = self._drawn('growth', f'3={target}')
+        self.assertIn('>other images in the pool<', growth)
+
+    def _drawn(self, kind: str, results: object) -> str:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        command = [sys.executable, 'benchmarks/plots.py', kind, str(results)]
+        subprocess.run(
+            [*command, '--output', str(folder / 'plot.svg')],
+            cwd=tree.ROOT,
+            check=True,
+        )
+        return (folder / 'plot.svg').read_text()
 
     def test_deletion(self) -> None:
+        target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
         shown = self._run(
             'performance.rst',
             'deletion',
-            *('--sizes', '1', '--written', '4', '--at-once', '2'),
+            *('--sizes', '1', '--written', '0', '4', '--at-once', '1', '2'),
+            *('--json', str(target)),
         )
+        self.assertIn('>invalid object map<', self._drawn('deletion', target))
         for object_map in ('none', 'valid', 'invalid'):
             line = rf'(?m)^1 +4 +2 +{object_map} +[\d.]+ +[\d.]+ +[\d.]+$'
             self.assertRegex(shown, line)
