@@ -166,7 +166,8 @@ class BenchControlPlane(lister.Lister):
                 'Interrupted. rally has ended.'
             ) from None
         except processes.EngineError as error:
-            raise exceptions.CommandError(printable.text(str(error))) from None
+            lines = map(printable.text, str(error).splitlines())
+            raise exceptions.CommandError('\n'.join(lines)) from None
         return {**facts, 'project': user.project}, found
 
     def _run(self, program: Any, given: Any, choices: Any) -> list[Any]:
