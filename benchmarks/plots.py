@@ -67,7 +67,9 @@ def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
     :param given: results of ``driver.py``
     """
     times = {
-        number: rows for each in given for number, rows in each['times'].items()
+        number: rows
+        for each in given
+        for number, rows in each['times'].items()
     }
     names = [x for x in next(iter(times.values())) if x not in _NOT_COMPARED]
     height = 0.85 / len(times)
@@ -116,7 +118,9 @@ def growth(given: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
         plot = shown.add_subplot(-(-len(names) // 3), 3, place + 1)
         plot.spines[['top', 'right']].set_visible(False)
         for driver, label in (('stock', "Cinder's driver"), ('ours', 'ours')):
-            rows = [each['times']['1'][name][driver] for each in given.values()]
+            rows = [
+                each['times']['1'][name][driver] for each in given.values()
+            ]
             middle = [row['median'] for row in rows]
             low = [row['median'] - row['low'] for row in rows]
             high = [row['high'] - row['median'] for row in rows]

@@ -156,7 +156,9 @@ def _depths(path: pathlib.Path, tables: Sequence[summary.Table]) -> None:
             work = row.cell.work
             jobs = f'{work.jobs} job{"s" * (work.jobs > 1)}' if many else ''
             variant = '' if table.scaling else row.label
-            label = ', '.join(filter(None, (variant, jobs))) or row.cell.run.name
+            label = (
+                ', '.join(filter(None, (variant, jobs))) or row.cell.run.name
+            )
             if row.spread:
                 lines.setdefault(label, []).append(
                     (work.in_flight, row.spread.median)

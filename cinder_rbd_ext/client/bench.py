@@ -157,6 +157,7 @@ class BenchRun(command.Command):
         from cinder_rbd_ext.bench import session
         from cinder_rbd_ext.bench.paths import surroundings
 
+        shell: Any = self.app
         limit = sizes.parse_size('--limit', parsed_args.limit)
         try:
             with (
@@ -180,7 +181,7 @@ class BenchRun(command.Command):
                     folder,
                     self._say,
                     bench_cloud.cloud(
-                        parsed_args, self.app.cloud, cluster.get_fsid()
+                        parsed_args, shell.cloud, cluster.get_fsid()
                     ),
                 )
                 watched = 0.3 if parsed_args.short else session.WATCHED

@@ -156,8 +156,9 @@ class BenchControlPlane(lister.Lister):
                     tasks.volumes(given, choices),
                     given.settings.size,
                 )
-                with running.ended_by_signals(), self._left(
-                    connection, prefix
+                with (
+                    running.ended_by_signals(),
+                    self._left(connection, prefix),
                 ):
                     program.prepare(user)
                     found = self._run(program, given, choices)

@@ -135,7 +135,12 @@ def check_quota(storage: Any, volumes: int, size: int) -> None:
     """
     found = storage.get_limits().absolute
     for name, needed, most, used in (
-        ('volumes', volumes, found.max_total_volumes, found.total_volumes_used),
+        (
+            'volumes',
+            volumes,
+            found.max_total_volumes,
+            found.total_volumes_used,
+        ),
         (
             'gigabytes',
             volumes * size,

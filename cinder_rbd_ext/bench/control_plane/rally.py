@@ -14,6 +14,7 @@
 """Runs the program ``rally``, with a database of its own in a folder."""
 
 from collections.abc import Callable
+import contextlib
 import json
 import os
 import pathlib
@@ -189,11 +190,9 @@ class Rally:
         if uuid is None:
             # It has created nothing yet.
             return
-        try:
+        # The task may have ended in the meantime.
+        with contextlib.suppress(processes.EngineError):
             self._call('task', 'abort', uuid, config=config)
-        except processes.EngineError:
-            # The task has ended in the meantime.
-            pass
         child.wait()
 
     def _config(self, poll: float) -> pathlib.Path:

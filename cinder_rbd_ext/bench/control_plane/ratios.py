@@ -104,7 +104,11 @@ def _sample(title: str, iterations: Sequence[Any]) -> Sample:
                 took = action['finished_at'] - action['started_at']
                 seconds.setdefault(action['name'], []).append(took)
     return Sample(
-        title, seconds, len(iterations), len(errors), errors[0] if errors else ''
+        title,
+        seconds,
+        len(iterations),
+        len(errors),
+        errors[0] if errors else '',
     )
 
 

@@ -189,9 +189,7 @@ class Guest:
         mode = cell.values[plan.CACHE_MODE]
         self._number += 1
         with around.target.librbd.Image(around.ioctx, image) as disk:
-            disk.write(
-                job.encode(self._number, cell.work, around.settings), 0
-            )
+            disk.write(job.encode(self._number, cell.work, around.settings), 0)
         place.set_metadata(volume, keys.CACHE_MODE, mode)
         self._is_attached = True
         try:

@@ -41,7 +41,7 @@ class ImageReaderTest(base.TestCase):
         self.module = fake_data.Librbd(self.cluster)
         self.module.RBD().create(ioctx, 'i', len(DATA), 20)
         with self.module.Image(ioctx, 'i') as image:
-            image.write(DATA, 0)  # type: ignore[attr-defined]
+            image.write(DATA, 0)
         self.ioctx = ioctx
         self.opened = 0
         self._have(self.module)

@@ -57,7 +57,7 @@ class GuestImageTestCase(base.TestCase):
             fixtures.EnvironmentVariable('RBD_SANDBOX_STATE', str(root))
         )
         self.useFixture(
-            fixtures.MonkeyPatch('sandbox_cloud.fio_image._files', lambda: {})
+            fixtures.MonkeyPatch('sandbox_cloud.fio_image._files', dict)
         )
         # Images that exist are not created again.
         folder = state.State(root.resolve()).root / 'guest'

@@ -17,7 +17,6 @@ import dataclasses
 import json
 import os
 import pathlib
-from unittest import mock
 
 import fixtures
 
@@ -51,9 +50,11 @@ class FioPlotTest(base.TestCase):
                 'PATH', f'{folder}:{os.environ["PATH"]}'
             )
         )
-        scripts = mock.patch('sysconfig.get_path', return_value=str(folder))
-        scripts.start()
-        self.addCleanup(scripts.stop)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sysconfig.get_path', lambda name: str(folder)
+            )
+        )
         given = shipped.load('ceph-2022')
         (self.run_,) = (x for x in given.runs if x.name == 'depth')
         self.samples = [
@@ -72,7 +73,13 @@ class FioPlotTest(base.TestCase):
         reports = [json.dumps({'at': at}) for at in ('first', 'last')]
         (self.raw / raw).write_text('\n'.join(reports))
         return results.Sample(
-            'depth', plan.LIBRBD, cell.ident, dict(cell.values), 0, 1.0, raw=raw
+            'depth',
+            plan.LIBRBD,
+            cell.ident,
+            dict(cell.values),
+            0,
+            1.0,
+            raw=raw,
         )
 
     def draw(self) -> list[str]:
@@ -97,17 +104,17 @@ class FioPlotTest(base.TestCase):
         self.assertEqual([], self.said)
 
     def test_last_report(self) -> None:
-        self.set_program(
-            '#!/bin/sh\ncat "$2"/randread-1-1.json\nexit 1\n'
-        )
+        self.set_program('#!/bin/sh\ncat "$2"/randread-1-1.json\nexit 1\n')
         self.assertEqual([], self.draw())
         self.assertIn('{"at": "last"}', self.said[0])
         self.assertIn('drew no depth-1-jobs-latency.png', self.said[0])
 
     def test_not_installed(self) -> None:
         self.path.unlink()
-        with mock.patch('shutil.which', return_value=None):
-            self.assertEqual([], self.draw())
+        self.useFixture(
+            fixtures.MonkeyPatch('shutil.which', lambda name, path='': None)
+        )
+        self.assertEqual([], self.draw())
         self.assertEqual([], self.said)
 
     def test_incomplete(self) -> None:

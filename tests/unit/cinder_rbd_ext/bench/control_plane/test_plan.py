@@ -77,9 +77,7 @@ class PlanTest(base.TestCase):
         self.assertEqual(6.4, settings.poll(64))
 
     def test_file(self) -> None:
-        path = (
-            pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'mine'
-        )
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'mine'
         given = _content()
         path.write_text(yaml.safe_dump({**given, 'name': 'mine'}))
         self.assertEqual('mine', plan.load(path).name)

@@ -14,6 +14,7 @@
 
 import base64
 import dataclasses
+from typing import Any
 
 import ddt
 
@@ -50,10 +51,9 @@ class CloudTest(base.TestCase):
     )
     @ddt.unpack
     def test_what_is_not_found(self, field: str, option: str) -> None:
-        wanted = dataclasses.replace(_WANTED, **{field: 'other'})
-        error = self.assertRaises(
-            errors.OptionError, self.connected, wanted
-        )
+        changed: dict[str, Any] = {field: 'other'}
+        wanted = dataclasses.replace(_WANTED, **changed)
+        error = self.assertRaises(errors.OptionError, self.connected, wanted)
         self.assertIn(f"{option} = 'other'", str(error))
 
     def test_server(self) -> None:

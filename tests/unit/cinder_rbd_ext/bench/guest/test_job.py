@@ -61,7 +61,8 @@ class JobTest(base.TestCase):
     def test_answer(self) -> None:
         console = fake_cloud.results(3) + fake_cloud.results(4)
         found = job.answer(console, 4)
-        assert found is not None
+        if found is None:
+            self.fail('no answer')
         self.assertEqual(100.0, found.figures.rate)
         # Both directions of the first second.
         self.assertEqual((100.0, 100.0), found.figures.series)

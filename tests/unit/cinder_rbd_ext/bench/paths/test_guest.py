@@ -153,9 +153,7 @@ class GuestTest(base.PathTestCase):
 
             self.replace(self.place, 'create_volume', side_effect=elsewhere)
             context = path.prepared(self.cells[0])
-            error = self.assertRaises(
-                processes.EngineError, context.__enter__
-            )
+            error = self.assertRaises(processes.EngineError, context.__enter__)
         self.assertIn('--volume-type', str(error))
 
     def test_leftovers_of_killed_runs(self) -> None:
