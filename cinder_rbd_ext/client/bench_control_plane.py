@@ -142,10 +142,7 @@ class BenchControlPlane(lister.Lister):
         try:
             with tempfile.TemporaryDirectory(prefix=cloud.PREFIX) as scratch:
                 program = rally.Rally(
-                    parsed_args.rally,
-                    pathlib.Path(scratch),
-                    folder / 'rally.log',
-                    prefix,
+                    parsed_args.rally, pathlib.Path(scratch), prefix
                 )
                 facts = program.versions()
                 connection = shell.cloud()
@@ -161,7 +158,7 @@ class BenchControlPlane(lister.Lister):
                     self._left(connection, prefix),
                 ):
                     program.prepare(user)
-                    found = self._run(program, given, choices)
+                    found = self._run(program, given, choices, folder)
         except KeyboardInterrupt:
             raise exceptions.CommandError(
                 'Interrupted. rally has ended.'
@@ -171,7 +168,9 @@ class BenchControlPlane(lister.Lister):
             raise exceptions.CommandError('\n'.join(lines)) from None
         return {**facts, 'project': user.project}, found
 
-    def _run(self, program: Any, given: Any, choices: Any) -> list[Any]:
+    def _run(
+        self, program: Any, given: Any, choices: Any, folder: pathlib.Path
+    ) -> list[Any]:
         """Run a task for each level, and return the results."""
         from cinder_rbd_ext.bench.control_plane import ratios
         from cinder_rbd_ext.bench.control_plane import tasks
@@ -195,7 +194,9 @@ class BenchControlPlane(lister.Lister):
 
             for level in levels:
                 task = tasks.text(tasks.task(given, choices, level))
-                reported = program.run(task, given.settings.poll(level), show)
+                poll = given.settings.poll(level)
+                log = folder / f'rally-{level}.log'
+                reported = program.run(task, poll, log, show)
                 found += ratios.samples(reported)
                 ended += numbers[level]
         return found

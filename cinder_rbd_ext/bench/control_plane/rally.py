@@ -79,20 +79,14 @@ class Rally:
     :param program: name or path of the program
     :param folder: an empty folder that only this user can read: the database
         has the password of the cloud
-    :param log: the file for rally's messages
     :param prefix: names of volumes and servers begin with it
     """
 
     def __init__(
-        self,
-        program: str,
-        folder: pathlib.Path,
-        log: pathlib.Path,
-        prefix: str,
+        self, program: str, folder: pathlib.Path, prefix: str
     ) -> None:
         self._program = program
         self._folder = folder
-        self._log = log
         self._prefix = prefix
         # The password is in the file of the environment only.
         self._env = {
@@ -143,7 +137,9 @@ class Rally:
             secret=user.password,
         )
 
-    def run(self, task: str, poll: float, show: Show) -> Any:
+    def run(
+        self, task: str, poll: float, log: pathlib.Path, show: Show
+    ) -> Any:
         """Run a task and return its results, as rally reports them.
 
         On an interrupt, rally ends the running iterations and removes what it
@@ -151,6 +147,7 @@ class Rally:
 
         :param task: the text of the task file
         :param poll: seconds between two queries of the status of a volume
+        :param log: the file for rally's messages
         :raises EngineError: if rally fails
         """
         config = self._config(poll)
@@ -160,21 +157,21 @@ class Rally:
         with processes.running(
             [*words, 'start', str(path), '--env', _ENVIRONMENT, '--no-use'],
             self._env,
-            self._log,
+            log,
         ) as child:
             try:
                 while child.poll() is None:
-                    show(self._ended())
+                    show(_ended(log))
                     time.sleep(0.5)
             except KeyboardInterrupt:
-                self._abort(config, child)
+                self._abort(config, log, child)
                 raise
-        uuid = self._task()
+        uuid = _task(log)
         if uuid is None or child.returncode not in (0, _CRITERION):
             raise processes.EngineError(
-                f'rally ended with {child.returncode}: {self._messages()}'
+                f'rally ended with {child.returncode}: {_text(log)[-_SHOWN:]}'
             )
-        show(self._ended())
+        show(_ended(log))
         report = self._folder / f'{uuid}.json'
         self._call(
             *('task', 'report', uuid, '--json', '--out', str(report)),
@@ -183,10 +180,13 @@ class Rally:
         return json.loads(report.read_text())
 
     def _abort(
-        self, config: pathlib.Path, child: 'subprocess.Popen[bytes]'
+        self,
+        config: pathlib.Path,
+        log: pathlib.Path,
+        child: 'subprocess.Popen[bytes]',
     ) -> None:
         """Have rally end a task, which removes what the task has created."""
-        uuid = self._task()
+        uuid = _task(log)
         if uuid is None:
             # It has created nothing yet.
             return
@@ -234,16 +234,18 @@ class Rally:
             )
         return done.stdout
 
-    def _messages(self) -> str:
-        text = self._log.read_text(errors='replace')
-        return text.strip()[-_SHOWN:]
 
-    def _task(self) -> str | None:
-        """Return the ID of the task that was started."""
-        found = _STARTED.search(self._log.read_text(errors='replace'))
-        return found.group(1) if found else None
+def _text(log: pathlib.Path) -> str:
+    return log.read_text(errors='replace').strip()
 
-    def _ended(self) -> int:
-        """Return the number of workloads that have ended."""
-        found = _DONE.findall(self._log.read_text(errors='replace'))
-        return int(found[-1][0]) if found else 0
+
+def _task(log: pathlib.Path) -> str | None:
+    """Return the ID of the task that was started."""
+    found = _STARTED.search(_text(log))
+    return found.group(1) if found else None
+
+
+def _ended(log: pathlib.Path) -> int:
+    """Return the number of workloads that have ended."""
+    found = _DONE.findall(_text(log))
+    return int(found[-1][0]) if found else 0

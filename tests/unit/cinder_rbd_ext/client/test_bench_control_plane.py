@@ -90,7 +90,7 @@ class BenchControlPlaneTest(base.TestCase):
         report = (self.output / 'control-plane.md').read_text()
         self.assertIn('- rally-openstack: `4.1.0`', report)
         self.assertIn('- project: `project`', report)
-        self.assertIn('started', (self.output / 'rally.log').read_text())
+        self.assertIn('started', (self.output / 'rally-2.log').read_text())
         shown = self.err.getvalue()
         self.assertIn(str(self.output / 'control-plane.json'), shown)
         self.assertIn('create-and-attach: not run; it needs --image', shown)

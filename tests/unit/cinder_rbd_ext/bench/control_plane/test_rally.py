@@ -34,11 +34,9 @@ class RallyTest(base.TestCase):
         )
         self.stand_in = stand_in.Rally(self.folder())
         self.scratch = self.folder()
+        self.log_file = self.scratch / 'log'
         self.rally = rally.Rally(
-            self.stand_in.program,
-            self.scratch,
-            self.scratch / 'log',
-            'prefix',
+            self.stand_in.program, self.scratch, 'prefix'
         )
 
     def folder(self) -> pathlib.Path:
@@ -47,7 +45,9 @@ class RallyTest(base.TestCase):
     def run_task(self, poll: float = 1.0) -> list[int]:
         """Run a task and return the progress that was shown."""
         shown: list[int] = []
-        self.found = self.rally.run('a task', poll, shown.append)
+        self.found = self.rally.run(
+            'a task', poll, self.log_file, shown.append
+        )
         return shown
 
     def test_versions(self) -> None:
@@ -57,7 +57,7 @@ class RallyTest(base.TestCase):
         )
 
     def test_program_that_is_missing(self) -> None:
-        missing = rally.Rally('/none/rally', self.scratch, self.scratch, 'p')
+        missing = rally.Rally('/none/rally', self.scratch, 'prefix')
         error = self.assertRaises(processes.EngineError, missing.versions)
         self.assertIn('/none/rally is not installed', str(error))
         self.assertIn('--rally', str(error))
@@ -129,7 +129,9 @@ class RallyTest(base.TestCase):
                 raise KeyboardInterrupt
 
         self.assertRaises(
-            KeyboardInterrupt, self.rally.run, 'a task', 1.0, interrupt
+            KeyboardInterrupt,
+            self.rally.run,
+            *('a task', 1.0, self.log_file, interrupt),
         )
         self.assertEqual(
             ['task', 'abort', stand_in.UUID], self.stand_in.calls()[-1][2:]
@@ -144,6 +146,8 @@ class RallyTest(base.TestCase):
         (self.stand_in.folder / 'version').unlink()
         self.stand_in.fails('task', 'start')
         self.assertRaises(
-            KeyboardInterrupt, self.rally.run, 'a task', 1.0, interrupt
+            KeyboardInterrupt,
+            self.rally.run,
+            *('a task', 1.0, self.log_file, interrupt),
         )
         self.assertFalse(self.stand_in.has_ended())
