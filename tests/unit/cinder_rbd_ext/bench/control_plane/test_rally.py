@@ -35,9 +35,7 @@ class RallyTest(base.TestCase):
         self.stand_in = stand_in.Rally(self.folder())
         self.scratch = self.folder()
         self.log_file = self.scratch / 'log'
-        self.rally = rally.Rally(
-            self.stand_in.program, self.scratch, 'prefix'
-        )
+        self.rally = rally.Rally(self.stand_in.program, self.scratch, 'prefix')
 
     def folder(self) -> pathlib.Path:
         return pathlib.Path(self.useFixture(fixtures.TempDir()).path)
