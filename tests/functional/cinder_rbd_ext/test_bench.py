@@ -188,7 +188,8 @@ class BenchTest(testtools.TestCase):
         timeout = ('osd', 'osd_client_watch_timeout')
         self.cluster.daemons.command('config', 'set', *timeout, '3')
         self.addCleanup(self.cluster.daemons.command, 'config', 'rm', *timeout)
-        words = self.select('run=depth')
+        loads = ('depth 1', 'depth 4', 'depth 16', 'depth 4 x 2 jobs')
+        words = self.select('run=depth', *(f'workload={x}' for x in loads))
         child = self.start('ceph-2022', *words)
         file = self.folder / results.FILE
         while not (file.exists() and results.load(self.folder).samples):
@@ -201,7 +202,7 @@ class BenchTest(testtools.TestCase):
         self.assertTrue(left.startswith(images.PREFIX))
         shown = self.finish(self.start('ceph-2022', *words))
         self.assertIn(f'Removing {left}', shown)
-        found = self.measured(4)
+        found = self.measured(len(loads))
         self.assertEqual(before, found.samples[: len(before)])
 
     def test_limit(self) -> None:
