@@ -19,6 +19,7 @@ as a service does.
 """
 
 import concurrent.futures
+import contextlib
 import pathlib
 import sys
 import threading
@@ -38,8 +39,12 @@ _GROUP = 'ceph'
 
 
 def _connections() -> int:
-    tasks = pathlib.Path('/proc/self/task').glob('*/comm')
-    return [each.read_text().strip() for each in tasks].count('msgr-worker-0')
+    names = []
+    for task in pathlib.Path('/proc/self/task').iterdir():
+        # The thread may have ended.
+        with contextlib.suppress(OSError):
+            names.append((task / 'comm').read_text().strip())
+    return names.count('msgr-worker-0')
 
 
 def _make_driver(conf: str) -> Any:
