@@ -58,12 +58,13 @@ def _configuration(folder: pathlib.Path, prefix: str, poll: float) -> str:
         options[f'{action}_timeout'] = _PATIENCE
     for action in ('nova_server_boot', 'nova_server_delete'):
         options[f'{action}_timeout'] = _PATIENCE
-    name = 'XXXXXXXX-XXXXXXXX'
+    # rally replaces each X by a random character.
+    unique = 'XXXXXXXX-XXXXXXXX'
     return '\n'.join(
         (
             '[DEFAULT]',
-            f'scenario_resource_name_format = {prefix}-s-{name}',
-            f'context_resource_name_format = {prefix}-c-{name}',
+            f'scenario_resource_name_format = {prefix}-s-{unique}',
+            f'context_resource_name_format = {prefix}-c-{unique}',
             '[database]',
             f'connection = sqlite:///{folder}/rally.sqlite',
             '[openstack]',

@@ -13,6 +13,7 @@
 
 """Unit tests of cinder_rbd_ext.bench.fio."""
 
+import dataclasses
 import os
 import pathlib
 from typing import Any
@@ -55,6 +56,14 @@ class FioTest(base.TestCase):
         for word in ('--rwmixread=80', '--bs=262144', '--ramp_time=0'):
             self.assertIn(word, found)
         self.assertFalse(any(word.startswith('--fsync') for word in found))
+
+    def test_jobs(self) -> None:
+        work = dataclasses.replace(
+            samples.cell(workload='small').work, pattern='read', jobs=4
+        )
+        found = fio.options(work, samples.parsed().settings)
+        for word in ('--numjobs=4', '--thread', '--group_reporting'):
+            self.assertIn(word, found)
 
     def test_figures(self) -> None:
         # The counters restart after a warm-up of two seconds.
