@@ -236,7 +236,17 @@ class BrowserTestCase(base.CloudTestCase):
         self.session.user = user
 
     def open(self, path: str) -> None:
-        """Open a page of the dashboard."""
+        """Open a page of the dashboard.
+
+        First wait for the responses to the scripts of the current page: the
+        response to a form in a dialog loads the table again, and would do so
+        instead of the page to open.
+        """
+        self.until_true(
+            lambda: self.driver.execute_script(
+                'return !window.jQuery || !jQuery.active'
+            )
+        )
         self.driver.get(f'{DASHBOARD}{path}')
 
     def fetch(self, path: str) -> tuple[int, str]:
