@@ -79,19 +79,22 @@ def _offer_everything() -> None:
     discovery._ask = lambda request: types
 
 
-def main(path: str) -> None:
+def main(path: str, *labels: str) -> None:
     """Run the tests; write the outcomes to a file as JSON.
 
     This package has set up Django with the settings in
     DJANGO_SETTINGS_MODULE.
+
+    :param labels: names of single tests; by default, all tests of volumes run
     """
     if apps.apps.is_installed('horizon_volume_opts'):
         _offer_everything()
-    suite = runner.DiscoverRunner(verbosity=0).build_suite(list(_LABELS))
+    chosen = list(labels or _LABELS)
+    suite = runner.DiscoverRunner(verbosity=0).build_suite(chosen)
     found = Outcomes()
     suite.run(found)
     pathlib.Path(path).write_text(json.dumps(found.words))
 
 
 if __name__ == '__main__':
-    main(sys.argv[1])
+    main(*sys.argv[1:])
