@@ -20,6 +20,7 @@ import dataclasses
 import enum
 from typing import Any
 
+from cinder_rbd_ext.audit import usage
 from rbd_volume_options import features
 from rbd_volume_options import layout
 
@@ -64,6 +65,8 @@ class Image:
     :ivar parent: ``pool/image@snapshot``; empty if it is not a clone
     :ivar overrides: Ceph's options in the image metadata, without the prefix
     :ivar migrating: whether a migration of librbd is not committed yet
+    :ivar used: bytes that the image and its snapshots use; None if unknown or
+        not requested
     """
 
     pool: str
@@ -78,6 +81,7 @@ class Image:
     snapshots: tuple[Snapshot, ...] = ()
     overrides: Mapping[str, str] = dataclasses.field(default_factory=dict)
     migrating: bool = False
+    used: int | None = None
 
     @property
     def objects(self) -> int:
@@ -91,11 +95,13 @@ def read(
     pool: str,
     name: str,
     pool_name: Callable[[int], str],
+    with_usage: bool = False,
 ) -> Image:
     """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
     :param pool_name: returns the name of a pool by its id
+    :param with_usage: whether to read the used space, too
     :raises rbd.Error: if it cannot be opened
     """
     with librbd.Image(ioctx, name, read_only=True) as image:
@@ -105,6 +111,11 @@ def read(
         data_pool = ''
         if features.DATA_POOL in has:
             data_pool = pool_name(image.data_pool_id())
+        snapshots = tuple(_snapshots(librbd, image, has))
+        used = None
+        if with_usage:
+            ours = [s.name for s in snapshots if s.namespace == 'user']
+            used = usage.of(librbd, image, ours)
         return Image(
             pool,
             name,
@@ -117,9 +128,10 @@ def read(
             _map_state(librbd, has, image.flags()),
             data_pool,
             _parent(librbd, image),
-            tuple(_snapshots(librbd, image, has)),
+            snapshots,
             dict(_overrides(image)),
             bool(mask & librbd.RBD_FEATURE_MIGRATING),
+            used,
         )
 
 

@@ -37,6 +37,7 @@ class Count:
     :ivar map_state: state of the object map of the head
     :ivar number: of images
     :ivar size: provisioned bytes
+    :ivar used: bytes that these images use; None if no usage is known
     """
 
     pool: str
@@ -45,6 +46,7 @@ class Count:
     map_state: images.MapState
     number: int
     size: int
+    used: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,8 +125,9 @@ def make(
 def _counts(
     scans: Iterable[scan.PoolScan], known: records.Records | None
 ) -> list[Count]:
-    numbers: dict[tuple[str, names.Owner, str, images.MapState], list[int]]
-    numbers = {}
+    groups: dict[
+        tuple[str, names.Owner, str, images.MapState], list[images.Image]
+    ] = {}
     for each in scans:
         for image in each.found:
             name = names.of_image(image.name)
@@ -135,13 +138,23 @@ def _counts(
                 volume.volume_type if volume else '',
                 image.map_state,
             )
-            numbers.setdefault(key, []).append(image.size)
+            groups.setdefault(key, []).append(image)
     return [
-        Count(*key, len(numbers[key]), sum(numbers[key]))
+        Count(
+            *key,
+            len(groups[key]),
+            sum(image.size for image in groups[key]),
+            _used(groups[key]),
+        )
         for key in sorted(
-            numbers, key=lambda k: (k[0], k[1].value, k[2], k[3].value)
+            groups, key=lambda k: (k[0], k[1].value, k[2], k[3].value)
         )
     ]
+
+
+def _used(group: Iterable[images.Image]) -> int | None:
+    known = [image.used for image in group if image.used is not None]
+    return sum(known) if known else None
 
 
 def _plain_finding(found: findings.Finding) -> dict[str, Any]:
@@ -164,6 +177,7 @@ def _plain_image(image: images.Image) -> dict[str, Any]:
         'name': image.name,
         'id': image.ident,
         'size': image.size,
+        'used': image.used,
         'object_size': made.object_size,
         'stripe_unit': made.stripe_unit,
         'stripe_count': made.stripe_count,

@@ -35,6 +35,7 @@ def run(
     read_records: Callable[[], records.Records | None],
     progress: Progress = lambda pool, done, total: None,
     workers: int = scan.WORKERS,
+    with_usage: bool = False,
 ) -> report.Report:
     """Audit pools and return the report.
 
@@ -42,13 +43,17 @@ def run(
     :param read_records: returns the cloud's records. It is called after the
         scan: an image that the scan found has a record by then if it belongs
         to a resource.
+    :param with_usage: whether to read the used space of images
     :raises rados.Error: if a pool cannot be read
     :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
     """
     taken = datetime.datetime.now(datetime.timezone.utc)
     began = time.monotonic()
     scans = [
-        cluster.scan(pool, _of_pool(progress, pool), workers) for pool in pools
+        cluster.scan(
+            pool, _of_pool(progress, pool), workers, with_usage=with_usage
+        )
+        for pool in pools
     ]
     known = read_records()
     found: list[findings.Finding] = []

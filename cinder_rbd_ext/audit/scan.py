@@ -115,19 +115,23 @@ class Cluster:
         progress: Progress = lambda done, total: None,
         workers: int = WORKERS,
         wanted: Callable[[str], bool] = lambda name: True,
+        with_usage: bool = False,
     ) -> PoolScan:
         """Read the images of a pool.
 
         :param progress: called with the number of images read so far and the
             total
         :param wanted: returns whether to read the image with a name
+        :param with_usage: whether to read the used space of images
         :raises rados.Error: if the pool cannot be read
         :raises NotAllowed: if the Ceph user may not list the images
         :raises Cancelled: after :meth:`cancel`
         """
         with self.connected(pool) as (_, ioctx):
             names = sorted(filter(wanted, self._names(pool, ioctx)))
-            found, failed = self._read_all(pool, names, progress, workers)
+            found, failed = self._read_all(
+                pool, names, progress, workers, with_usage
+            )
             # An image that was removed during the scan is not damaged.
             still_there = frozenset(self.librbd.RBD().list(ioctx))
             trash = tuple(self._trash(pool, ioctx))
@@ -190,6 +194,7 @@ class Cluster:
         names: Sequence[str],
         progress: Progress,
         workers: int,
+        with_usage: bool,
     ) -> tuple[list[images.Image], dict[str, str]]:
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for name in names:
@@ -212,6 +217,7 @@ class Cluster:
                                 pool,
                                 name,
                                 connection.pool_reverse_lookup,
+                                with_usage,
                             )
                         )
                     except self.librbd.Error as error:

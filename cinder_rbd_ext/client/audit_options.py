@@ -59,11 +59,13 @@ def audited(
     parsed_args: argparse.Namespace,
     progress: run.Progress = lambda pool, done, total: None,
     timeout: int | None = None,
+    with_usage: bool = False,
 ) -> report.Report:
     """Run an audit.
 
     :param shell: the application, which connects to the cloud
     :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
+    :param with_usage: whether to read the used space of images
     :raises RuntimeError: if Ceph's libraries for Python are not installed
     """
     cluster = ceph_arguments.connected(parsed_args, timeout)
@@ -79,4 +81,5 @@ def audited(
         read_records,
         progress,
         parsed_args.workers,
+        with_usage,
     )

@@ -49,6 +49,7 @@ class Report:
 
     :ivar taken: the time of the audit, in ISO 8601
     :ivar states: states of object maps, by volume ID
+    :ivar used: used bytes, by volume ID; only those that are known
     :ivar findings: kinds of findings, by volume ID
     :ivar others: findings that are not about a volume of Cinder
     """
@@ -57,6 +58,7 @@ class Report:
     states: Mapping[str, images.MapState] = dataclasses.field(
         default_factory=dict
     )
+    used: Mapping[str, int] = dataclasses.field(default_factory=dict)
     findings: Mapping[str, tuple[str, ...]] = dataclasses.field(
         default_factory=dict
     )
@@ -77,6 +79,7 @@ class Report:
         return dataclasses.replace(
             image,
             map_state=state,
+            used=self.used.get(image.ident),
             findings=self.findings.get(image.ident, ()),
         )
 
@@ -112,14 +115,24 @@ def _of(values: Any) -> Report:
                     for name in ('kind', 'pool', 'image', 'detail')
                 }
             )
-    states = {
-        match[1]: _STATES[each['object_map']]
+    ours = {
+        match[1]: each
         for each in values['images']
         if (match := _VOLUME.fullmatch(each['name']))
+    }
+    states = {
+        ident: _STATES[each['object_map']] for ident, each in ours.items()
+    }
+    # Reports of older versions, and those without --used, have no value.
+    used = {
+        ident: int(each['used'])
+        for ident, each in ours.items()
+        if each.get('used') is not None
     }
     return Report(
         str(values['taken']),
         states,
+        used,
         {ident: tuple(dict.fromkeys(found)) for ident, found in kinds.items()},
         others,
     )

@@ -47,6 +47,10 @@ def _object_size(image: images.Image) -> str:
     return sizes.format_size(made.object_size) if made else ''
 
 
+def _used(image: images.Image) -> str:
+    return '' if image.used is None else f'{image.used / sizes.GIB:.2f}'
+
+
 def striping(image_layout: Any) -> Any:
     """Return the text for the striping of a layout."""
     if image_layout.striping is None:
@@ -62,6 +66,7 @@ COLUMNS: tuple[Column, ...] = (
     Column('name', _('Volume'), lambda image: image.name or image.ident),
     Column('project', _('Project'), lambda image: image.project),
     Column('size', _('Size (GiB)'), lambda image: image.size),
+    Column('used', _('Used (GiB)'), _used),
     Column('type', _('Volume Type'), lambda image: image.volume_type),
     Column('object_size', _('Object Size'), _object_size),
     Column(

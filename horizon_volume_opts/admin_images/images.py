@@ -48,6 +48,7 @@ class Image:
     :ivar ceph_pool: Ceph pool of the image; empty if unknown
     :ivar image_features: sorted names
     :ivar findings: kinds of findings of the last audit
+    :ivar used: bytes that the image used at the last audit; None if unknown
     """
 
     pool: str
@@ -62,6 +63,7 @@ class Image:
     ceph_pool: str = ''
     image_features: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    used: int | None = None
 
     def plain(self) -> list[Any]:
         """Return the image as plain values that can be serialized."""
@@ -79,6 +81,7 @@ class Image:
             self.ceph_pool,
             self.image_features,
             self.findings,
+            self.used,
         ]
 
     @classmethod
@@ -88,7 +91,7 @@ class Image:
         :raises LookupError, TypeError, ValueError: for other values
         """
         pool, volume_type, state, made, data_pool, *rest = values
-        ident, name, project, size, ceph_pool, found, kinds = rest
+        ident, name, project, size, ceph_pool, found, kinds, used = rest
         return cls(
             pool,
             volume_type,
@@ -102,4 +105,5 @@ class Image:
             ceph_pool,
             tuple(found),
             tuple(kinds),
+            used,
         )

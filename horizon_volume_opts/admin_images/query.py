@@ -45,6 +45,8 @@ SORTS: dict[str, _Key] = {
     'project': lambda image: image.project,
     'type': lambda image: image.volume_type.casefold(),
     'size': lambda image: image.size,
+    # Images whose usage is unknown come first.
+    'used': lambda image: -1 if image.used is None else image.used,
     'object_size': _layout('object_size'),
     'striping': lambda image: (
         _layout('stripe_count')(image),

@@ -19,6 +19,7 @@ from typing import Any
 
 from django import http
 from django import shortcuts
+from django.utils import formats
 from django.utils.translation import gettext_lazy as _
 from django.views import generic
 from horizon import exceptions
@@ -36,7 +37,7 @@ from horizon_volume_opts.admin_images import sources
 from rbd_volume_options import sizes
 
 # Increase this when the format of the cached values changes.
-_CACHE_VERSION = 2
+_CACHE_VERSION = 3
 #: Maximum number of listed findings that are not about a volume.
 _MOST_FINDINGS = 100
 
@@ -220,6 +221,8 @@ def _cells(
         text = column.text(image)
         if column.name == 'project':
             text = found.projects.get(image.project, image.project)
+        elif column.name == 'used' and text:
+            text = formats.number_format(text)
         yield column.name, text
 
 

@@ -14,6 +14,8 @@
 
 import contextlib
 import datetime
+import json
+import subprocess
 from typing import Any
 import uuid
 
@@ -166,6 +168,39 @@ class HealthyTest(AuditTestCase):
             },
             counts,
         )
+
+    def test_used_space(self) -> None:
+        """As rbd du counts it; unknown without a valid fast-diff map."""
+        plain, stale, mapped = (
+            self.volume(mask) for mask in (_LOCKED, _LOCKED, _MAPPED)
+        )
+        for name in (plain, stale, mapped):
+            with self.cluster.image(name) as image:
+                image.write(b'x', 0)
+        with self.cluster.image(stale) as image:
+            missing = features.MAP_ON - {features.EXCLUSIVE_LOCK}
+            image.update_features(features.to_mask(missing), True)
+        self.snapshot(mapped, 'one')
+        clone = f'volume-{uuid.uuid4()}'
+        self.clone(mapped, 'one', clone)
+        with self.cluster.image(mapped) as image:
+            image.write(b'x', 0)
+            image.write(b'x', 4 * _MIB)
+        self.snapshot(mapped, 'two')
+        used = self._used()
+        self.assertEqual(
+            {plain: None, stale: None, mapped: 12 * _MIB, clone: 0}, used
+        )
+        command = ['rbd', '--conf', self.cluster.conf, 'du', '--format=json']
+        shown = subprocess.check_output([*command, f'volumes/{mapped}'])
+        rows = json.loads(shown)['images']
+        self.assertEqual(used[mapped], sum(row['used_size'] for row in rows))
+
+    def _used(self) -> dict[str, int | None]:
+        (scanned,) = run.run(
+            self.audited, ['volumes'], lambda: None, with_usage=True
+        ).scans
+        return {image.name: image.used for image in scanned.found}
 
     def test_progress_and_cancel(self) -> None:
         for _ in range(3):

@@ -27,7 +27,7 @@ _TAKEN = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 class ReportTest(base.TestCase):
     def make(self, *found: findings.Finding) -> report.Report:
         there = facts.pool(
-            facts.image(),
+            facts.image(used=2**22),
             facts.image(map_state=images.MapState.NONE),
             facts.image('other'),
         )
@@ -51,9 +51,9 @@ class ReportTest(base.TestCase):
     def test_counts(self) -> None:
         self.assertEqual(
             [
-                ('', 'unknown', 'valid', 1),
-                ('type', 'volume', 'none', 1),
-                ('type', 'volume', 'valid', 1),
+                ('', 'unknown', 'valid', 1, None),
+                ('type', 'volume', 'none', 1, None),
+                ('type', 'volume', 'valid', 1, 2**22),
             ],
             [
                 (
@@ -61,6 +61,7 @@ class ReportTest(base.TestCase):
                     each.owner.value,
                     each.map_state.value,
                     each.number,
+                    each.used,
                 )
                 for each in self.make().counts
             ],

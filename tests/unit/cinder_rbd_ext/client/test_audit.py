@@ -25,6 +25,7 @@ import fixtures
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import run
 from cinder_rbd_ext.audit import scan
+from cinder_rbd_ext.audit import usage
 from cinder_rbd_ext.client import shell
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
@@ -105,6 +106,14 @@ class AuditTest(base.TestCase):
         self.out.truncate(0)
         self.audit('--counts')
         self.assertIn('8 MiB', self.out.getvalue())
+
+    def test_used_space(self) -> None:
+        self._patch(usage, 'of', return_value=2**22)
+        (row,) = self.rows('--counts', '--used')
+        self.assertEqual(2**22, row['Used'])
+        self.out.truncate(0)
+        self.audit('--counts', '--used')
+        self.assertIn('4 MiB', self.out.getvalue())
 
     def test_output(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))

@@ -63,8 +63,8 @@ class ReportTestCase(base.TestCase):
             (),
         ).plain()
         made['images'] = [
-            {'name': f'volume-{_ONE}', 'object_map': 'invalid'},
-            {'name': f'volume-{_OTHER}', 'object_map': 'none'},
+            {'name': f'volume-{_ONE}', 'object_map': 'invalid', 'used': 0},
+            {'name': f'volume-{_OTHER}', 'object_map': 'none', 'used': None},
             {'name': 'x_disk', 'object_map': 'none'},
         ]
         return json.dumps(made)
@@ -73,6 +73,8 @@ class ReportTestCase(base.TestCase):
         found = self.read(self.written())
         checked = found.checked(_image(_ONE))
         self.assertIs(_State.INVALID, checked.map_state)
+        self.assertEqual(0, checked.used)
+        self.assertIsNone(found.checked(_image(_OTHER)).used)
         self.assertEqual(('object-map-invalid',), checked.findings)
         self.assertEqual('2026-01-02T00:00:00+00:00', found.taken)
 

@@ -39,6 +39,7 @@ class ColumnsTestCase(base.TestCase):
             name='=HYPERLINK("x")',
             project='p',
             size=3,
+            used=3 * 2**28,
             image_features=('layering', 'striping'),
         )
         bare = images.Image('h@b#p', '', images.MapState.UNKNOWN, ident='b')
@@ -47,9 +48,12 @@ class ColumnsTestCase(base.TestCase):
         found = dict(zip(head, row, strict=True))
         self.assertEqual('an-id', found['Volume ID'])
         self.assertEqual('demo', found['Project'])
+        self.assertEqual('0.75', found['Used (GiB)'])
         self.assertEqual('64 KiB x 8', found['Striping'])
         self.assertEqual('gold, "fast"', found['Volume Type'])
         self.assertEqual('invalid object map', found['Object Map'])
         # Quoted, so that a spreadsheet does not run it as a formula.
         self.assertEqual('\'=HYPERLINK("x")', found['Volume'])
-        self.assertEqual('', dict(zip(head, other, strict=True))['Striping'])
+        found = dict(zip(head, other, strict=True))
+        self.assertEqual('', found['Striping'])
+        self.assertEqual('', found['Used (GiB)'])

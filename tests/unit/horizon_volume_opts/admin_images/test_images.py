@@ -36,6 +36,7 @@ class ImageTestCase(base.TestCase):
                 'volumes',
                 ('layering', 'object-map'),
                 ('object-map-invalid',),
+                0,
             ),
         ):
             plain = json.loads(json.dumps(before.plain()))

@@ -37,9 +37,10 @@ _IMAGES = [
         3,
         'volumes',
         findings=('object-map-invalid',),
+        used=5,
     ),
     images.Image(
-        'h@b#p', '', _State.NONE, _LARGE, ident='id-b', name='beta', size=1
+        'h@b#p', '', _State.NONE, _LARGE, ident='id-b', name='beta', used=0
     ),
     images.Image('h@b#p', 'gold', _State.UNKNOWN, ident='id-c', project='p2'),
 ]
@@ -66,7 +67,8 @@ class QueryTestCase(base.TestCase):
         ('finding=object-map-invalid', 'a'),
         ('finding=ghost', ''),
         ('sort=-name', 'cba'),
-        ('sort=size', 'cba'),
+        ('sort=size', 'bca'),
+        ('sort=used', 'cba'),
         ('sort=object_size', 'cab'),
         ('sort=-striping', 'abc'),
         ('sort=project', 'bca'),

@@ -1,0 +1,56 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""The space that an image uses, read from its object maps."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def of(librbd: Any, image: Any, snapshots: Iterable[str]) -> int | None:
+    """Return the bytes of the objects of an image and its snapshots.
+
+    The result is that of ``rbd du``: objects that are written in part count in
+    full, and the objects of a parent do not count. With a valid fast-diff map,
+    librbd reads one object of the map for the image and for each snapshot.
+    Without one, it would query each object of the image.
+
+    :param librbd: the module ``rbd``
+    :param image: open, and not set to a snapshot
+    :param snapshots: names of the snapshots in the namespace ``user``, the
+        oldest first
+    :returns: None unless the image and each snapshot have a valid fast-diff
+        map
+    :raises rbd.Error: if librbd cannot read a map
+    """
+    if not image.features() & librbd.RBD_FEATURE_FAST_DIFF:
+        return None
+    lengths: list[int] = []
+
+    def add(offset: int, length: int, exists: bool) -> None:
+        if exists:
+            lengths.append(length)
+
+    before = None
+    try:
+        for name in (*snapshots, None):
+            image.set_snap(name)
+            if image.flags() & librbd.RBD_FLAG_FAST_DIFF_INVALID:
+                return None
+            image.diff_iterate(
+                *(0, image.size(), before, add),
+                include_parent=False,
+                whole_object=True,
+            )
+            before = name
+    finally:
+        image.set_snap(None)
+    return sum(lengths)
