@@ -46,11 +46,12 @@ RESULTS = pathlib.Path(os.environ.get('RBD_TEST_RESULTS') or ROOT / '.nox')
 SANDBOX = str(ROOT / 'tools' / 'sandbox')
 nox.options.default_venv_backend = 'none'
 # The sessions that tools/test runs in parallel: by default, for `all`, and if
-# a regular expression selects tests. OTHERS and PLATFORMS run only for the
-# newest release.
+# a regular expression selects tests. OTHERS, RELEASES and DEBIAN run only for
+# the newest release.
 TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
-PLATFORMS = ['platforms', 'platforms-all'] if RELEASE == NEWEST else []
+RELEASES = ['releases', 'releases-all'] if RELEASE == NEWEST else []
+DEBIAN = ['debian', 'debian-all'] if RELEASE == NEWEST else []
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 ALL = os.environ.get('RBD_TEST_ALL') == '1'
 INSIDE = bool(os.environ.get('RBD_TEST_INSIDE'))
@@ -201,7 +202,7 @@ _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
 EVERY = [(x, y) for x in OLDER for y in ('install', 'unit', 'functional')]
 
 
-@nox.session(tags=PLATFORMS)
+@nox.session(tags=RELEASES)
 @nox.parametrize(['release', 'part'], EVERY, ids=[' '.join(x) for x in EVERY])
 def matrix(session: nox.Session, release: str, part: str) -> None:
     """Run parts on an older release."""
@@ -210,5 +211,5 @@ def matrix(session: nox.Session, release: str, part: str) -> None:
     _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
 
 
-_part('platform', PLATFORMS, _debian, 'functional')
-_part('packages', PLATFORMS, _debian, 'packages')
+_part('platform', DEBIAN, _debian, 'functional')
+_part('packages', DEBIAN, _debian, 'packages')

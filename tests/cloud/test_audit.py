@@ -13,6 +13,7 @@
 """Run the audit of existing images as an operator."""
 
 import json
+import shlex
 import subprocess
 import uuid
 
@@ -20,22 +21,27 @@ from tests.cloud import base
 from tests.cloud import documented
 
 
+def run(case: base.CloudTestCase, *options: str) -> str:
+    """Run the audit, check that it was done, and return its output."""
+    environ = 'eval "$(tools/sandbox env --cloud admin)"'
+    command = f'cinder-rbd-ext audit --ceph-user admin {shlex.join(options)}'
+    done = subprocess.run(
+        ['bash', '-euc', f'{environ}; {command}'],
+        cwd=documented.ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    case.assertIn(done.returncode, (0, 1, 2), done.stderr)
+    return done.stdout
+
+
 class AuditTest(base.CloudTestCase):
     """Tests for ``cinder-rbd-ext audit`` on the cloud's volumes."""
 
     def audit(self) -> set[tuple[str, str]]:
         """Run the audit; return the kind and the image of each finding."""
-        environ = 'eval "$(tools/sandbox env --cloud admin)"'
-        command = 'cinder-rbd-ext audit --ceph-user admin -f json'
-        done = subprocess.run(
-            ['bash', '-euc', f'{environ}; {command}'],
-            cwd=documented.ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
-        rows = json.loads(done.stdout)
+        rows = json.loads(run(self, '-f', 'json'))
         return {(row['Kind'], row['Image']) for row in rows}
 
     def test_orphan_and_volume_without_image(self) -> None:

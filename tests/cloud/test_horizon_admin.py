@@ -12,13 +12,16 @@
 
 """The operator's pages in the dashboard."""
 
+import subprocess
 import uuid
 
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support import select
 
+from sandbox_cloud import state
 from tests.cloud import base
 from tests.cloud import browser
+from tests.cloud import test_audit
 from tests.cloud import themes
 
 _PANEL = '/admin/rbd_images/'
@@ -82,6 +85,22 @@ class ImagesTest(browser.BrowserTestCase):
         themes.use(self.driver, 'material')
         self.check_accessible('.rbd-images')
         self.screenshot('rbd-images-material')
+
+    def test_report_of_an_audit(self) -> None:
+        volume = self.created(metadata={'rbd:object_map': 'true'})
+        image = f'volumes/volume-{volume}'
+        bench = ['rbd', 'bench', '--io-type', 'write', '--io-size', '4M']
+        subprocess.run([*bench, '--io-total', '256M', image], check=True)
+        report = state.State(state.default_root()).run / 'rbd-audit.json'
+        self.addCleanup(report.unlink)
+        test_audit.run(self, '--used', '--output', str(report))
+        self.login('admin')
+        self.open(_PANEL)
+        self.read_again()
+        self.open(f'{_PANEL}?q={volume}')
+        found = self.row(volume)
+        self.assertEqual('valid object map', found['Object Map'])
+        self.assertEqual('0.25', found['Used (GiB)'])
 
     def test_list_is_kept_until_read_again(self) -> None:
         name = self.make_type()

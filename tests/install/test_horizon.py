@@ -27,6 +27,8 @@ CACHES = {{
     'default': {{'BACKEND': 'django.core.cache.backends.locmem.LocMemCache'}},
 }}
 COMPRESS_OFFLINE = True
+# One theme: each takes seconds to compile.
+AVAILABLE_THEMES = [('default', 'Default', 'themes/default')]
 STATIC_ROOT = '{folder}/static'
 TIME_ZONE = 'UTC'
 """

@@ -15,10 +15,10 @@
     tools/test [PART...] [--release RELEASE] [-- REGEX...]
 
 Without a part, all parts run except those that must be named: in parallel,
-those that use the sandbox, those for other releases of OpenStack and Debian,
-and the others. Named parts run one after the other. Arguments after `--` are
-regular expressions that select tests. The part `all` runs everything, for a
-release. KEEP=1 keeps the sandbox up. The parts:
+those that use the sandbox, those for other releases of OpenStack, those on
+another release of Debian, and the others. Named parts run one after the other.
+Arguments after `--` are regular expressions that select tests. The part `all`
+runs everything, for a release. KEEP=1 keeps the sandbox up. The parts:
 """
 
 import argparse
@@ -43,7 +43,7 @@ _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
 # The sandbox's lane takes longest. Its services would otherwise share the
 # processors equally with the others, whose tests do not wait for servers.
 _FIRST = 'sandbox'
-_NICE = 3
+_NICE = 5
 
 
 def lanes(
@@ -55,7 +55,7 @@ def lanes(
     kind = '-all' if parts else '-regex' if filtered else ''
     names = ['sandbox', 'others']
     if newest and kind != '-regex':
-        names.append('platforms')
+        names += ['releases', 'debian']
     return {name: ['--tags', f'{name}{kind}'] for name in names}
 
 

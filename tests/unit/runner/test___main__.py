@@ -105,10 +105,10 @@ class MainTestCase(base.TestCase):
         self.assertTrue(any(line.startswith(failure) for line in shown))
 
     @ddt.data(
-        (['all'], False, True, '-all', 3),
-        ([], False, True, '', 3),
+        (['all'], False, True, '-all', 4),
+        ([], False, True, '', 4),
         # Expressions select tests on the newest release, and the other
-        # releases have no lane of other platforms.
+        # releases have no lanes of other releases and of Debian.
         ([], True, True, '-regex', 2),
         ([], False, False, '', 2),
     )
@@ -116,7 +116,7 @@ class MainTestCase(base.TestCase):
     def test_lanes(
         self, parts: list[str], some: bool, newest: bool, kind: str, count: int
     ) -> None:
-        names = ('sandbox', 'others', 'platforms')[:count]
+        names = ('sandbox', 'others', 'releases', 'debian')[:count]
         self.assertEqual(
             {name: ['--tags', f'{name}{kind}'] for name in names},
             command_line.lanes(parts, some, newest),
@@ -125,11 +125,11 @@ class MainTestCase(base.TestCase):
     def test_each_lane_is_counted(self) -> None:
         status, shown = self._main('all')
         self.assertEqual(0, status)
-        self.assertEqual('3 passed, 0 failed, 0 skipped', shown[-1])
-        self.assertIn('platforms | nox --tags platforms-all --', shown)
+        self.assertEqual('4 passed, 0 failed, 0 skipped', shown[-1])
+        self.assertIn('debian    | nox --tags debian-all --', shown)
         self.assertEqual('1', os.environ['RBD_TEST_ALL'])
 
-    @ddt.data((['sandbox', 'others'], [0, 3]), (['parts'], [0]))
+    @ddt.data((['sandbox', 'others'], [0, 5]), (['parts'], [0]))
     @ddt.unpack
     def test_priorities(self, names: list[str], expected: list[int]) -> None:
         before = os.getpriority(os.PRIO_PROCESS, 0)

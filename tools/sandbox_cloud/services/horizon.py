@@ -71,6 +71,7 @@ class Horizon(Service):
             self.settings,
             enabled=self.enabled,
             static=self.static,
+            audit_report=self.state.run / 'rbd-audit.json',
             memcached=self.services['memcached'].ports[0],
         )
         (self.settings.parent / '__init__.py').touch()
