@@ -28,7 +28,7 @@ def of(librbd: Any, image: Any, snapshots: Iterable[str]) -> int | None:
     :param snapshots: names of the snapshots in the namespace ``user``, the
         oldest first
     :returns: None unless the image and each snapshot have a valid fast-diff
-        map
+        map, and if a snapshot is deleted meanwhile
     :raises rbd.Error: if librbd cannot read a map
     """
     if not image.features() & librbd.RBD_FEATURE_FAST_DIFF:
@@ -51,6 +51,9 @@ def of(librbd: Any, image: Any, snapshots: Iterable[str]) -> int | None:
                 whole_object=True,
             )
             before = name
+    except librbd.ImageNotFound:
+        # A snapshot was deleted since it was listed.
+        return None
     finally:
         image.set_snap(None)
     return sum(lengths)
