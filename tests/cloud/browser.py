@@ -270,6 +270,8 @@ class BrowserTestCase(base.CloudTestCase):
             exceptions.NoSuchElementException,
             exceptions.StaleElementReferenceException,
             exceptions.ElementNotInteractableException,
+            # Something is above it, such as a dialog that fades out.
+            exceptions.ElementClickInterceptedException,
         )
         waiting = wait.WebDriverWait(
             self.driver, _PATIENCE, 0.1, ignored_exceptions=stale
