@@ -14,6 +14,9 @@
 
 import configparser
 from importlib import metadata
+import json
+import pathlib
+import tempfile
 import time
 import types
 from typing import Any
@@ -149,7 +152,33 @@ class PageTestCase(helpers.BaseAdminViewTests):
         lines = b''.join(response.streaming_content).decode().splitlines()
         self.assertIn('rbd-images.csv', response['Content-Disposition'])
         self.assertEqual(2, len(lines))
-        self.assertIn('volume 0,demo,1,gold,4 MiB,none', lines[1])
+        self.assertIn('volume 0,demo,1,,gold,4 MiB,none', lines[1])
+
+    def test_used_space(self) -> None:
+        """With the decimal sign of the user's language."""
+        (volume,) = self.cinder.volumes.all
+        image = {
+            'name': f'volume-{volume.id}',
+            'object_map': 'valid',
+            'used': 3 * 2**28,
+        }
+        report = {
+            'version': 1,
+            'taken': '2026-01-02T03:04:05+00:00',
+            'findings': [],
+            'images': [image],
+        }
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, 'report')
+        path.write_text(json.dumps(report))
+        with utils.override_settings(
+            RBD_VOLUME_OPTIONS={'audit_report': str(path)}
+        ):
+            response = self.get()
+            self.assertContains(response, '<td>0.75</td>')
+            response = self.client.get(_PATH, HTTP_ACCEPT_LANGUAGE='de')
+            self.assertContains(response, '<td>0,75</td>')
 
     def test_ten_thousand(self) -> None:
         volumes = self.cinder.volumes
