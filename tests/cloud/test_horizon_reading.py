@@ -77,6 +77,11 @@ class ContinueTest(browser.BrowserTestCase):
     def test_last_volume_was_deleted(self) -> None:
         older = self.created(name=f'older-{uuid.uuid4().hex[:8]}')
         last = self.created(name='the last one of a page')
+        # Cinder stores whole seconds and sorts by ID within a second.
+        _execute(
+            'UPDATE volumes SET created_at = created_at - INTERVAL 1 MINUTE '  # noqa: S608
+            f"WHERE id = '{older}'"
+        )
         self.login('admin')
         name = self.copies(last, _PAGE - 1)
 
