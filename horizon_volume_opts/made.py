@@ -12,8 +12,10 @@
 
 """The attributes that Cinder's API extension adds to volumes."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import enum
 from typing import Any
 
 from rbd_volume_options import errors
@@ -24,6 +26,27 @@ from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 
+class Step(enum.Enum):
+    """What was refused after Cinder's API had accepted the request."""
+
+    CREATION = 'creation'
+    ATTACHMENT = 'attachment'
+    CONVERSION = 'conversion'
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Why the volume service or the API did not do what was requested.
+
+    :ivar reason: a text of Cinder, for the user
+    :ivar at: time of the refusal in ISO 8601; empty if unknown
+    """
+
+    step: Step
+    reason: str
+    at: str = ''
+
+
 @dataclasses.dataclass(frozen=True)
 class Made:
     """The record of a volume.
@@ -32,6 +55,7 @@ class Made:
     :ivar cache_modes: the cache mode of each attachment, by attachment ID;
         None if the compute host chose the mode
     :ivar origins: where each part of the image was set; empty if unknown
+    :ivar refusals: the latest refusals that Cinder recorded
     """
 
     state: plan.ImageState | None
@@ -39,6 +63,7 @@ class Made:
     origins: Mapping[precedence.Part, errors.Origin] = dataclasses.field(
         default_factory=dict
     )
+    refusals: tuple[Refusal, ...] = ()
 
 
 def of_volume(volume: Any) -> Made:
@@ -65,7 +90,19 @@ def of_volume(volume: Any) -> Made:
         state,
         shown.get(wire.ATTRIBUTE_CACHE_MODES) or {},
         _origins(shown.get(wire.ATTRIBUTE_ORIGINS) or {}),
+        tuple(_refusals(shown)),
     )
+
+
+def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
+    if reason := shown.get(wire.ATTRIBUTE_REFUSED):
+        yield Refusal(Step.CREATION, reason)
+    attaching = shown.get(wire.ATTRIBUTE_ATTACH_REFUSED) or {}
+    if reason := attaching.get('reason'):
+        yield Refusal(Step.ATTACHMENT, reason, attaching.get('at') or '')
+    converting = shown.get(wire.ATTRIBUTE_CONVERSION) or {}
+    if reason := converting.get('reason'):
+        yield Refusal(Step.CONVERSION, reason)
 
 
 def _origins(

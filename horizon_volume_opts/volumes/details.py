@@ -18,27 +18,42 @@ Horizon's ``EXTRA_TABS`` adds it to the tab groups; nothing is replaced.
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils import dateparse
 from django.utils.translation import gettext_lazy as _
 from horizon import tabs
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import layouts
 from horizon_volume_opts import made
+from horizon_volume_opts import offers
 from horizon_volume_opts import qos
 from horizon_volume_opts import wording
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 _PART = precedence.Part
-_ORIGINS: dict[errors.Origin, Any] = {
+_ORIGINS: dict[errors.Origin | None, Any] = {
     errors.Origin.VOLUME_METADATA: _('requested for this volume'),
     errors.Origin.VOLUME_TYPE: _('set by the volume type'),
     errors.Origin.SOURCE_VOLUME: _('same as the source'),
     errors.Origin.BACKEND: _('set by the back end'),
     errors.Origin.GLANCE_IMAGE: _('same as the image'),
     errors.Origin.CLUSTER: _('set by Ceph'),
+}
+_POOL_FROM = _('set by the volume type or the back end')
+_REFUSED: dict[made.Step, Any] = {
+    made.Step.CREATION: _('Creation'),
+    made.Step.ATTACHMENT: _('Last attachment'),
+    made.Step.CONVERSION: _('Conversion'),
+}
+_MARKS: dict[made.Step, Any] = {
+    made.Step.CREATION: _('creation refused'),
+    made.Step.ATTACHMENT: _('last attachment refused'),
+    made.Step.CONVERSION: _('not converted'),
 }
 
 
@@ -50,25 +65,24 @@ class RBDTab(tabs.Tab):
     template_name = 'horizon_volume_opts/_details.html'
 
     def allowed(self, request: Any) -> bool:
-        """Return whether there is a record of the RBD image."""
+        """Return whether there is a record of the RBD image, or a refusal.
+
+        A volume whose creation was refused has no image.
+        """
         volume = self.tab_group.kwargs.get('volume')
-        return volume is not None and made.of_volume(volume).state is not None
+        if volume is None:
+            return False
+        found = made.of_volume(volume)
+        return found.state is not None or bool(found.refusals)
 
     def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
         """Return the context of the template."""
         volume = self.tab_group.kwargs['volume']
         found = made.of_volume(volume)
-        state = found.state
-        assert state is not None  # noqa: S101  (see allowed)
         return {
             'volume': volume,
-            'object_size': sizes.format_size(state.layout.object_size),
-            'stripe_unit': sizes.format_size(state.layout.stripe_unit),
-            'stripe_count': state.layout.stripe_count,
-            'object_count': state.layout.object_count(volume.size * sizes.GIB),
-            'features': sorted(state.image_features),
-            'object_map': made.has_object_map(state),
-            'data_pool': state.data_pool,
+            'refusals': list(_refusals(found)),
+            **(_of_image(volume, found.state) if found.state else {}),
             'origins': {
                 part.value: _ORIGINS[origin]
                 for part, origin in found.origins.items()
@@ -76,13 +90,36 @@ class RBDTab(tabs.Tab):
             'mode': (getattr(volume, 'metadata', None) or {}).get(
                 keys.CACHE_MODE
             ),
-            **_of_type(request, volume),
+            **_of_type(request, volume, found.state),
             'attachments': list(_attachments(volume, found)),
         }
 
 
-def _of_type(request: Any, volume: Any) -> dict[str, Any]:
-    """Return the limits of the volume type and its default cache mode."""
+def _refusals(found: made.Made) -> Iterator[dict[str, Any]]:
+    for each in found.refusals:
+        try:
+            at = dateparse.parse_datetime(each.at)
+        except ValueError:
+            at = None
+        yield {'step': _REFUSED[each.step], 'reason': each.reason, 'at': at}
+
+
+def _of_image(volume: Any, state: plan.ImageState) -> dict[str, Any]:
+    return {
+        'object_size': sizes.format_size(state.layout.object_size),
+        'stripe_unit': sizes.format_size(state.layout.stripe_unit),
+        'stripe_count': state.layout.stripe_count,
+        'object_count': state.layout.object_count(volume.size * sizes.GIB),
+        'features': sorted(state.image_features),
+        'object_map': made.has_object_map(state),
+        'data_pool': state.data_pool,
+    }
+
+
+def _of_type(
+    request: Any, volume: Any, state: plan.ImageState | None
+) -> dict[str, Any]:
+    """Return what depends on the volume type: limits and defaults."""
     try:
         offer = discovery.of_type(request, volume.volume_type)
     except discovery.Unavailable:
@@ -97,7 +134,20 @@ def _of_type(request: Any, volume: Any) -> dict[str, Any]:
         )
         if option
         else None,
+        'data_pool_from': _origin_of_pool(offer, state),
     }
+
+
+def _origin_of_pool(
+    offer: offers.UserOffer | None, state: plan.ImageState | None
+) -> Any:
+    """Return where the data pool was set.
+
+    It is not recorded, and it is never inherited from a source.
+    """
+    if offer and state and offer.default(keys.DATA_POOL) == state.data_pool:
+        return _ORIGINS.get(offer.origin(keys.DATA_POOL), _POOL_FROM)
+    return _POOL_FROM
 
 
 def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
@@ -112,11 +162,12 @@ def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
 
 
 def in_brief(volume: Any) -> str:
-    """Return a short text for the layout; a hyphen if unknown."""
-    state = made.of_volume(volume).state
-    if state is None:
-        return '-'
-    text = str(state.layout)
-    if made.has_object_map(state):
-        return str(_('%(layout)s, object map') % {'layout': text})
-    return text
+    """Return a short text for the layout and refusals; a hyphen if unknown."""
+    found = made.of_volume(volume)
+    words = []
+    if found.state:
+        words.append(layouts.in_words(found.state.layout))
+        if made.has_object_map(found.state):
+            words.append(str(_('object map')))
+    words += [str(_MARKS[each.step]) for each in found.refusals]
+    return ', '.join(words) or '-'

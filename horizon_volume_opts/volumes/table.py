@@ -12,8 +12,10 @@
 
 """Additions to the tables of volumes: layout and change of the cache mode."""
 
+from collections.abc import Callable
 from typing import Any
 
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from horizon import tables
 from openstack_dashboard import policy
@@ -49,6 +51,18 @@ class ChangeCacheMode(policy.PolicyTargetMixin, tables.LinkAction):
         )
 
 
+def _reasons(dashboard: str) -> Callable[[Any], str | None]:
+    """Return a function for the link of a cell, to the reasons of refusals."""
+
+    def link(volume: Any) -> str | None:
+        if not made.of_volume(volume).refusals:
+            return None
+        page = reverse(f'horizon:{dashboard}:volumes:detail', args=[volume.id])
+        return f'{page}?tab=volume_details__{details.RBDTab.slug}'
+
+    return link
+
+
 class VolumesTable(stock.VolumesTable):
     """The stock table with an additional column and action.
 
@@ -56,7 +70,11 @@ class VolumesTable(stock.VolumesTable):
     tables that inherit from it.
     """
 
-    rbd_layout = tables.Column(details.in_brief, verbose_name=_('RBD Layout'))
+    rbd_layout = tables.Column(
+        details.in_brief,
+        verbose_name=_('RBD Layout'),
+        link=_reasons('project'),
+    )
 
     class Meta(stock.VolumesTable.Meta):
         """Options of the stock table."""
@@ -76,7 +94,11 @@ class ActionTable(stock.VolumesTable):
 class AdminVolumesTable(admin_stock.VolumesTable):
     """The table of administrators with an additional column."""
 
-    rbd_layout = tables.Column(details.in_brief, verbose_name=_('RBD Layout'))
+    rbd_layout = tables.Column(
+        details.in_brief,
+        verbose_name=_('RBD Layout'),
+        link=_reasons('admin'),
+    )
 
     class Meta(admin_stock.VolumesTable.Meta):
         """Options of the stock table."""

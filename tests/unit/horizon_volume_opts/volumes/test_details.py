@@ -15,6 +15,7 @@
 from typing import Any
 
 from django.core import cache
+from django.utils import translation
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
@@ -70,13 +71,33 @@ class TabTestCase(horizon_case.HorizonTestCase):
             '64 KiB (set by the volume type)',
             '<dd>8 (set by the volume type)',
             '<dd>layering, striping</dd>',
+            '<dt>Object map</dt> <dd>No</dd>',
             'writeback (requested for this volume)',
         ):
             self.assertIn(text, page)
 
     def test_data_pool(self) -> None:
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:data_pool': 'ec'})
-        self.assertIn('<dt>Data pool</dt> <dd>ec</dd>', self.page())
+        row = '<dt>Data pool</dt> <dd>ec (set by the {})</dd>'
+        self.assertIn(row.format('volume type or the back end'), self.page())
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd', data_pool={'default': 'ec', 'default_from': 'volume type'}
+        )
+        cache.cache.clear()
+        self.assertIn(row.format('volume type'), self.page())
+
+    def test_origin_of_the_object_map(self) -> None:
+        self.cloud.add_volume(
+            'v',
+            **{
+                f'{fake_cloud.ALIAS}:features': ['layering', 'object-map'],
+                f'{fake_cloud.ALIAS}:origins': {'features': 'volume type'},
+            },
+        )
+        self.assertIn(
+            '<dt>Object map</dt> <dd>Yes (set by the volume type)</dd>',
+            self.page(),
+        )
 
     def test_limits_and_default_of_the_type(self) -> None:
         self.cloud.add_volume('v')
@@ -141,6 +162,47 @@ class TabTestCase(horizon_case.HorizonTestCase):
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:object_size': None})
         self.assertNotIn(_SLUG, self.page().replace('?tab=', ''))
 
+    def test_creation_that_was_refused(self) -> None:
+        """There is no image, and the reason is the only information."""
+        self.cloud.add_volume(
+            'v',
+            status='error',
+            **{
+                f'{fake_cloud.ALIAS}:object_size': None,
+                f'{fake_cloud.ALIAS}:refused': "rbd:data_pool = 'x': <gone>",
+            },
+        )
+        page = self.page()
+        self.assertIn(
+            '<dt>Creation</dt> <dd class="word-wrap">rbd:data_pool = '
+            '&#x27;x&#x27;: &lt;gone&gt;</dd>',
+            page,
+        )
+        self.assertNotIn('<dt>Object size</dt>', page)
+
+    def test_later_refusals(self) -> None:
+        self.cloud.add_volume(
+            'v',
+            **{
+                f'{fake_cloud.ALIAS}:attach_refused': {
+                    'reason': 'host offers no directsync',
+                    'at': '2026-01-02T03:04:05.6Z',
+                },
+                f'{fake_cloud.ALIAS}:conversion': {
+                    'percent': None,
+                    'reason': 'too many snapshots',
+                },
+            },
+        )
+        page = self.page()
+        self.assertIn(
+            '<dt>Last attachment</dt> <dd class="word-wrap">2026-01-02 '
+            '03:04:05 UTC: host offers no directsync</dd>',
+            page,
+        )
+        self.assertIn('<dd class="word-wrap">too many snapshots</dd>', page)
+        self.assertIn('<dt>Object size</dt>', page)
+
 
 class InBriefTestCase(horizon_case.HorizonTestCase):
     def brief(self, **changes: Any) -> str:
@@ -165,6 +227,23 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
 
     def test_unknown(self) -> None:
         self.assertEqual('-', self.brief(object_size=None))
+
+    def test_refusals(self) -> None:
+        self.assertEqual(
+            'creation refused', self.brief(object_size=None, refused='x')
+        )
+        self.assertEqual(
+            '8 MiB objects, 64 KiB x 8, last attachment refused, '
+            'not converted',
+            self.brief(
+                attach_refused={'reason': 'x', 'at': None},
+                conversion={'reason': 'x', 'percent': None},
+            ),
+        )
+
+    def test_german(self) -> None:
+        with translation.override('de'):
+            self.assertEqual('Objekte mit 8 MiB, 64 KiB x 8', self.brief())
 
 
 class _Resource:

@@ -12,6 +12,8 @@
 
 """Additions to the volume tables."""
 
+import types
+
 from django.test import utils
 from openstack_dashboard.dashboards.admin.volumes import tables as admin_stock
 from openstack_dashboard.dashboards.admin.volumes import views as admin_views
@@ -19,6 +21,7 @@ from openstack_dashboard.dashboards.project.volumes import tables as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts.volumes import table
+from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 _URL = '/project/volumes/'
@@ -65,6 +68,24 @@ class TableTestCase(horizon_case.HorizonTestCase):
             [*admin_stock.VolumesTable.base_columns, 'rbd_layout'],
             list(table.AdminVolumesTable.base_columns),
         )
+
+    def test_a_refusal_links_to_its_reason(self) -> None:
+        self.use()
+        self.assertNotIn('?tab=', self.page())
+        self.cloud.add_volume(
+            'v', **{f'{fake_cloud.ALIAS}:attach_refused': {'reason': 'x'}}
+        )
+        page = self.client.get(_URL).content.decode()
+        for dashboard in ('project', 'admin'):
+            link = table._reasons(dashboard)
+            volume = types.SimpleNamespace(**self.cloud.volumes['v'])
+            self.assertEqual(
+                f'/{dashboard}/volumes/v/'
+                '?tab=volume_details__rbd_volume_options',
+                link(volume),
+            )
+        self.assertIn(f'href="{table._reasons("project")(volume)}"', page)
+        self.assertIn('last attachment refused', page)
 
     def test_stock_columns_stay_as_they_are(self) -> None:
         self.assertEqual(

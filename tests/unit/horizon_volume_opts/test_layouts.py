@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Layouts in the language of the user."""
+
+from django.utils import translation
+
+from horizon_volume_opts import layouts
+from rbd_volume_options import layout
+from tests.unit import base
+
+
+class InWordsTestCase(base.TestCase):
+    def test_as_the_rules_show_it_in_english(self) -> None:
+        for made in (
+            layout.ImageLayout(1 << 22),
+            layout.ImageLayout.of(1 << 23, 1 << 16, 8),
+        ):
+            with translation.override('en'):
+                self.assertEqual(str(made), layouts.in_words(made))
+
+    def test_german(self) -> None:
+        with translation.override('de'):
+            self.assertEqual(
+                'Objekte mit 8 MiB, 64 KiB x 8',
+                layouts.in_words(layout.ImageLayout.of(1 << 23, 1 << 16, 8)),
+            )
