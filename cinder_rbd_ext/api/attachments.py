@@ -29,8 +29,8 @@ from oslo_log import log as logging
 import webob.exc
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import agreement

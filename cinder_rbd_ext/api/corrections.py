@@ -18,9 +18,9 @@ from typing import Any
 import webob.exc
 
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import errors

@@ -16,12 +16,12 @@ from typing import Any
 
 from cinder.api import extensions
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import next_attachment
 from cinder_rbd_ext.api import options
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import types

@@ -22,10 +22,10 @@ from cinder.common import constants
 from cinder.policies import manageable_volumes as stock
 from cinder.volume import volume_utils
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import visible_types

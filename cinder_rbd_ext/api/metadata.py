@@ -20,10 +20,10 @@ from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.objects import fields
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import corrections
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import errors

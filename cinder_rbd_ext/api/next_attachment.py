@@ -23,8 +23,8 @@ from cinder import objects
 from cinder.api.openstack import wsgi
 from cinder.objects import fields
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.attach import agreement
 from rbd_volume_options import wire

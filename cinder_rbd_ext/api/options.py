@@ -19,9 +19,9 @@ from cinder import exception
 from cinder.api.openstack import wsgi
 from cinder.volume import volume_types
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import answers
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import qos
 from rbd_volume_options import wire

@@ -25,9 +25,9 @@ from oslo_log import log as logging
 from oslo_utils import strutils
 import webob.exc
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import errors

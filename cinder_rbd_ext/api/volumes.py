@@ -24,13 +24,13 @@ from cinder.policies import volumes as volume_policies
 from cinder.volume import volume_types
 import webob.exc
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
 from cinder_rbd_ext.api import image_metadata
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import policies
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import retypes

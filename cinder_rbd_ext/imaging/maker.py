@@ -23,7 +23,7 @@ from oslo_log import log as logging
 from oslo_utils import units
 
 from cinder_rbd_ext import option_errors
-from cinder_rbd_ext import permissions
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
@@ -171,7 +171,9 @@ class Maker:
             self._source_of(source),
             inheritance.Bounds(
                 # The policy applies to inherited values only.
-                permissions.settable(volume, asked, arrival is not None)
+                policies.settable_by_creator(
+                    volume, asked, arrival is not None
+                )
                 if source or from_image
                 else frozenset(),
                 self._driver.settings.limits,

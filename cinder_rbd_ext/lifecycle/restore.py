@@ -22,7 +22,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import permissions
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import lookup
@@ -85,7 +85,7 @@ class Restores:
         texts.check_tenant(self._driver.settings)
         asked = texts.request(self._driver.settings)
         tenant_options.check(
-            added, permissions.settable(volume, asked, moved=False)
+            added, policies.settable_by_creator(volume, asked, moved=False)
         )
         resolved = asked.resolve(backend_too=False)
         if resolved.striping and resolved.striping.value:

@@ -29,7 +29,7 @@ import ddt
 import fixtures
 import oslo_messaging
 
-from cinder_rbd_ext.api import policies
+from cinder_rbd_ext import policies
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
 from tests.unit.cinder_rbd_ext.api import base

@@ -17,7 +17,7 @@ from unittest import mock
 
 from cinder.volume import qos_specs
 
-from cinder_rbd_ext.api import policies
+from cinder_rbd_ext import policies
 from tests.unit.cinder_rbd_ext.api import base
 
 _PATH = '/os-rbd-volume-options'

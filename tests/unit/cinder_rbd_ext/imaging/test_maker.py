@@ -19,7 +19,7 @@ from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import permissions
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import keys
@@ -168,7 +168,10 @@ class EveryWayTest(base.DriverTestCase):
     ) -> None:
         path = way(self)
         checked = self.mock_object(
-            permissions, 'settable', autospec=True, return_value=frozenset()
+            policies,
+            'settable_by_creator',
+            autospec=True,
+            return_value=frozenset(),
         )
         path.make()
         self.assertEqual(checks, checked.call_count)

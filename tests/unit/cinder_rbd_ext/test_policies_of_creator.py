@@ -15,9 +15,8 @@ from cinder import policy as cinder_policy
 from cinder.tests.unit import test
 from oslo_policy import policy
 
-from cinder_rbd_ext import permissions
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
-from cinder_rbd_ext.api import policies
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import cinder_objects
 
@@ -37,7 +36,7 @@ class SettableTest(test.TestCase):
                 rbd_tenant_options=','.join(sorted(_SOME))
             ),
         )
-        return permissions.settable(volume, wanted, moved)
+        return policies.settable_by_creator(volume, wanted, moved)
 
     def test_what_type_and_back_end_allow(self) -> None:
         self.assertEqual(_SOME, self._settable('member'))

@@ -10,7 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Policies of the API extension, with documented defaults."""
+"""Policies of the API extension, with documented defaults.
+
+The API checks the keys of a request. Inherited values are not part of a
+request. The driver checks them when it creates the volume.
+"""
 
 # oslo.policy has the type of an operation since 2026.1.
 from __future__ import annotations
@@ -23,6 +27,7 @@ from cinder.policies import base
 from oslo_policy import policy
 import webob.exc
 
+from cinder_rbd_ext import request
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
@@ -201,6 +206,27 @@ def settable(context: Any) -> frozenset[str]:
         action: allows(context, action) for action in set(_OF_KEY.values())
     }
     return frozenset(key for key, action in _OF_KEY.items() if allowed[action])
+
+
+def settable_by_creator(
+    volume: Any, asked: request.Request, moved: bool
+) -> frozenset[str]:
+    """Return the keys that the creator of a volume may set on it.
+
+    The volume's type, its back end and the policy of this service decide. A
+    context without roles does not come from the API, and no policy can be
+    checked for it.
+
+    :param volume: Cinder's volume object
+    :param moved: whether an operator migrates the volume unchanged
+    """
+    if moved:
+        return frozenset(keys.VOLUME_KEYS)
+    # The context of the object, which the manager passed.
+    context = volume._context
+    if context is None or not context.roles:
+        return asked.tenant_options
+    return asked.tenant_options & settable(context)
 
 
 def check(context: Any, action: str, target: Any = None) -> None:

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.policies."""
+"""Unit tests of cinder_rbd_ext.policies."""
 
 import pathlib
 
@@ -19,7 +19,7 @@ import fixtures
 from oslo_policy import generator
 from oslo_serialization import jsonutils
 
-from cinder_rbd_ext.api import policies
+from cinder_rbd_ext import policies
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext.api import base
 
