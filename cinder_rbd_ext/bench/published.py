@@ -25,7 +25,7 @@ from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import steady
 from cinder_rbd_ext.bench import striping
-from cinder_rbd_ext.bench import summary
+from cinder_rbd_ext.bench import table_rows
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -120,7 +120,7 @@ def _side(
     good = [x for x in samples if not x.error]
     return Side(
         cell,
-        summary.spread(samples),
+        table_rows.spread(samples),
         good[-1].detail if good else {},
         next((x.error for x in samples if x.error), ''),
     )

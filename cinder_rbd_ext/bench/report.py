@@ -27,8 +27,11 @@ from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import plots
 from cinder_rbd_ext.bench import published
 from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import steady
 from cinder_rbd_ext.bench import striping
 from cinder_rbd_ext.bench import summary
+from cinder_rbd_ext.bench import volume_types
+from cinder_rbd_ext.bench import winners
 from rbd_volume_options import sizes
 
 NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
@@ -74,6 +77,7 @@ def _templates(name: str) -> jinja2.Environment:
     environment.filters['size'] = sizes.format_size
     environment.filters['rate'] = _rate
     environment.filters['cell'] = _cell
+    environment.filters['outcome'] = outcome
     return environment
 
 
@@ -86,6 +90,28 @@ def _cell(text: str) -> str:
     return ' '.join(text.split()).replace('|', r'\|')
 
 
+def outcome(table: summary.Table) -> str:
+    """Return which variant won a load, or why none did."""
+    decision, row = table.decision, table.winner
+    if decision.problem:
+        return f'cannot be decided: {decision.problem}'
+    if row is None:
+        return f'no clear difference (baseline: {table.rows[0].label})'
+    texts = [row.label]
+    if decision.ties:
+        labels = ', '.join(each.label for each in decision.ties)
+        texts.append(f'no clear difference to: {labels}')
+    for name, each in (('winner', row), ('baseline', table.rows[0])):
+        if each.unsteady and each.spread:
+            texts.append(
+                f'{each.unsteady} of {each.spread.count} measurements of the '
+                f'{name} were not steady'
+            )
+    if decision.open:
+        texts.append(f'too few measurements: {", ".join(decision.open)}')
+    return '; '.join(texts)
+
+
 def _model(
     given: plan.Plan,
     found: results.Results,
@@ -93,6 +119,7 @@ def _model(
     drawn: Mapping[str, list[str]],
 ) -> dict[str, Any]:
     found_causes = causes.find(found.environment)
+    variants = [each for each in tables if not each.scaling]
     runs = [
         {
             'run': run,
@@ -109,7 +136,9 @@ def _model(
         'environment': facts.flat(found.environment),
         'runs': runs,
         'tables': tables,
-        'types': summary.volume_types(tables),
+        'types': volume_types.find(tables),
+        'all_decided': all(x.decision.is_decided for x in variants),
+        'variants': variants,
         'compared': published.compare(given, found),
         'loads': found.loads,
         'causes': found_causes,
@@ -117,7 +146,8 @@ def _model(
         'of_published': functools.partial(causes.of_published, found_causes),
         'interference': interference(found),
         'plot_folder': PLOTS,
-        'worth': summary.WORTH,
+        'worth': winners.WORTH,
+        'enough': steady.ENOUGH,
     }
 
 

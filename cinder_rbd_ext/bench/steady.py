@@ -15,6 +15,7 @@
 
 from collections.abc import Sequence
 import dataclasses
+import itertools
 import statistics
 
 #: Limits of the steady state of the SNIA's Solid State Storage Performance
@@ -22,8 +23,15 @@ import statistics
 #: fitted line, as parts of the average.
 RANGE = 0.20
 SLOPE = 0.10
-#: Number of values that a decision about the steady state requires.
-ENOUGH = 5
+#: Number of windows of a measurement, like the rounds of that specification.
+#: The range of single seconds grows with their number, that of averages of
+#: longer windows does not.
+WINDOWS = 5
+#: Minimum number of measurements of each side of a comparison. Fewer may
+#: differ by chance.
+ENOUGH = 3
+#: The verdict about fewer measurements.
+UNDECIDED = f'cannot be decided: fewer than {ENOUGH} measurements'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +39,8 @@ class Steadiness:
     """How steady a measurement was.
 
     :ivar steady: None if there were too few values
-    :ivar range: highest minus lowest value, as a part of the average
+    :ivar range: highest minus lowest average of a window, as a part of the
+        average
     :ivar slope: change along the fitted line, as a part of the average
     """
 
@@ -43,14 +52,22 @@ class Steadiness:
 def check(series: Sequence[float]) -> Steadiness:
     """Return how steady a series of values is, one for each second."""
     average = statistics.fmean(series) if series else 0.0
-    if len(series) < 2 or average <= 0:
+    if len(series) < WINDOWS or average <= 0:
         return Steadiness(None, 0.0, 0.0)
-    width = (max(series) - min(series)) / average
-    line = statistics.linear_regression(range(len(series)), series)
-    slope = abs(line.slope) * (len(series) - 1) / average
-    if len(series) < ENOUGH:
-        return Steadiness(None, width, slope)
+    windows = _windows(series)
+    width = (max(windows) - min(windows)) / average
+    line = statistics.linear_regression(range(WINDOWS), windows)
+    slope = abs(line.slope) * (WINDOWS - 1) / average
     return Steadiness(width <= RANGE and slope <= SLOPE, width, slope)
+
+
+def _windows(series: Sequence[float]) -> list[float]:
+    """Return the averages of windows of about equal length."""
+    ends = [len(series) * place // WINDOWS for place in range(WINDOWS + 1)]
+    return [
+        statistics.fmean(series[start:end])
+        for start, end in itertools.pairwise(ends)
+    ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +90,21 @@ class Spread:
     def overlaps(self, other: 'Spread') -> bool:
         """Return whether the measurements of both overlap."""
         return self.low <= other.high and other.low <= self.high
+
+    def is_comparable(self, other: 'Spread') -> bool:
+        """Return whether both have enough measurements for a verdict."""
+        return min(self.count, other.count) >= ENOUGH
+
+    def is_clearly_faster(self, other: 'Spread', ratio: float) -> bool:
+        """Return whether this is faster, and not by chance.
+
+        :param ratio: minimum ratio of the medians
+        """
+        return (
+            self.is_comparable(other)
+            and not self.overlaps(other)
+            and self.median >= ratio * other.median
+        )
 
 
 def spread(values: Sequence[float]) -> Spread:

@@ -13,6 +13,7 @@
 
 """A sample plan and sample results."""
 
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext.bench import matrix
@@ -81,12 +82,15 @@ def parsed() -> plan.Plan:
     return plan.parse(PLAN)
 
 
-def cell(**values: str) -> matrix.Cell:
-    """Return the first combination with the given values."""
+def cell(of: plan.Plan | None = None, **values: str) -> matrix.Cell:
+    """Return the first combination with the given values.
+
+    :param of: a plan other than the sample plan
+    """
     return next(
         each
-        for each in matrix.cells(parsed())
-        if values.items() <= each.values.items()
+        for each in matrix.cells(of or parsed())
+        if values.items() <= {**each.values, 'run': each.run.name}.items()
     )
 
 
@@ -104,6 +108,29 @@ def sample(
         rate,
         error=error,
     )
+
+
+def thrice(
+    rate: float, of: plan.Plan | None = None, **values: str
+) -> list[results.Sample]:
+    """Return three measurements with about the same rate."""
+    each = cell(of, **values)
+    return [
+        results.Sample(
+            each.run.name,
+            each.run.path,
+            each.ident,
+            dict(each.values),
+            place,
+            rate + place,
+        )
+        for place in range(3)
+    ]
+
+
+def changed(given: results.Sample, **values: Any) -> results.Sample:
+    """Return a measurement with other values of its fields."""
+    return dataclasses.replace(given, **values)
 
 
 def found(*samples: results.Sample) -> results.Results:

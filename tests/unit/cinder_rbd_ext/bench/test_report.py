@@ -16,6 +16,7 @@
 import logging
 import pathlib
 
+import ddt
 import fixtures
 
 from cinder_rbd_ext.bench import report
@@ -23,6 +24,7 @@ from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
 
 
+@ddt.ddt
 class ReportTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -92,4 +94,54 @@ class ReportTest(base.TestCase):
 
     def test_nothing_measured(self) -> None:
         self.found.samples = []
-        self.assertIn('No layout', self.write()['report.md'])
+        self.assertIn('cannot decide whether', self.write()['report.md'])
+
+    def test_winner_beside_ties_and_unsteady_measurements(self) -> None:
+        series = (100.0, 50.0, 100.0, 150.0, 100.0)
+        self.found.samples = [
+            *samples.thrice(100.0),
+            *(
+                samples.changed(each, series=series)
+                for each in samples.thrice(200.0, cache_mode='writeback')
+            ),
+            *samples.thrice(200.0, layout='striped'),
+        ]
+        for name, text in self.write().items():
+            self.assertIn('no clear difference to: striped, none', text, name)
+            self.assertIn('3 of 3 measurements of the winner were not', text)
+
+    @ddt.data(
+        # rates of the baseline and of the other mode, and what is shown
+        ((100.0,), (100.0,), 'cannot decide whether'),
+        ((), (100.0, 101.0, 102.0), 'cannot decide whether'),
+        ((100.0, 101.0, 102.0), (99.0, 101.0, 102.0), 'need no keys'),
+    )
+    @ddt.unpack
+    def test_without_winner(
+        self,
+        before: tuple[float, ...],
+        after: tuple[float, ...],
+        expected: str,
+    ) -> None:
+        self.found.samples = [
+            samples.sample(rate, place, cache_mode=mode)
+            for mode, rates in (('none', before), ('writeback', after))
+            for place, rate in enumerate(rates)
+        ]
+        if not before:
+            self.found.samples.insert(0, samples.sample(0, error='failed'))
+        for name, text in self.write().items():
+            for phrase in ('cannot decide whether', 'need no keys'):
+                self.assertEqual(phrase == expected, phrase in text, name)
+
+    def test_one_undecided_table(self) -> None:
+        self.found.samples = [
+            *samples.thrice(100.0),
+            *samples.thrice(100.0, cache_mode='writeback'),
+            samples.sample(1.0, features='without'),
+            samples.sample(9.0, features='with'),
+        ]
+        text = self.write()['report.md']
+        self.assertIn('no clear difference (baseline: none)', text)
+        self.assertIn('cannot be decided: fewer than 3 measurements', text)
+        self.assertNotIn('need no keys', text)

@@ -13,6 +13,8 @@
 
 """Unit tests of cinder_rbd_ext.bench.steady."""
 
+import random
+
 import ddt
 
 from cinder_rbd_ext.bench import steady
@@ -34,6 +36,29 @@ class SteadyTest(base.TestCase):
     @ddt.unpack
     def test_check(self, series: list[float], expected: bool | None) -> None:
         self.assertIs(expected, steady.check(series).steady)
+
+    @ddt.data(60, 300, 3600)
+    def test_noise_of_single_seconds(self, seconds: int) -> None:
+        noise = random.Random(1)
+        series = [noise.gauss(100, 5) for _ in range(seconds)]
+        self.assertTrue(steady.check(series).steady)
+        falling = [x - 15 * at / seconds for at, x in enumerate(series)]
+        self.assertFalse(steady.check(falling).steady)
+
+    @ddt.data(
+        ([110, 111, 112], [100, 101, 102], False),
+        ([120, 121, 122], [100, 101, 102], True),
+        ([120, 121], [100, 101, 102], False),
+        ([120, 121, 122], [100, 101], False),
+        ([120, 121, 122], [100, 101, 121], False),
+    )
+    @ddt.unpack
+    def test_clearly_faster(
+        self, one: list[float], other: list[float], expected: bool
+    ) -> None:
+        faster, slower = steady.spread(one), steady.spread(other)
+        self.assertIs(expected, faster.is_clearly_faster(slower, 1.1))
+        self.assertFalse(slower.is_clearly_faster(faster, 1.1))
 
     def test_spread(self) -> None:
         found = steady.spread([3.0, 1.0, 2.0])

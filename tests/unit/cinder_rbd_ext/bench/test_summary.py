@@ -19,6 +19,7 @@ from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import shipped
 from cinder_rbd_ext.bench import summary
+from cinder_rbd_ext.bench import volume_types
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
 
@@ -63,7 +64,7 @@ class SummaryTest(base.TestCase):
             (table,) = self.tables(*given)
             self.assertIsNone(table.winner)
             self.assertEqual('none', table.best.label)
-            self.assertEqual([], summary.volume_types([table]))
+            self.assertEqual([], volume_types.find([table]))
 
     def test_unsteady(self) -> None:
         for series, expected in (
@@ -90,7 +91,7 @@ class SummaryTest(base.TestCase):
         # Loads are no variants: none of them wins, or becomes a volume type.
         self.assertTrue(table.scaling)
         self.assertIsNone(table.winner)
-        self.assertEqual([], summary.volume_types([table]))
+        self.assertEqual([], volume_types.find([table]))
         self.assertEqual(
             ('depth 64 x 4 jobs', 12.0),
             (table.rows[-1].label, table.rows[-1].ratio),
@@ -113,28 +114,3 @@ class SummaryTest(base.TestCase):
         )
         self.assertIsNone(table.rows[1].ratio)
         self.assertIsNone(table.winner)
-
-    def test_volume_types(self) -> None:
-        tables = self.tables(
-            *self.thrice(100.0),
-            *self.thrice(200.0, layout='striped', cache_mode='writeback'),
-            *self.thrice(100.0, workload='mixed'),
-            *self.thrice(
-                200.0,
-                workload='mixed',
-                layout='striped',
-                cache_mode='writeback',
-            ),
-            *self.thrice(1.0, features='without'),
-            *self.thrice(50.0, features='with'),
-        )
-        striped, mapped = summary.volume_types(tables)
-        self.assertEqual(('small', 'mixed'), striped.loads)
-        self.assertEqual(
-            'cinder-rbd-ext types ensure --name '
-            'rbd-stripe-unit-64k-stripe-count-8-cache-mode-writeback '
-            '--property rbd:stripe_unit=64K --property rbd:stripe_count=8 '
-            '--property rbd:cache_mode=writeback',
-            striped.command,
-        )
-        self.assertEqual({'rbd:object_map': 'true'}, mapped.properties)
