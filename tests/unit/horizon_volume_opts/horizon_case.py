@@ -22,6 +22,7 @@ from unittest import mock
 from django import test
 from django.contrib.auth import models
 from django.core import cache
+from django.utils import translation
 from openstack_auth import user as auth_user
 from openstack_auth import utils as auth_utils
 from openstack_dashboard import context_processors
@@ -100,6 +101,8 @@ class HorizonTestCase(base.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
+        # The language of a request stays active in its thread.
+        self.addCleanup(translation.deactivate)
         cache.cache.clear()
         self.cloud = fake_cloud.Cloud()
         self.patch(requests.adapters.HTTPAdapter, 'send', self._send)
