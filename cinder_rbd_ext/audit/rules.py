@@ -52,7 +52,7 @@ def of_pool(
             # The service is converting the image, and changes the trash and
             # the record.
             continue
-        yield from _of_image(image)
+        yield from _of_image(image, known)
         if known is not None:
             yield from _of_record(image, known)
     for name in sorted(found.unreadable):
@@ -117,14 +117,37 @@ def _is_being_converted(
     return now - at < _STALLED
 
 
-def _of_image(image: images.Image) -> _Found:
-    """Yield the findings that need no records of the cloud."""
+def _owner(
+    image: images.Image, known: records.Records | None
+) -> tuple[str, str]:
+    """Return the IDs of the volume of an image and of its project.
+
+    A volume that was migrated has the image of another ID. Without records,
+    the ID is that in the name of the image.
+    """
+    name = names.of_image(image.name)
+    if name.owner is not names.Owner.VOLUME:
+        return '', ''
+    if known is None:
+        return name.ident, ''
+    volume = known.volumes.get(name.ident)
+    return (volume.ident, volume.project) if volume else ('', '')
+
+
+def _of_image(image: images.Image, known: records.Records | None) -> _Found:
+    """Yield the findings that need no records of the cloud.
+
+    :param known: the records, for the volume of the image
+    """
+    owner_ids = _owner(image, known)
 
     def finding(
         kind: findings.Kind, detail: str = '', snapshot: str = ''
     ) -> findings.Finding:
         at = f'@{snapshot}' if snapshot else ''
-        return findings.Finding(kind, image.pool, f'{image.name}{at}', detail)
+        return findings.Finding(
+            kind, image.pool, f'{image.name}{at}', detail, *owner_ids
+        )
 
     if image.map_state is images.MapState.INVALID:
         yield finding(findings.MAP_INVALID)

@@ -145,3 +145,36 @@ class RulesTest(base.TestCase):
             [('slow-deletion', f'{rules.MANY_OBJECTS} objects')],
             self.found(facts.pool(slow, fast), None),
         )
+
+    def test_volume_of_a_finding(self) -> None:
+        """Each has it, also if the image has the ID of a migration."""
+        invalid = images.MapState.INVALID
+        there = facts.pool(
+            facts.image(
+                f'volume-{facts.OTHER}',
+                map_state=invalid,
+                overrides={'rbd_cache': 'false'},
+                snapshots=(facts.snapshot('mine', map_state=invalid),),
+            ),
+            facts.image(f'{facts.IDENT}', map_state=invalid),
+        )
+        known = facts.known(
+            facts.volume(image_id=facts.OTHER),
+            images=frozenset({facts.IDENT}),
+        )
+        volume = (facts.IDENT, 'project')
+        self.assertEqual(
+            [volume, volume, volume, ('', '')],
+            [
+                (each.volume, each.project)
+                for each in rules.of_pool(there, known, _NOW)
+            ],
+        )
+        # The name of the image, if no service was asked.
+        self.assertEqual(
+            {facts.OTHER, ''},
+            {each.volume for each in rules.of_pool(there, None, _NOW)},
+        )
+        # An orphan has no volume.
+        found = rules.of_pool(there, facts.known(images=None), _NOW)
+        self.assertEqual({''}, {each.volume for each in found})
