@@ -19,6 +19,7 @@ from typing import Any
 from cinder import objects
 import webob.exc
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
@@ -27,7 +28,6 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import accepted_keys
 from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import options
 

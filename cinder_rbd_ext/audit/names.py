@@ -16,7 +16,7 @@ import dataclasses
 import enum
 import re
 
-from cinder_rbd_ext import clone_names
+from cinder_rbd_ext.imaging import clone_names
 
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
 _DELETED = re.escape(clone_names.DELETED)

@@ -27,8 +27,8 @@ import weakref
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import clone_names
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.imaging import clone_names
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import open_image

@@ -17,12 +17,12 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext import clone_names
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
+from cinder_rbd_ext.imaging import clone_names
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
 from rbd_volume_options import plan

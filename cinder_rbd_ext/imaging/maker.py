@@ -32,11 +32,11 @@ from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import failures
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import migration_layout
+from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import rbd_import
 from cinder_rbd_ext.imaging import reimage
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import migration_layout
-from cinder_rbd_ext.lifecycle import migration_target
 from rbd_volume_options import inheritance
 from rbd_volume_options import plan
 

@@ -28,7 +28,7 @@ from typing import Any
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
-from cinder_rbd_ext import clone_names
+from cinder_rbd_ext.imaging import clone_names
 
 LOG = logging.getLogger(__name__)
 

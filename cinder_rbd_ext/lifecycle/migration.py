@@ -18,16 +18,16 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import accepted_keys
 from cinder_rbd_ext.lifecycle import migration_away
-from cinder_rbd_ext.lifecycle import migration_target
 from cinder_rbd_ext.lifecycle import retyping
 from rbd_volume_options import keys
 from rbd_volume_options import plan

@@ -22,9 +22,9 @@ import functools
 
 from oslo_utils import units
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
-from cinder_rbd_ext.lifecycle import accepted_keys
 from cinder_rbd_ext.lifecycle import changes
 from rbd_volume_options import errors
 from rbd_volume_options import features

@@ -19,11 +19,11 @@ from typing import Any
 from cinder import context
 from cinder import objects
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import accepted_keys
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import plan

@@ -10,14 +10,14 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.clone_names."""
+"""Unit tests of cinder_rbd_ext.imaging.clone_names."""
 
 import inspect
 
 from cinder.volume.drivers import rbd
 import ddt
 
-from cinder_rbd_ext import clone_names
+from cinder_rbd_ext.imaging import clone_names
 from tests.unit import base
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext.lifecycle import migration_layout
+from cinder_rbd_ext.imaging import migration_layout
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan
