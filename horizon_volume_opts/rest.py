@@ -21,7 +21,7 @@ from openstack_dashboard.api.rest import utils
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import packing
-from horizon_volume_opts.volumes import source
+from horizon_volume_opts import source
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 

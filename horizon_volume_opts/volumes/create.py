@@ -26,11 +26,11 @@ from horizon_volume_opts import offers
 from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
 from horizon_volume_opts import rest
+from horizon_volume_opts import source
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import creation
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
-from horizon_volume_opts.volumes import source
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes

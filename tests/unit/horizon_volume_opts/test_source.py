@@ -16,7 +16,7 @@ from cinderclient import exceptions
 from django import test
 from openstack_auth import utils as auth_utils
 
-from horizon_volume_opts.volumes import source
+from horizon_volume_opts import source
 from tests.unit.horizon_volume_opts import horizon_case
 
 
