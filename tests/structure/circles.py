@@ -34,10 +34,32 @@ def found(sources: Mapping[str, str]) -> list[str]:
     Imports in functions and imports for types alone count, too, because they
     only hide a cycle.
     """
-    needs = {
-        name: sorted(_needed(name, text, sources))
-        for name, text in sources.items()
-    }
+    return _found(
+        {name: _needed(name, text, sources) for name, text in sources.items()}
+    )
+
+
+def found_between_folders(sources: Mapping[str, str]) -> list[str]:
+    """Return import cycles as :func:`found`, between folders of a package.
+
+    Each folder counts as one module with all that its modules import.
+    """
+    needs: dict[str, set[str]] = {}
+    for name, text in sources.items():
+        folder = _folder(name)
+        needs.setdefault(folder, set()).update(
+            _folder(each) for each in _needed(name, text, sources)
+        )
+        needs[folder].discard(folder)
+    return _found(needs)
+
+
+def _folder(name: str) -> str:
+    """Return the folder of a module in its package, or the module itself."""
+    return '.'.join(name.split('.')[:2])
+
+
+def _found(needs: Mapping[str, set[str]]) -> list[str]:
     circles = []
     done: set[str] = set()
     for name in sorted(needs):
@@ -60,7 +82,7 @@ def _needed(name: str, text: str, known: Mapping[str, str]) -> set[str]:
 
 def _circle(
     name: str,
-    needs: Mapping[str, list[str]],
+    needs: Mapping[str, set[str]],
     done: set[str],
     path: list[str],
 ) -> list[str]:
@@ -70,7 +92,7 @@ def _circle(
     if name in done:
         return []
     done.add(name)
-    for each in needs[name]:
+    for each in sorted(needs[name]):
         if circle := _circle(each, needs, done, [*path, name]):
             return circle
     return []

@@ -94,6 +94,7 @@ class CheckerTestCase(base.TestCase):
         self.assertEqual([], imports.violations(package, source))
 
 
+@ddt.ddt
 class CirclesTestCase(base.TestCase):
     """Tests for circular imports."""
 
@@ -113,6 +114,12 @@ class CirclesTestCase(base.TestCase):
         self.assertIn('cinder_rbd_ext.driver', sources)
         self.assertEqual([], circles.found(sources))
 
+    @ddt.data(*tree.PACKAGES)
+    def test_folders(self, package: str) -> None:
+        """Folders of a package do not import each other in circles."""
+        sources = self._sources('', package)
+        self.assertEqual([], circles.found_between_folders(sources))
+
     def test_tools(self) -> None:
         sources = self._sources('tools/', 'sandbox_cloud', 'runner')
         self.assertIn('sandbox_cloud.services', sources)
@@ -127,6 +134,21 @@ class CirclesTestCase(base.TestCase):
             'a.e': 'from a import d\nfrom a import b',
         }
         self.assertEqual(['a.b -> a.c -> a.d -> a.b'], circles.found(sources))
+
+    def test_finds_folders(self) -> None:
+        sources = {
+            'p.a.one': 'from p.b import two',
+            'p.b.two': '',
+            'p.b.three': 'from p.c import four',
+            'p.c.four': 'from p import d',
+            'p.d': 'import p.a.five',
+            'p.a.five': '',
+        }
+        self.assertEqual([], circles.found(sources))
+        self.assertEqual(
+            ['p.a -> p.b -> p.c -> p.d -> p.a'],
+            circles.found_between_folders(sources),
+        )
 
     def test_a_package_and_what_is_in_it(self) -> None:
         sources = {'a': 'from a.b import B', 'a.b': 'from a import VALUE'}
