@@ -96,8 +96,13 @@ def attribute(data: Any) -> Any:
 
     JSON has many double quotes. With double quotes around the attribute, each
     of them would take six bytes.
+
+    Angular evaluates what is between its delimiters, {$ and $}, also in
+    attributes. Text without autoescaping does not pass Horizon's escape(),
+    which replaces them, so dollar signs are escaped here. JSON has them in
+    strings only.
     """
-    escaped = text(data)
+    escaped = text(data).replace('$', r'\u0024')
     for character, entity in (('&', '&amp;'), ("'", '&#39;'), ('<', '&lt;')):
         escaped = escaped.replace(character, entity)
     return safestring.mark_safe(f"'{escaped}'")  # noqa: S308 - escaped here

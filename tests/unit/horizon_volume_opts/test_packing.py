@@ -55,6 +55,32 @@ class AttributeTestCase(test_rest.RestTestCase):
         page = f'<p a="1" data-x={packing.attribute(data)} b>text'
         self.assertEqual(data, horizon_case.data_of(page, 'data-x'))
 
+    def test_angular_evaluates_nothing(self) -> None:
+        for name in ('{$ 7*7 $}', '{$$}', '{$', '$}', r'\{$ 7*7 \$}'):
+            data = {name: [name]}
+            drawn = packing.attribute(data)
+            self.assertNotIn('{$', drawn)
+            self.assertNotIn('$}', drawn)
+            page = f'<p data-x={drawn}>'
+            self.assertEqual(data, horizon_case.data_of(page, 'data-x'))
+
+    def test_pages_with_a_type_named_as_an_expression(self) -> None:
+        name = '{$ 7*7 $}'
+        self.cloud.types.append(fake_cloud.offered(name))
+        self.cloud.add_volume('v')
+        self.cloud.add_volume('of it', volume_type=name)
+        self.cloud.servers['s'] = {'id': 's', 'name': 's', 'status': 'ACTIVE'}
+        for path, attribute in (
+            ('/project/volumes/create/', 'data-rbd-offers'),
+            ('/project/volumes/v/retype/', 'data-rbd-effects'),
+            ('/project/instances/s/attach_volume/', 'data-rbd-modes'),
+        ):
+            page = self.client.get(path).content.decode()
+            data = horizon_case.data_of(page, attribute)
+            self.assertIn(name, json.dumps(data), path)
+            drawn = page.partition(f'{attribute}=')[2].partition("}'")[0]
+            self.assertNotIn('{$', drawn, path)
+
 
 class SizeTestCase(test_rest.RestTestCase):
     """Every type has another object size and other allowed keys."""
