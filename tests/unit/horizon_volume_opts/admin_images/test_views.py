@@ -63,6 +63,8 @@ class PageTestCase(helpers.BaseAdminViewTests):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(cache.cache.clear)
+        # The language of a request stays active in its thread.
+        self.addCleanup(translation.deactivate)
         self.cinder = fake_cinder.Client()
         patch = mock.patch.object(
             api.cinder, 'cinderclient', autospec=True, return_value=self.cinder
@@ -227,7 +229,6 @@ class PageTestCase(helpers.BaseAdminViewTests):
         for _ in range(2):
             self.have('gold', ['layering'])
         # Django keeps the language of the last request in its thread.
-        self.addCleanup(translation.activate, translation.get_language())
         response = self.client.get(_PATH, HTTP_ACCEPT_LANGUAGE='de')
         text = response.content.decode()
         drawn = text[text.index('<svg') : text.index('</svg>')]
