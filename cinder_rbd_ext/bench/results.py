@@ -13,7 +13,6 @@
 
 """Results in a folder, as JSON. They are written after each measurement."""
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import json
@@ -24,11 +23,14 @@ from typing import Any
 
 from cinder_rbd_ext.bench import fields
 from cinder_rbd_ext.bench import plan
+from cinder_rbd_ext.bench import stored
 
 FILE = 'results.json'
 #: Raw output of fio, one file for each measurement.
 RAW = 'fio'
-_FORMAT = 1
+_FORMAT = 2
+#: Results of format 1 contain no plan, cluster and pool.
+_READABLE = (1, _FORMAT)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +65,9 @@ class Results:
     :ivar settings: of the plan, after all options
     :ivar environment: versions, cluster map, network, and so on
     :ivar loads: the load of the cluster before and after the run
+    :ivar whole_plan: the plan; None in results of an older version
+    :ivar fsid: the ID of the cluster; empty in results of an older version
+    :ivar pool: the pool of the images; empty as well
     """
 
     plan_name: str
@@ -70,6 +75,9 @@ class Results:
     environment: dict[str, Any] = dataclasses.field(default_factory=dict)
     loads: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     samples: list[Sample] = dataclasses.field(default_factory=list)
+    whole_plan: plan.Plan | None = None
+    fsid: str = ''
+    pool: str = ''
 
     def done(self) -> set[tuple[str, int]]:
         """Return combinations and repetitions that need no measurement."""
@@ -88,11 +96,11 @@ class Results:
         self.samples.append(sample)
 
     def rates(self) -> dict[str, list[float]]:
-        """Return the rates of each combination that was measured."""
-        found: dict[str, list[float]] = {}
+        """Return the rates of each combination; none if it failed."""
+        found: dict[str, list[float]] = {x.cell: [] for x in self.samples}
         for each in self.samples:
             if not each.error:
-                found.setdefault(each.cell, []).append(each.rate)
+                found[each.cell].append(each.rate)
         return found
 
 
@@ -120,12 +128,23 @@ def load(folder: pathlib.Path) -> Results:
     path = folder / FILE
     try:
         given = json.loads(path.read_text())
-        if given.pop('format') != _FORMAT:
+        if not isinstance(given, dict):
+            raise ValueError('not a mapping')
+        if given.pop('format') not in _READABLE:
             raise ValueError('created by another version')
         samples = [_sample(each) for each in given.pop('samples')]
         settings = plan.Settings(**given.pop('settings'))
-        return Results(samples=samples, settings=settings, **given)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        of = given.pop('whole_plan', None)
+        return Results(
+            samples=samples,
+            settings=settings,
+            whole_plan=of and stored.restored(of),
+            **given,
+        )
+    except (
+        *(OSError, ValueError),
+        *(TypeError, KeyError, AttributeError),
+    ) as error:
         raise fields.refused(
             'FOLDER',
             str(folder),
@@ -139,27 +158,51 @@ def _sample(given: Any) -> Sample:
 
 
 def resumed(
-    folder: pathlib.Path, name: str, settings: plan.Settings
+    folder: pathlib.Path, given: plan.Plan, fsid: str, pool: str
 ) -> Results:
     """Return the existing results, which the run continues, or new ones.
 
-    :raises OptionError: if the folder has results of another plan or of other
-        settings, with which the new ones could not be compared
+    :param fsid: the ID of the cluster
+    :param pool: the pool of the images
+    :raises OptionError: if the folder has results of another plan, of other
+        settings, or of another cluster or pool, with which the new ones could
+        not be compared
     """
     if not (folder / FILE).exists():
-        return Results(name, settings)
+        return Results(
+            given.name, given.settings, whole_plan=given, fsid=fsid, pool=pool
+        )
     found = load(folder)
-    if (found.plan_name, found.settings) != (name, settings):
+    changed = differences(found, given)
+    was = {
+        'cluster': found.fsid or fsid,
+        'pool': found.pool or _pool(found) or pool,
+    }
+    changed += stored.differing(was, {'cluster': fsid, 'pool': pool})
+    if changed:
         raise fields.refused(
             '--output',
             str(folder),
-            f'contains results of {found.plan_name} with '
-            f'{_words(found.settings)}',
-            'another folder, or the same plan and settings',
+            f'contains other results ({stored.joined(changed)})',
+            'another folder, or the plan, the settings, the cluster and the '
+            'pool of these results',
         )
+    # Texts and published ratios of the plan may be newer.
+    found.whole_plan, found.fsid, found.pool = given, fsid, pool
     return found
 
 
-def _words(settings: plan.Settings) -> str:
-    items: Iterable[tuple[str, Any]] = dataclasses.asdict(settings).items()
-    return ', '.join(f'{name} {value}' for name, value in items)
+def differences(found: Results, given: plan.Plan) -> list[str]:
+    """Return how the plan of results differs from another one, as texts."""
+    if found.whole_plan is not None:
+        return stored.differences(found.whole_plan, given)
+    # In results of an older version, nothing else is known.
+    return stored.differing(
+        stored.settings(found.plan_name, found.settings),
+        stored.settings(given.name, given.settings),
+    )
+
+
+def _pool(found: Results) -> str:
+    of_pool: Mapping[str, Any] = found.environment.get('pool', {})
+    return str(of_pool.get('name', ''))

@@ -72,7 +72,9 @@ class Session:
         self._folder = folder
         self._say = say
         self._said: set[str] = set()
-        self.results = results.resumed(folder, given.name, given.settings)
+        self.results = results.resumed(
+            folder, given, target.cluster.get_fsid(), target.pool
+        )
 
     def run(
         self,

@@ -13,12 +13,15 @@
 
 """The plans of the package and plans in other files."""
 
+import dataclasses
 import importlib.resources
 import pathlib
 from typing import Any
 
 from cinder_rbd_ext.bench import fields
 from cinder_rbd_ext.bench import plan
+from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import stored
 
 _SUFFIX = '.yaml'
 
@@ -56,3 +59,25 @@ def load(name: str, short: bool = False) -> plan.Plan:
             f'{", ".join(names())}, or the path of a {_SUFFIX} file',
         )
     return plan.parse(text, short)
+
+
+def of_results(found: results.Results, name: str | None = None) -> plan.Plan:
+    """Return the plan of results.
+
+    :param name: a plan to use in its place, for other published ratios, or if
+        results of an older version contain no plan
+    :raises OptionError: if there is no plan, or it differs from the results'
+    """
+    if name is None and found.whole_plan is not None:
+        return found.whole_plan
+    given = dataclasses.replace(
+        load(name or found.plan_name), settings=found.settings
+    )
+    if changed := results.differences(found, given):
+        raise fields.refused(
+            '--plan',
+            name or found.plan_name,
+            f'not the plan of the results ({stored.joined(changed)})',
+            'the plan with which they were measured',
+        )
+    return given

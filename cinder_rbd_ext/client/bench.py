@@ -249,7 +249,8 @@ class BenchReport(command.Command):
         parser.add_argument(
             '--plan',
             metavar='<file>',
-            help='Path of the plan, if it is not part of the package',
+            help='Path of the plan, for results of an older version, which '
+            'do not contain it, or for other published ratios',
         )
         return parser
 
@@ -261,9 +262,14 @@ class BenchReport(command.Command):
             from cinder_rbd_ext.bench import shipped
 
             found = results.load(parsed_args.folder)
-            given = shipped.load(parsed_args.plan or found.plan_name)
-            for path in report.write(parsed_args.folder, given, found):
+            given = shipped.of_results(found, parsed_args.plan)
+            for path in report.write(
+                parsed_args.folder, given, found, self._say
+            ):
                 self.app.stdout.write(f'{path}\n')
+
+    def _say(self, line: str) -> None:
+        self.app.stderr.write(f'{printable.text(line)}\n')
 
 
 class BenchCompare(lister.Lister):
@@ -303,9 +309,9 @@ class BenchCompare(lister.Lister):
             return headers, [
                 (
                     printable.text(each.cell),
-                    round(each.first.median, 3),
-                    round(each.second.median, 3),
-                    round(each.ratio, 3),
+                    each.first and round(each.first.median, 3),
+                    each.second and round(each.second.median, 3),
+                    each.ratio and round(each.ratio, 3),
                     each.verdict,
                 )
                 for each in compare.compare(first, second)

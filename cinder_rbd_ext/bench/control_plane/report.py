@@ -37,7 +37,8 @@ _NOTES = """\
 - First, Second: median duration of all iterations, in seconds.
 - Rounds: the lowest and the highest median of a round.
 - Ratio: First divided by Second. Above 1, the second volume type is faster.
-- Result: `no difference` if the rounds overlap or the ratio is within 5 %.
+- Result: `no difference` if the rounds overlap or the ratio is within 5 %. A
+  round is one measurement.
 - Failed: iterations of both types that failed. Their completed actions count.
 - rally queries the status of a volume at intervals. A duration is therefore
   up to one interval too long, for both volume types.

@@ -18,7 +18,9 @@ import dataclasses
 import ddt
 
 from cinder_rbd_ext.bench import compare
+from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import steady
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.bench import samples
@@ -33,11 +35,12 @@ def _found(*rates: float) -> results.Results:
 @ddt.ddt
 class CompareTest(base.TestCase):
     @ddt.data(
-        ([100, 110], [200, 210], compare.FASTER),
-        ([100, 110], [50, 60], compare.SLOWER),
-        ([100, 110], [105, 120], compare.SAME),
-        ([100, 101], [102, 103], compare.SAME),
-        ([100], [200], compare.UNCERTAIN),
+        ([100, 105, 110], [200, 205, 210], compare.FASTER),
+        ([100, 105, 110], [50, 55, 60], compare.SLOWER),
+        ([100, 105, 110], [105, 110, 120], compare.SAME),
+        ([100, 101, 101], [102, 103, 103], compare.SAME),
+        ([100, 105, 110], [200, 205], steady.UNDECIDED),
+        ([100], [200], steady.UNDECIDED),
     )
     @ddt.unpack
     def test_verdicts(
@@ -46,21 +49,68 @@ class CompareTest(base.TestCase):
         (found,) = compare.compare(_found(*first), _found(*second))
         self.assertEqual(expected, found.verdict)
 
-    def test_only_what_both_have(self) -> None:
-        other = samples.found(samples.sample(1.0, cache_mode='unsafe'))
-        self.assertEqual([], compare.compare(_found(1.0), other))
+    def test_missing_and_failed(self) -> None:
+        first, second = _found(1.0), _found(1.0)
+        first.samples.append(samples.sample(1.0, layout='striped'))
+        first.samples.append(samples.sample(1.0, features='with'))
+        second.samples.append(samples.sample(0, error='x', layout='striped'))
+        second.samples.append(samples.sample(1.0, features='without'))
+        self.assertEqual(
+            [
+                'failed in the second',
+                'not measured in the second',
+                'not measured in the first',
+            ],
+            [each.verdict for each in compare.compare(first, second)[1:]],
+        )
+
+    def test_nothing_in_common(self) -> None:
+        for sample in (
+            samples.sample(1.0, cache_mode='unsafe'),
+            samples.sample(0.0, error='failed'),
+        ):
+            error = self.assertRaises(
+                errors.OptionError,
+                compare.compare,
+                _found(1.0),
+                samples.found(sample),
+            )
+            self.assertIn('no combination was measured in both', str(error))
+
+    def refusal(self, first: results.Results, second: results.Results) -> str:
+        return str(
+            self.assertRaises(
+                errors.OptionError, compare.compare, first, second
+            )
+        )
 
     def test_other_settings(self) -> None:
         other = _found(1.0)
         other.settings = dataclasses.replace(other.settings, runtime=9)
-        error = self.assertRaises(
-            errors.OptionError, compare.compare, _found(1.0), other
+        text = self.refusal(_found(1.0), other)
+        self.assertIn('settings.runtime: 1, not 9', text)
+        self.assertNotIn('Settings(', text)
+
+    def test_other_plan(self) -> None:
+        first, second = _found(1.0), _found(1.0)
+        first.whole_plan = samples.parsed()
+        second.whole_plan = plan.parse(
+            samples.PLAN.replace('block_size: 4K', 'block_size: 8K')
         )
-        self.assertIn('different settings', str(error))
+        self.assertIn('block_size: 4096', self.refusal(first, second))
 
     def test_differences(self) -> None:
         other = _found(1.0)
         other.environment = {**other.environment, 'osds': 5, 'time': 'now'}
         self.assertEqual(
             {'osds': ('3', '5')}, compare.differences(_found(1.0), other)
+        )
+
+    def test_other_cluster(self) -> None:
+        first, second = _found(1.0), _found(1.0)
+        first.fsid = second.fsid = 'a'
+        self.assertEqual({}, compare.differences(first, second))
+        second.fsid = 'b'
+        self.assertEqual(
+            {'cluster': ('a', 'b')}, compare.differences(first, second)
         )

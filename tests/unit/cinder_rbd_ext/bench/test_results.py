@@ -13,12 +13,13 @@
 
 """Unit tests of cinder_rbd_ext.bench.results."""
 
-import dataclasses
 import json
 import pathlib
+from typing import Any
 
 import fixtures
 
+from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import results
 from rbd_volume_options import errors
 from tests.unit import base
@@ -44,29 +45,99 @@ class ResultsTest(base.TestCase):
         self.assertEqual({(cell, 0), (cell, 1)}, self.found.done())
         self.assertEqual({cell: [2.0, 3.0]}, self.found.rates())
 
-    def test_resumed(self) -> None:
-        settings = self.found.settings
-        new = results.resumed(self.folder, 'mine', settings)
-        self.assertEqual([], new.samples)
-        results.save(self.folder, self.found)
-        self.assertEqual(
-            self.found, results.resumed(self.folder, 'mine', settings)
+    def resumed(
+        self,
+        given: plan.Plan | None = None,
+        fsid: str = 'cluster',
+        pool: str = 'volumes',
+    ) -> results.Results:
+        return results.resumed(
+            self.folder, given or samples.parsed(), fsid, pool
         )
-        other = dataclasses.replace(settings, runtime=2)
-        for name, given in (('mine', other), ('other', settings)):
-            error = self.assertRaises(
-                errors.OptionError,
-                results.resumed,
-                self.folder,
-                name,
-                given,
+
+    def refusal(self, *given: Any, **changed: str) -> str:
+        return str(
+            self.assertRaises(
+                errors.OptionError, self.resumed, *given, **changed
             )
-            self.assertIn('contains results of mine with', str(error))
+        )
+
+    def test_resumed(self) -> None:
+        new = self.resumed()
+        self.assertEqual([], new.samples)
+        self.assertEqual(samples.parsed(), new.whole_plan)
+        new.samples = self.found.samples
+        results.save(self.folder, new)
+        self.assertEqual(new, self.resumed())
+
+    def test_resumed_with_another_plan(self) -> None:
+        results.save(self.folder, self.resumed())
+        for old, other, named in (
+            ('runtime: 1', 'runtime: 2', 'settings.runtime: 1, not 2'),
+            ('name: mine', 'name: other', 'name: mine, not other'),
+            (
+                'block_size: 4K',
+                'block_size: 8K',
+                'runs[disks].workloads[small].block_size: 4096, not 8192',
+            ),
+            (
+                'sizes: [1T]',
+                'sizes: [1T, 2T]',
+                'runs[deletion].axes.size: 1T, not 1T, 2T',
+            ),
+            # The first is the baseline.
+            (
+                '[none, writeback, unsafe]',
+                '[writeback, none, unsafe]',
+                'axes.cache_mode: none, writeback, unsafe, not writeback',
+            ),
+        ):
+            changed = plan.parse(samples.PLAN.replace(old, other))
+            self.assertIn(named, self.refusal(changed))
+
+    def test_resumed_elsewhere(self) -> None:
+        results.save(self.folder, self.resumed())
+        self.assertIn(
+            'cluster: cluster, not other', self.refusal(fsid='other')
+        )
+        self.assertIn('pool: volumes, not ssd', self.refusal(pool='ssd'))
+
+    def test_resumed_with_other_published_ratios(self) -> None:
+        results.save(self.folder, self.resumed())
+        given = plan.parse(samples.PLAN.replace('ratio: 2', 'ratio: 3'))
+        self.assertEqual(given, self.resumed(given).whole_plan)
+
+    def old(self) -> None:
+        """Write results as an older version did."""
+        results.save(self.folder, self.found)
+        path = self.folder / results.FILE
+        given = json.loads(path.read_text())
+        for name in ('whole_plan', 'fsid', 'pool'):
+            del given[name]
+        given['format'] = 1
+        given['environment']['pool'] = {'name': 'volumes'}
+        path.write_text(json.dumps(given))
+
+    def test_results_of_an_older_version(self) -> None:
+        self.old()
+        self.assertEqual(self.found.samples, self.resumed().samples)
+        self.assertEqual('cluster', self.resumed().fsid)
+        self.assertIn('pool: volumes, not ssd', self.refusal(pool='ssd'))
+        changed = plan.parse(samples.PLAN.replace('runtime: 1', 'runtime: 2'))
+        self.assertIn('settings.runtime: 1, not 2', self.refusal(changed))
 
     def test_unreadable(self) -> None:
-        for text in ('', '[', json.dumps({'format': 99})):
+        for text in (
+            *('', '[', '[]', 'null', '"text"', '1', '{}'),
+            json.dumps({'format': 99}),
+            json.dumps({'format': 2, 'samples': [1], 'settings': {}}),
+            json.dumps({'format': 2, 'samples': [], 'settings': None}),
+        ):
             (self.folder / results.FILE).write_text(text)
-            self.assertRaises(errors.OptionError, results.load, self.folder)
+            error = self.assertRaises(
+                errors.OptionError, results.load, self.folder
+            )
+            self.assertIn('no readable results', str(error))
         self.assertRaises(errors.OptionError, results.load, self.folder / 'no')
 
     def test_interrupted_writing(self) -> None:

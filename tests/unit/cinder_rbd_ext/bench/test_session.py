@@ -171,3 +171,12 @@ class SessionTest(base.TestCase):
         # The other run is measured.
         self.assertEqual(4, len(found.done()))
         self.assertEqual([], self.cluster.names())
+
+    def test_results_of_another_cluster(self) -> None:
+        found = self.run_plan('run=deletion')
+        self.assertEqual('volumes', found.pool)
+        self.assertEqual(self.plan, found.whole_plan)
+        found.fsid = 'another'
+        results.save(self.folder, found)
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('cluster: another, not', str(error))

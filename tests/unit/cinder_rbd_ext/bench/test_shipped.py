@@ -52,3 +52,32 @@ class ShippedTest(base.TestCase):
     def test_no_such_plan(self, name: str) -> None:
         error = self.assertRaises(errors.OptionError, shipped.load, name)
         self.assertIn('cern-2013', str(error))
+
+    def test_of_results(self) -> None:
+        found = samples.found()
+        # Results of an older version, of a plan in a file.
+        error = self.assertRaises(
+            errors.OptionError, shipped.of_results, found
+        )
+        self.assertIn('no such plan', str(error))
+        self.assertEqual(
+            samples.parsed(), shipped.of_results(found, self.path())
+        )
+        found.whole_plan = samples.parsed()
+        self.assertIs(found.whole_plan, shipped.of_results(found))
+        given = shipped.of_results(found, self.path('ratio: 2', 'ratio: 3'))
+        self.assertEqual(3, given.published[0].ratio)
+        error = self.assertRaises(
+            errors.OptionError,
+            shipped.of_results,
+            found,
+            self.path('queue_depth: 16', 'queue_depth: 8'),
+        )
+        self.assertIn('workloads[small].queue_depth: 16, not 8', str(error))
+
+    def path(self, old: str = '', new: str = '') -> str:
+        """Return the path of a changed plan."""
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        path = folder / 'mine.yaml'
+        path.write_text(samples.PLAN.replace(old, new, 1))
+        return str(path)

@@ -106,10 +106,27 @@ class BenchTest(base.TestCase):
         folders = []
         for place, rate in enumerate((100.0, 200.0)):
             folders.append(str(self.folder / str(place)))
-            found = samples.found(
-                samples.sample(rate), samples.sample(rate + 1, 1)
-            )
+            found = samples.found(*samples.thrice(rate))
             results.save(pathlib.Path(folders[-1]), found)
         (row,) = self.rows('compare', *folders)
         self.assertEqual('faster', row['Result'])
-        self.assertAlmostEqual(2, row['Ratio'], delta=0.01)
+        self.assertAlmostEqual(2, row['Ratio'], delta=0.02)
+
+    def test_compare_without_a_measurement(self) -> None:
+        folders = [str(self.folder / each) for each in ('one', 'other')]
+        more = samples.sample(1.0, layout='striped')
+        for folder, each in zip(folders, ([], [more]), strict=True):
+            found = samples.found(*samples.thrice(1.0), *each)
+            results.save(pathlib.Path(folder), found)
+        row = self.rows('compare', *folders)[1]
+        self.assertEqual(
+            (None, 1.0, None, 'not measured in the first'),
+            tuple(row[x] for x in ('First', 'Second', 'Ratio', 'Result')),
+        )
+
+    def test_report_of_a_plan_of_the_operator(self) -> None:
+        found = samples.found(samples.sample(1.0))
+        found.whole_plan = samples.parsed()
+        results.save(self.folder, found)
+        status, text = self.run_command('report', str(self.folder))
+        self.assertEqual(0, status, text)

@@ -17,6 +17,7 @@ import dataclasses
 from typing import Any
 
 from cinder_rbd_ext.bench import compare
+from cinder_rbd_ext.bench import steady
 from cinder_rbd_ext.bench.control_plane import plan
 from cinder_rbd_ext.bench.control_plane import ratios
 from cinder_rbd_ext.bench.control_plane import tasks
@@ -72,6 +73,8 @@ class RatiosTest(base.TestCase):
         row = _row(
             *(_sample('first', 0, 4.0, 6.0), _sample('second', 0, 2.0, 3.0)),
             *(_sample('first', 1, 5.0, 5.0), _sample('second', 1, 2.5, 2.5)),
+            *(_sample('first', 2, 5.0, 5.0), _sample('second', 2, 2.5, 2.5)),
+            rounds=3,
         )
         self.assertEqual(
             [5.0, 2.5], [x.median for x in (row.first, row.second) if x]
@@ -83,15 +86,18 @@ class RatiosTest(base.TestCase):
         row = _row(
             *(_sample('first', 0, 4.0), _sample('second', 0, 3.0)),
             *(_sample('first', 1, 6.0), _sample('second', 1, 5.0)),
+            *(_sample('first', 2, 6.0), _sample('second', 2, 3.0)),
+            rounds=3,
         )
         self.assertEqual(compare.SAME, row.verdict)
 
-    def test_single_round(self) -> None:
+    def test_too_few_rounds(self) -> None:
         row = _row(
-            _sample('first', 0, 4.0), _sample('second', 0, 2.0), rounds=1
+            *(_sample('first', 0, 4.0), _sample('second', 0, 2.0)),
+            *(_sample('first', 1, 4.0), _sample('second', 1, 2.0)),
         )
         self.assertEqual(2.0, row.ratio)
-        self.assertEqual(compare.UNCERTAIN, row.verdict)
+        self.assertEqual(steady.UNDECIDED, row.verdict)
 
     def test_failed_iterations(self) -> None:
         row = _row(
