@@ -40,6 +40,7 @@ from cinder_rbd_ext.conversion import recovery
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
+from cinder_rbd_ext.imaging import watchers
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
@@ -150,11 +151,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         """
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_volume(
-                context,
-                volume,
-                image_service,
-                image_id,
-                disable_sparse=disable_sparse,
+                context, volume, image_service, image_id, disable_sparse
             )
 
     def copy_image_to_encrypted_volume(
@@ -168,11 +165,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         """Fill an encrypted volume from a Glance image."""
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
-                context,
-                volume,
-                image_service,
-                image_id,
-                disable_sparse=disable_sparse,
+                context, volume, image_service, image_id, disable_sparse
             )
 
     def _get_stripe_unit(self, ioctx: Any, volume_name: str) -> int:
@@ -287,6 +280,10 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         """Take over an RBD image if it matches the request."""
         with self._takeovers.taking_over(volume, existing_ref['source-name']):
             return super().manage_existing(volume, existing_ref)
+
+    def _get_image_status(self, image_name: str) -> Update:
+        """Return the watchers of an image that can be managed."""
+        return watchers.status(self, image_name)
 
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""

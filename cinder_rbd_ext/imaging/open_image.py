@@ -23,6 +23,7 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import planned
+from cinder_rbd_ext.imaging import watchers
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -57,6 +58,7 @@ class Image(delegate.Delegate):
         super().__init__(image)
         self._name = name
         self._librbd = librbd
+        watchers.opened(name, self)
 
     @property
     def _aside(self) -> Any:

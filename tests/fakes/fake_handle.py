@@ -161,6 +161,13 @@ class Image:
 
     # Metadata
 
+    def watchers_list(self) -> Iterator[dict[str, Any]]:
+        """Yield the watchers; a handle that is read-only has none."""
+        stored = self._read('Image.watchers_list')
+        for handle in self._cluster.open_images:
+            if handle.stored is stored and not handle.read_only:
+                yield {'addr': '192.0.2.1:0/1', 'id': 1, 'cookie': id(handle)}
+
     def config_list(self) -> Iterator[dict[str, Any]]:
         """Return the image's configuration and the source of each value."""
         stored = self._read('Image.config_list')

@@ -47,6 +47,8 @@ class CountsTest(base.DriverTestCase):
         self.assertEqual(
             expected, (found.contexts, found.opens, found.statements)
         )
+        # No program is run.
+        self.assertEqual(0, found.commands)
         # A driver that shares connections opens fewer.
         self.assertLessEqual(found.connections, found.contexts)
 
@@ -135,6 +137,13 @@ class CountsTest(base.DriverTestCase):
             volume,
             {'source-name': name},
         )
+
+    def test_manageable_list(self) -> None:
+        for number in range(3):
+            self.rbd('create', '--size', '1G', f'volumes/found-{number}')
+        ask = (None, 1000, 0, ['size'], ['asc'])
+        self._costs((1, 3, 0), self.driver.get_manageable_volumes, [], *ask)
+        self._costs((1, 3, 0), self.driver.get_manageable_snapshots, [], *ask)
 
     def test_statistics(self) -> None:
         for shared in (False, True):

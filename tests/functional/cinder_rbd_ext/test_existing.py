@@ -12,6 +12,7 @@
 
 """Operations on existing images, such as extend, retype and manage."""
 
+import functools
 from typing import Any
 
 from cinder import exception
@@ -21,6 +22,7 @@ from oslo_utils import units
 import rbd
 import testtools
 
+from benchmarks import counts
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests import feature_bits
@@ -268,6 +270,51 @@ class ManageTest(base.DriverTestCase):
             self.new_volume(type_id=replicated),
         )
         self.assertEqual(['found'], self.cluster.names())
+
+
+class ManageableTest(base.DriverTestCase):
+    """The lists of what can be managed are those of the stock driver."""
+
+    def _listed(self, made: Any, method: str, managed: Any) -> Any:
+        return getattr(made, method)(
+            [{'id': managed.id}], None, 1000, 0, ['size'], ['asc']
+        )
+
+    def test_as_the_stock_driver(self) -> None:
+        managed = self.made_volume()
+        snapshot = self.new_snapshot(managed)
+        for name in ('free', 'used', 'kept.deleted'):
+            self.rbd('create', '--size', '2G', f'volumes/{name}')
+        self.rbd('snap', 'create', 'volumes/free@point')
+        stock_driver = self.make_driver(stock.RBDDriver)
+        with self.cluster.image('used'):
+            for method, each in (
+                ('get_manageable_volumes', managed),
+                ('get_manageable_snapshots', snapshot),
+            ):
+                expected = self._listed(stock_driver, method, each)
+                with counts.counting(self.driver) as found:
+                    listed = self._listed(self.driver, method, each)
+                self.assertCountEqual(expected, listed)
+                # One open for each image of the pool, and no program.
+                self.assertEqual((4, 0), (found.opens, found.commands))
+                self.assertEqual({True, False}, _safe(listed))
+
+    def test_reason(self) -> None:
+        self.rbd('create', '--size', '1G', 'volumes/one')
+        volume = self.new_volume()
+        list_volumes = functools.partial(
+            self._listed, self.driver, 'get_manageable_volumes', volume
+        )
+        with self.cluster.image('one'):
+            (found,) = list_volumes()
+        self.assertEqual('volume in use', found['reason_not_safe'])
+        (found,) = list_volumes()
+        self.assertTrue(found['safe_to_manage'])
+
+
+def _safe(listed: Any) -> set[bool]:
+    return {each['safe_to_manage'] for each in listed}
 
 
 class RevertTest(base.DriverTestCase):

@@ -29,6 +29,7 @@ _DELETING = 'cinder_rbd_ext/lifecycle/deletion.py'
 _SHARING = 'cinder_rbd_ext/cluster/sharing_driver.py'
 _REPEATING = 'cinder_rbd_ext/cluster/lost_connection.py'
 _RESTORING = 'cinder_rbd_ext/lifecycle/restore.py'
+_WATCHERS = 'cinder_rbd_ext/imaging/watchers.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
@@ -117,6 +118,13 @@ METHODS = {
     'extend_volume': (('volume', 'new_size'), (), _DRIVER),
     'retype': (('context', 'volume', 'new_type', 'diff', 'host'), (), _DRIVER),
     'manage_existing': (('volume', 'existing_ref'), ('rename',), _DRIVER),
+    # The image is open then.
+    'get_manageable_volumes': (
+        (),
+        ('RBDVolumeProxy', '_get_image_status'),
+        _WATCHERS,
+    ),
+    '_get_image_status': (('image_name',), ('_execute',), _WATCHERS),
     'update_migrated_volume': (
         ('ctxt', 'volume', 'new_volume', 'original_volume_status'),
         (),

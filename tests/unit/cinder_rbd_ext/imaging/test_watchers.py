@@ -1,0 +1,109 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Test the list of images that can be managed."""
+
+import threading
+from typing import Any
+
+import fixtures
+
+from cinder_rbd_ext.imaging import watchers
+from tests.fakes import fake_images
+from tests.unit.cinder_rbd_ext import base
+
+
+class ManageableTest(base.DriverTestCase):
+    """Tests for the list of images of a back end's pool."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.opened: list[str] = []
+        self.stock_open = self.driver.rbd.Image
+        self.useFixture(
+            fixtures.MockPatchObject(self.driver.rbd, 'Image', self._open)
+        )
+
+    def _open(self, ioctx: Any, name: str, **kwargs: Any) -> Any:
+        self.opened.append(name)
+        return self.stock_open(ioctx, name, **kwargs)
+
+    def _create(self, name: str) -> None:
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().create(ioctx, name, base.GIB)
+
+    def _listed(self, *managed: Any) -> dict[str, str | None]:
+        """Return why each image cannot be managed, or None."""
+        found = self.driver.get_manageable_volumes(
+            [{'id': each.id} for each in managed],
+            None,
+            1000,
+            0,
+            ['reference'],
+            ['asc'],
+        )
+        return {
+            each['reference']['source-name']: each['reason_not_safe']
+            for each in found
+        }
+
+    def test_watchers_of_the_open_image(self) -> None:
+        """No program runs, and no image is opened twice."""
+        for name in ('free', 'used', 'kept.deleted'):
+            self._create(name)
+        volume = self.made_volume()
+        self.opened.clear()
+        before = len(self.commands.ran)
+        with (
+            self.cluster.connected() as ioctx,
+            self.librbd.Image(ioctx, 'used'),
+        ):
+            listed = self._listed(volume)
+        self.assertEqual(
+            {
+                'free': None,
+                'used': 'volume in use',
+                'kept.deleted': 'volume marked as deleted',
+                volume.name: 'already managed',
+            },
+            listed,
+        )
+        self.assertEqual(sorted(listed), sorted(self.opened))
+        self.assertEqual([], self.commands.ran[before:])
+
+    def test_image_that_librbd_cannot_read(self) -> None:
+        """It is omitted; the stock list fails with the program."""
+        self._create('free')
+        self._create('removed')
+        self.cluster.fail(
+            'Image.watchers_list', fake_images.ImageNotFound('removed')
+        )
+        self.assertEqual(1, len(self._listed()))
+
+    def test_image_of_another_thread(self) -> None:
+        """Each thread gets the watchers from the image that it opened."""
+        self._create('free')
+        with (
+            self.cluster.connected() as ioctx,
+            self.driver.rbd.Image(ioctx, 'free', read_only=True) as image,
+        ):
+            self.opened.clear()
+            found = watchers.status(self.driver, 'free')
+            self.assertEqual([], self.opened)
+            thread = threading.Thread(
+                target=watchers.status, args=(self.driver, 'free')
+            )
+            thread.start()
+            thread.join()
+            self.assertEqual(['free'], self.opened)
+            self.assertEqual('free', image.get_name())
+        self.assertEqual({'watchers': []}, found)
