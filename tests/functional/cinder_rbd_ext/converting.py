@@ -24,6 +24,15 @@ from typing import Any
 import rados
 import rbd
 
+# The features of a new volume, with Ceph's defaults.
+_FEATURES = (
+    rbd.RBD_FEATURE_LAYERING
+    | rbd.RBD_FEATURE_EXCLUSIVE_LOCK
+    | rbd.RBD_FEATURE_OBJECT_MAP
+    | rbd.RBD_FEATURE_FAST_DIFF
+    | rbd.RBD_FEATURE_DEEP_FLATTEN
+)
+
 
 def _line(text: object) -> None:
     sys.stdout.write(f'{text}\n')
@@ -51,7 +60,7 @@ def main() -> None:
         name,
         ioctx,
         name,
-        features=61,
+        features=_FEATURES,
         order=22,
         stripe_unit=65536,
         stripe_count=8,

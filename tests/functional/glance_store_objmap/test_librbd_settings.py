@@ -21,6 +21,7 @@ import ddt
 from glance_store import exceptions
 import rbd
 
+from tests import feature_bits
 from tests.functional import filling
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import test_store
@@ -35,7 +36,16 @@ _LIBRBD = {
     'rbd_cache_policy': ('writethrough', 'writearound', 'writeback'),
     'rbd_cache_writethrough_until_flush': ('true', 'false'),
     'rbd_disable_zero_copy_writes': ('true', 'false'),
-    'rbd_default_features': ('1', '5', '61'),
+    'rbd_default_features': tuple(
+        map(
+            str,
+            (
+                feature_bits.LAYERING,
+                feature_bits.LAYERING | feature_bits.LOCK,
+                feature_bits.DEFAULT,
+            ),
+        )
+    ),
 }
 _STORE: dict[str, tuple[Any, ...]] = {
     'rbd_store_chunk_size': (1, 2, 3, 8),

@@ -96,16 +96,21 @@ class ImagesTest(base.TestCase):
     @ddt.data(
         ({}, {}),
         ({'rbd:object_size': '1M'}, {'order': 20}),
-        ({'rbd:object_map': 'false'}, {'features': 37}),
-        ({'rbd:object_map': 'true'}, {'features': 61}),
-        ({'rbd:features': 'layering'}, {'features': 1}),
+        (
+            {'rbd:object_map': 'false'},
+            {'features': feature_bits.DEFAULT & ~feature_bits.MAP},
+        ),
+        ({'rbd:object_map': 'true'}, {'features': feature_bits.DEFAULT}),
+        ({'rbd:features': 'layering'}, {'features': feature_bits.LAYERING}),
     )
     @ddt.unpack
     def test_arguments(self, keys: Any, expected: Any) -> None:
-        self.assertEqual(expected, images.arguments(keys, 61))
+        found = images.arguments(keys, feature_bits.DEFAULT)
+        self.assertEqual(expected, found)
 
     @ddt.data(
-        '61', 'layering, exclusive-lock,object-map,fast-diff,deep-flatten'
+        str(feature_bits.DEFAULT),
+        'layering, exclusive-lock,object-map,fast-diff,deep-flatten',
     )
     def test_default_features(self, text: str) -> None:
-        self.assertEqual(61, images.default_features(text))
+        self.assertEqual(feature_bits.DEFAULT, images.default_features(text))

@@ -213,7 +213,9 @@ class ImportTest(base.DriverTestCase):
         self.assertEqual((20, 65536, 4), self.layout_of(path.volume.name))
 
     def test_map_over_the_default_features(self) -> None:
-        self.cluster.config['rbd_default_features'] = '33'
+        self.cluster.config['rbd_default_features'] = str(
+            feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
+        )
         path = creation_paths.CreateEncrypted(
             self, metadata={keys.OBJECT_MAP: 'true'}
         )

@@ -18,6 +18,7 @@ import ddt
 from cinder_rbd_ext.imaging import planned
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests import feature_bits
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import librbd_case
 
@@ -34,13 +35,13 @@ _ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
     ),
     'features': (
         plan.ImagePlan(image_features=frozenset({'layering', 'journaling'})),
-        {'features': 65},
+        {'features': feature_bits.LAYERING | feature_bits.JOURNALING},
     ),
     'features_that_follow': (
         plan.ImagePlan(
             image_features=frozenset({'layering', 'striping', 'data-pool'})
         ),
-        {'features': 1},
+        {'features': feature_bits.LAYERING},
     ),
     'no_features': (
         plan.ImagePlan(image_features=frozenset()),

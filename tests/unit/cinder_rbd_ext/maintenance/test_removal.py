@@ -26,6 +26,7 @@ from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.maintenance import migrations
 from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import removal
+from tests import feature_bits
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 
@@ -38,13 +39,13 @@ class _Image:
 
     ImageNotFound = KeyError
     RBD_MIRROR_IMAGE_DISABLED = 2
-    RBD_FEATURE_MIGRATING = 1024
+    RBD_FEATURE_MIGRATING = feature_bits.MIGRATING
 
     def __init__(self) -> None:
         self.watchers: list[dict[str, Any]] = []
         self.children: list[dict[str, str]] = []
         self.group_name = ''
-        self.mask = 61
+        self.mask = feature_bits.DEFAULT
         self.mirror_state = self.RBD_MIRROR_IMAGE_DISABLED
         self.moved: list[tuple[str, int]] = []
 
@@ -121,7 +122,7 @@ class RemovalTest(base.TestCase):
         self.assertEqual([(_NAME, 172800)], self.image.moved)
 
     def test_unfinished_migration(self) -> None:
-        self.image.mask |= 1024
+        self.image.mask |= feature_bits.MIGRATING
         with mock.patch.object(
             migrations, 'finish', autospec=True, return_value='finished'
         ):

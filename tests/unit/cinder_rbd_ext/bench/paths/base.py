@@ -22,6 +22,7 @@ from cinder_rbd_ext.bench import fio
 from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench.paths import surroundings
+from tests import feature_bits
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
@@ -55,7 +56,7 @@ class PathTestCase(base.TestCase):
             surroundings.Target(client, librbd, conf, 'me', 'volumes', 2**30),
             plan.Settings(1, 2, 1, 2**20),
             ioctx,
-            images.Images(librbd, ioctx, 61, 2**30),
+            images.Images(librbd, ioctx, feature_bits.DEFAULT, 2**30),
             self.folder,
             self.said.append,
         )
