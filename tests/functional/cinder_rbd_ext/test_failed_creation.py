@@ -26,7 +26,7 @@ import rbd
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import creation_flows
+from tests.functional.cinder_rbd_ext import creation_paths
 
 _META = {
     'id': 'image',
@@ -39,7 +39,7 @@ _META = {
 class FlowTest(base.DriverTestCase):
     """``CreateVolumeFromSpecTask`` with the driver."""
 
-    def flow(self, way: creation_flows.ImportQcow2, cache: Any = None) -> Any:
+    def flow(self, way: creation_paths.ImportQcow2, cache: Any = None) -> Any:
         """Return the part of the flow that creates a volume from an image."""
         task = create_volume.CreateVolumeFromSpecTask(
             mock.Mock(driver=self.driver), db, self.driver, cache
@@ -59,7 +59,7 @@ class FlowTest(base.DriverTestCase):
 
     def test_encrypted_volume_that_is_refused(self) -> None:
         """The reason stays when Cinder clears the volume's image metadata."""
-        way = creation_flows.ImportToEncrypted(self)
+        way = creation_paths.ImportToEncrypted(self)
         way.prepare()
         volume = way.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
         # Image metadata that Cinder has written at this point.
@@ -77,7 +77,7 @@ class FlowTest(base.DriverTestCase):
             cinder_internal_tenant_project_id='project',
             cinder_internal_tenant_user_id='user',
         )
-        way = creation_flows.ImportQcow2(self)
+        way = creation_paths.ImportQcow2(self)
         way.prepare()
         cached = self.made_volume()
         with self.cluster.image(cached.name) as image:
@@ -92,7 +92,7 @@ class FlowTest(base.DriverTestCase):
 
 
 @ddt.ddt
-class MadeAllTheSameTest(base.DriverTestCase):
+class LateFailureTest(base.DriverTestCase):
     """A librbd call fails after it created the image."""
 
     def late(self, name: str) -> None:
@@ -117,13 +117,13 @@ class MadeAllTheSameTest(base.DriverTestCase):
                 )
 
     @ddt.data(
-        ('create', creation_flows.Create),
-        ('clone', creation_flows.CloneVolume),
-        ('clone', creation_flows.CloneFromSnapshot),
-        ('clone', creation_flows.CloneGlanceImage),
+        ('create', creation_paths.Create),
+        ('clone', creation_paths.CloneVolume),
+        ('clone', creation_paths.CloneFromSnapshot),
+        ('clone', creation_paths.CloneGlanceImage),
     )
     @ddt.unpack
-    def test_undone(self, call: str, way: type[creation_flows.Flow]) -> None:
+    def test_undone(self, call: str, way: type[creation_paths.Path]) -> None:
         path = way(self)
         path.prepare()
         before = self.cluster.names()

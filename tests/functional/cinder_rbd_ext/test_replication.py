@@ -19,7 +19,7 @@ import ddt
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import creation_flows
+from tests.functional.cinder_rbd_ext import creation_paths
 
 
 @ddt.ddt
@@ -37,14 +37,14 @@ class ReplicationTest(base.DriverTestCase):
         self.rbd('mirror', 'pool', 'disable', 'volumes')
 
     # A clone can be mirrored only if its parent is mirrored.
-    @ddt.data(creation_flows.Create, creation_flows.FullCopy)
+    @ddt.data(creation_paths.Create, creation_paths.FullCopy)
     def test_layout_and_map(
-        self, flow_class: type[creation_flows.Flow]
+        self, path_class: type[creation_paths.Path]
     ) -> None:
-        flow = flow_class(self)
-        flow.prepare()
-        volume = flow.new_volume(metadata=base.ASKED, type_id=self.replicated)
-        flow.make(volume, self.driver)
+        path = path_class(self)
+        path.prepare()
+        volume = path.new_volume(metadata=base.ASKED, type_id=self.replicated)
+        path.make(volume, self.driver)
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(
             {'object-map', 'journaling'}, self.features_of(volume)

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Layout, features and data pool in each creation flow."""
+"""Layout, features and data pool in each creation path."""
 
 from typing import Any
 
@@ -22,43 +22,43 @@ from cinder_rbd_ext import driver as driver_module
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import creation_flows
+from tests.functional.cinder_rbd_ext import creation_paths
 
-# qemu-img takes seconds to create a LUKS header, by design, and this flow has
-# two. The two flows that it combines are tested separately.
+# qemu-img takes seconds to create a LUKS header, by design, and this path has
+# two. The two paths that it combines are tested separately.
 _MOST = tuple(
-    f for f in creation_flows.ALL if f is not creation_flows.ImportToEncrypted
+    f for f in creation_paths.ALL if f is not creation_paths.ImportToEncrypted
 )
 
-# The other flow with a header is tested with metadata, with a type and with
+# The other path with a header is tested with metadata, with a type and with
 # no request. Other requests reach it as the same plan.
-_PLAIN = tuple(f for f in _MOST if f is not creation_flows.CreateEncrypted)
+_PLAIN = tuple(f for f in _MOST if f is not creation_paths.CreateEncrypted)
 
 _MAP = {'exclusive-lock', 'object-map', 'fast-diff'}
 
 
 @ddt.ddt
-class EveryFlowTest(base.DriverTestCase):
-    """Tests that apply to each flow."""
+class EveryPathTest(base.DriverTestCase):
+    """Tests that apply to each path."""
 
     def _made(
         self,
-        flow_class: type[creation_flows.Flow],
+        path_class: type[creation_paths.Path],
         driver: Any = None,
         **kwargs: Any,
     ) -> Any:
-        flow = flow_class(self)
-        flow.prepare()
-        volume = flow.new_volume(**kwargs)
-        flow.make(volume, driver or self.driver)
-        flow.check_content(volume)
+        path = path_class(self)
+        path.prepare()
+        volume = path.new_volume(**kwargs)
+        path.make(volume, driver or self.driver)
+        path.check_content(volume)
         return volume
 
-    @ddt.data(*creation_flows.ALL)
+    @ddt.data(*creation_paths.ALL)
     def test_what_metadata_asks_for(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
-        volume = self._made(flow, metadata=base.ASKED)
+        volume = self._made(path, metadata=base.ASKED)
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(_MAP | {'striping'}, self.features_of(volume))
         self.assertEqual(0, self.flags_of(volume))
@@ -85,7 +85,7 @@ class EveryFlowTest(base.DriverTestCase):
 
     @ddt.data(*_MOST)
     def test_what_the_type_asks_for(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
         type_id = self.make_type(
             rbd_object_size='2M',
@@ -94,7 +94,7 @@ class EveryFlowTest(base.DriverTestCase):
             rbd_features='layering,exclusive-lock',
             rbd_data_pool='volumes-data',
         )
-        volume = self._made(flow, type_id=type_id)
+        volume = self._made(path, type_id=type_id)
         self.assertEqual(
             {
                 'object_size': 2 * units.Mi,
@@ -111,7 +111,7 @@ class EveryFlowTest(base.DriverTestCase):
 
     @ddt.data(*(f for f in _PLAIN if not f.inherits))
     def test_what_the_backend_says(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
         driver = self.make_driver(
             rbd_volume_object_size='512K',
@@ -119,7 +119,7 @@ class EveryFlowTest(base.DriverTestCase):
             rbd_volume_stripe_count='2',
             rbd_volume_object_map='false',
         )
-        volume = self._made(flow, driver)
+        volume = self._made(path, driver)
         self.assertEqual(
             {
                 'object_size': 512 * units.Ki,
@@ -130,14 +130,14 @@ class EveryFlowTest(base.DriverTestCase):
         )
         self.assertEqual(set(), self.features_of(volume) & {'object-map'})
 
-    @ddt.data(*(f for f in creation_flows.ALL if f.inherits))
+    @ddt.data(*(f for f in creation_paths.ALL if f.inherits))
     def test_what_the_source_has(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
         driver = self.make_driver(
             rbd_volume_object_size='512K', rbd_volume_object_map='true'
         )
-        volume = self._made(flow, driver)
+        volume = self._made(path, driver)
         self.assertEqual(
             {
                 'object_size': 8 * units.Mi,
@@ -152,23 +152,23 @@ class EveryFlowTest(base.DriverTestCase):
         )
 
     @ddt.data(*_PLAIN)
-    def test_part_of_the_layout(self, flow: type[creation_flows.Flow]) -> None:
-        """Only an object size is requested: the flow sets the rest."""
-        volume = self._made(flow, metadata={keys.OBJECT_SIZE: '16M'})
+    def test_part_of_the_layout(self, path: type[creation_paths.Path]) -> None:
+        """Only an object size is requested: the path sets the rest."""
+        volume = self._made(path, metadata={keys.OBJECT_SIZE: '16M'})
         made = self.layout_of(volume)
         self.assertEqual(16 * units.Mi, made['object_size'])
-        if flow.inherits:
+        if path.inherits:
             self.assertEqual(32 * units.Ki, made['stripe_unit'])
             self.assertEqual(4, made['stripe_count'])
         else:
             self.assertEqual(16 * units.Mi, made['stripe_unit'])
             self.assertEqual(1, made['stripe_count'])
 
-    @ddt.data(*creation_flows.ALL)
+    @ddt.data(*creation_paths.ALL)
     def test_bad_input_leaves_nothing(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
-        made = flow(self)
+        made = path(self)
         made.prepare()
         volume = made.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
         error = self.assertRaises(
@@ -193,9 +193,9 @@ class EveryFlowTest(base.DriverTestCase):
 
     @ddt.data(*_PLAIN)
     def test_a_cache_override_is_not_inherited(
-        self, flow: type[creation_flows.Flow]
+        self, path: type[creation_paths.Path]
     ) -> None:
-        made = flow(self)
+        made = path(self)
         made.prepare()
         for pool in ('volumes', 'images'):
             for name in self.cluster.names(pool):
@@ -213,15 +213,15 @@ class NothingAskedTest(base.DriverTestCase):
     """Without a request, the image is the same as the stock driver's."""
 
     @ddt.data(*_MOST)
-    def test_as_stock(self, flow_class: type[creation_flows.Flow]) -> None:
+    def test_as_stock(self, path_class: type[creation_paths.Path]) -> None:
         made = {}
         for cls in (driver_module.RBDExtDriver, stock_rbd.RBDDriver):
             driver = self.make_driver(cls)
-            flow = flow_class(self)
-            flow.source_metadata = {}  # type: ignore[attr-defined]
-            flow.prepare()
-            volume = flow.new_volume()
-            flow.make(volume, driver)
+            path = path_class(self)
+            path.source_metadata = {}  # type: ignore[attr-defined]
+            path.prepare()
+            volume = path.new_volume()
+            path.make(volume, driver)
             with self.cluster.image(volume.name) as image:
                 made[cls] = (
                     self.layout_of(volume),

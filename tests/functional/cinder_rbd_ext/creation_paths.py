@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Flows in which Cinder's manager creates RBD images, one class for each."""
+"""Paths on which Cinder's manager creates RBD images, one class for each."""
 
 import pathlib
 import subprocess
@@ -27,7 +27,7 @@ from tests.functional.cinder_rbd_ext import base
 _MEGABYTES = 8
 
 
-class Flow:
+class Path:
     """A way to create a volume.
 
     :cvar inherits: whether unset values are inherited from another volume
@@ -58,14 +58,14 @@ class Flow:
         """Check that the volume has the content of its source."""
 
 
-class Create(Flow):
+class Create(Path):
     """A new, empty volume."""
 
     def make(self, volume: Any, driver: Any) -> None:
         self.case.update(volume, driver.create_volume(volume))
 
 
-class CreateEncrypted(Flow):
+class CreateEncrypted(Path):
     """A LUKS header, created by qemu-img and imported by ``rbd import``."""
 
     def prepare(self) -> None:
@@ -99,7 +99,7 @@ class CreateEncrypted(Flow):
             self.case.assertEqual(b'LUKS', image.read(0, 4))
 
 
-class _FromVolume(Flow):
+class _FromVolume(Path):
     """A volume from another volume with a unique layout."""
 
     inherits = True
@@ -159,7 +159,7 @@ class FullCopy(CloneVolume):
         super().make(volume, driver)
 
 
-class CloneGlanceImage(Flow):
+class CloneGlanceImage(Path):
     """A clone of the RBD image behind a raw Glance image."""
 
     def prepare(self) -> None:
@@ -217,7 +217,7 @@ class ImageService:
         data.write(self._path.read_bytes())
 
 
-class ImportQcow2(Flow):
+class ImportQcow2(Path):
     """A qcow2 Glance image: created empty, deleted, imported."""
 
     disk_format = 'qcow2'
@@ -266,7 +266,7 @@ class ImportToEncrypted(CreateEncrypted):
         )
 
 
-ALL: tuple[type[Flow], ...] = (
+ALL: tuple[type[Path], ...] = (
     Create,
     CreateEncrypted,
     CloneFromSnapshot,
