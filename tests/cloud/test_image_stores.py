@@ -123,7 +123,7 @@ class CopyTest(StoresTestCase):
 
 
 @ddt.ddt
-class EachOthersTest(StoresTestCase):
+class ImageOfAnotherStoreTest(StoresTestCase):
     """Glance images with an RBD image that another store created."""
 
     def hand_over(self, image: Any) -> Any:

@@ -104,7 +104,7 @@ class ServicesTest(base.DevStackTestCase):
         self.assertNotEqual(set(), self.changed(before))
 
 
-class AgainAndBackTest(base.DevStackTestCase):
+class RepeatedAndCleanedTest(base.DevStackTestCase):
     """A second run changes nothing; clean reverts all changes."""
 
     settings = {

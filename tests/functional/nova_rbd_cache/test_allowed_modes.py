@@ -23,7 +23,7 @@ _HAS = uuids.volume_writeback
 _WANTS = uuids.volume_directsync
 
 
-class TakenOffTest(base.NovaTestCase):
+class DisallowedModeTest(base.NovaTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.start_compute()

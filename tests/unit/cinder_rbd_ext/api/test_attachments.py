@@ -313,7 +313,7 @@ class RefusalTest(AttachmentsTestCase):
         self.assertEqual([_connector('none')], self.seen())
 
 
-class LeftTest(AttachmentsTestCase):
+class UncheckedAttachmentTest(AttachmentsTestCase):
     """Requests that are left to Cinder and the driver."""
 
     def test_no_server(self) -> None:

@@ -33,7 +33,7 @@ def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:
 
 
 @ddt.ddt
-class SettledTest(base.TestCase):
+class RestoredKeysTest(base.TestCase):
     def test_own_win(self) -> None:
         found = backup_keys.settled(
             _PAIR, {keys.STRIPE_COUNT: '2', 'x': 'y'}, _anything
