@@ -87,11 +87,6 @@ def load(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple((x, values[x]) for x in LOAD if x in values)
 
 
-def variant(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the values of the axes that describe the volume."""
-    return tuple((x, y) for x, y in values.items() if x not in LOAD)
-
-
 def parse_selection(
     given: plan.Plan, words: Iterable[str]
 ) -> dict[str, set[str]]:

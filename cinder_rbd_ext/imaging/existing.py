@@ -18,13 +18,9 @@ The functions expect an open librbd image, or an object like it.
 from collections.abc import Callable
 from typing import Any
 
-from oslo_log import log as logging
-
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-
-LOG = logging.getLogger(__name__)
 
 # librbd's namespace of user snapshots. Snapshots of groups, and those that
 # were removed while they had clones, cannot be opened by name.

@@ -31,11 +31,9 @@ from horizon_volume_opts import wording
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
-_PART = precedence.Part
 _ORIGINS: dict[errors.Origin | None, Any] = {
     errors.Origin.VOLUME_METADATA: _('requested for this volume'),
     errors.Origin.VOLUME_TYPE: _('set by the volume type'),

@@ -74,7 +74,6 @@ class MatrixTest(base.TestCase):
         self.assertEqual(0, matrix.data_bytes(deletion, settings))
         self.assertLess(1, matrix.seconds(cell, settings))
         self.assertEqual((('size', '1T'),), matrix.load(deletion.values))
-        self.assertNotIn('size', dict(matrix.variant(deletion.values)))
 
     def test_guest(self) -> None:
         given = plan.parse(samples.GUEST_PLAN)
