@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What pages list of the code is complete."""
+
+import re
+
+import ddt
+
+from tests import tree
+from tests.unit import base
+
+_DOC = tree.ROOT / 'doc/source'
+#: A function of Horizon's module for Cinder that is replaced.
+_WRAPPED = re.compile(r"^ *cinder\.(\w+) = |refusing\.wrap\('(\w+)'\)", re.M)
+#: A list item or a prompt in the middle of a line: two lines were joined.
+_JOINED = re.compile(
+    r'^ *(?:#\.|-) (?:#\.|[*-]) |^ *\* (?:#\.|\*) |^ *\$ .* \$(?: |$)', re.M
+)
+
+
+@ddt.ddt
+class DescribedTestCase(base.TestCase):
+    """Tables of modules, and the functions that are replaced in memory."""
+
+    def _rows(self) -> str:
+        text = (_DOC / 'contributor/architecture.rst').read_text()
+        return '\n'.join(re.findall(r'^   \* - .*$', text, re.M))
+
+    @ddt.data('rbd_volume_options', 'cinder_rbd_ext')
+    def test_architecture(self, package: str) -> None:
+        rows = self._rows()
+        folder = tree.ROOT / package
+        names = [each.parent.name for each in folder.glob('*/__init__.py')]
+        if package == 'rbd_volume_options':
+            names = [each.stem for each in folder.glob('[a-z]*.py')]
+        self.assertGreater(len(names), 5)
+        for name in names:
+            self.assertIn(f'``{name}``', rows)
+
+    def test_wrapped_functions_of_horizon(self) -> None:
+        readme = (tree.ROOT / 'README.rst').read_text()
+        start, end = '.. begin-run-time', '.. end-run-time'
+        section = readme[readme.index(start) : readme.index(end)]
+        found = {
+            first or second
+            for path in (tree.ROOT / 'horizon_volume_opts').rglob('*.py')
+            for first, second in _WRAPPED.findall(path.read_text())
+        }
+        self.assertGreater(len(found), 3)
+        for name in found:
+            self.assertIn(f'``{name}``', section)
+
+    def test_no_joined_lines(self) -> None:
+        pages = [*_DOC.rglob('*.rst'), *tree.ROOT.glob('*.rst')]
+        self.assertGreater(len(pages), 30)
+        for page in pages:
+            found = _JOINED.search(page.read_text())
+            self.assertIsNone(found, f'{page}: {found and found[0]}')
