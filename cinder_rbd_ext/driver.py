@@ -114,7 +114,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
             if not creation.set_up:
                 # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
-        update.update(self._migrations.arrived(volume))
+        update.update(self._migrations.removed(volume, creation.accepted))
         return update
 
     def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:

@@ -28,6 +28,7 @@ from typing import Protocol
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import accepted_keys
 from rbd_volume_options import errors
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -75,6 +76,8 @@ class Creation:
         ``conf_rbd_cache``
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
+    :ivar accepted: for the target of a migration, the keys that are accepted
+        on the back end
     :ivar origins: where each part of the image was set; None if it repeats an
         existing image
     :ivar undo: the actions that undo the creation, run in reverse
@@ -96,6 +99,7 @@ class Creation:
         self.parent: Parent | None = None
         self.inherits_cache_setting = False
         self.needs_default_striping = False
+        self.accepted: accepted_keys.Acceptance | None = None
         self.origins: Origins = None
         self.undo = contextlib.ExitStack()
         self._planner = planner

@@ -200,6 +200,7 @@ class Maker:
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
         )
+        creation.accepted = arrival.acceptance if arrival else None
         return creation
 
     def _source_of(

@@ -25,7 +25,6 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import retyping
@@ -50,14 +49,6 @@ class Migrations:
     def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
         self._driver = driver
         self._images = images
-
-    def arrived(self, volume: Any) -> Update:
-        """Return the model update of a new volume, usually empty.
-
-        It removes the keys of a migration's target that are not accepted here.
-        """
-        arrival = migration_target.of_volume(volume, self._driver.settings)
-        return self.removed(volume, arrival.acceptance) if arrival else {}
 
     @contextlib.contextmanager
     def taking_over(self, volume: Any, new_volume: Any) -> Iterator[None]:
@@ -147,10 +138,13 @@ class Migrations:
         return self.removed(volume, accepted)
 
     def removed(
-        self, volume: Any, accepted: accepted_keys.Acceptance
+        self, volume: Any, accepted: accepted_keys.Acceptance | None
     ) -> Update:
-        """Return the model update that removes keys, and log them."""
-        if not accepted.dropped:
+        """Return the model update that removes keys, and log them.
+
+        :param accepted: None for a new volume that no migration created
+        """
+        if not accepted or not accepted.dropped:
             return {}
         LOG.info(
             'Volume %(id)s: removed keys that its volume type does not '

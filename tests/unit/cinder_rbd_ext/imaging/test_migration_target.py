@@ -18,6 +18,7 @@ from cinder import objects
 from cinder.db import api as db
 import ddt
 
+from cinder_rbd_ext.imaging import migration_target
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
@@ -63,6 +64,18 @@ class ArrivalsTest(base.DriverTestCase):
             'host@volumes2', self.recorded(target)['rbd:recorded_by']
         )
         self.assertEqual('data', self.recorded(target)[keys.DATA_POOL])
+
+    def test_source_is_read_once(self) -> None:
+        same = self.make_type()
+        source = self.made_volume(base.ASKED, same)
+        read = self.mock_object(
+            migration_target,
+            'of_volume',
+            autospec=True,
+            side_effect=migration_target.of_volume,
+        )
+        self._arrived(source, base.ASKED, same)
+        self.assertEqual(1, read.call_count)
 
     def test_layout_and_features_without_keys(self) -> None:
         same = self.make_type()
