@@ -17,6 +17,7 @@ have no volume. Viewing a page must not cause load on Ceph, so the panel reads
 the file that the audit wrote with ``--output``.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import json
@@ -32,7 +33,10 @@ LOG = logging.getLogger(__name__)
 
 _VERSION = 1
 _VOLUME = re.compile(r'volume-([0-9a-f-]{36})')
-# Object maps of snapshots have their own kind of finding.
+# The name of a snapshot follows the name of its image.
+_OF_VOLUME = re.compile(r'volume-([0-9a-f-]{36})(?:@.*)?', re.DOTALL)
+_ORPHAN = 'orphan-volume'
+_SHOWN = ('kind', 'pool', 'image', 'detail')
 _STATES = {
     each.value: each
     for each in (
@@ -43,15 +47,22 @@ _STATES = {
 }
 
 
+Finding = dict[str, str]
+
+
 @dataclasses.dataclass(frozen=True)
 class Report:
     """The part of a report that the panel shows.
 
+    A volume that was migrated has an image with another ID. Findings and
+    states are by either ID, as the report has them.
+
     :ivar taken: the time of the audit, in ISO 8601
     :ivar states: states of object maps, by volume ID
     :ivar used: used bytes, by volume ID; only those that are known
-    :ivar findings: kinds of findings, by volume ID
-    :ivar others: findings that are not about a volume of Cinder
+    :ivar findings: findings by volume ID; those with an empty ID are not about
+        a volume of Cinder
+    :ivar is_unreadable: whether there is a report that cannot be read
     """
 
     taken: str = ''
@@ -59,33 +70,52 @@ class Report:
         default_factory=dict
     )
     used: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    findings: Mapping[str, tuple[str, ...]] = dataclasses.field(
+    findings: Mapping[str, list[Finding]] = dataclasses.field(
         default_factory=dict
     )
-    others: list[dict[str, str]] = dataclasses.field(default_factory=list)
+    is_unreadable: bool = False
 
-    def checked(self, image: images.Image) -> images.Image:
+    def checked(self, image: images.Image, image_id: str) -> images.Image:
         """Return an image with the results of the audit.
 
         The record of Cinder is newer than the report: an image that got an
         object map since then is not checked.
+
+        :param image_id: the ID in the name of the image
         """
         state = image.map_state
-        seen = self.states.get(image.ident)
+        seen = self.states.get(image_id)
         has_map = state is images.MapState.UNCHECKED
         agrees = has_map == (seen is not images.MapState.NONE)
         if seen and (agrees or state is images.MapState.UNKNOWN):
             state = seen
+        kinds = [
+            each['kind']
+            for ident in dict.fromkeys((image.ident, image_id))
+            for each in self.findings.get(ident, ())
+        ]
         return dataclasses.replace(
             image,
             map_state=state,
-            used=self.used.get(image.ident),
-            findings=self.findings.get(image.ident, ()),
+            used=self.used.get(image_id),
+            findings=tuple(dict.fromkeys(kinds)),
         )
+
+    def others(self, listed: Collection[str]) -> list[Finding]:
+        """Return the findings that are not about a volume of the list.
+
+        :param listed: the IDs of the volumes and of their images
+        """
+        return [
+            each
+            for ident, found in self.findings.items()
+            if ident not in listed
+            for each in found
+        ]
 
 
 def read() -> Report:
-    """Return the report; an empty one if there is none."""
+    """Return the report; an empty one if there is none to read."""
     path = conf.get(conf.AUDIT_REPORT)
     if not path:
         return Report()
@@ -93,7 +123,7 @@ def read() -> Report:
         return _of(json.loads(pathlib.Path(path).read_text(encoding='utf-8')))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         LOG.exception('Could not read the report of the audit in %s', path)
-        return Report()
+        return Report(is_unreadable=True)
 
 
 def _of(values: Any) -> Report:
@@ -103,18 +133,13 @@ def _of(values: Any) -> Report:
     """
     if values['version'] != _VERSION:
         raise ValueError(f'unknown version {values["version"]}')
-    kinds: dict[str, list[str]] = {}
-    others = []
+    orphans = {
+        each['image'] for each in values['findings'] if each['kind'] == _ORPHAN
+    }
+    found: dict[str, list[Finding]] = {}
     for each in values['findings']:
-        if each['volume']:
-            kinds.setdefault(each['volume'], []).append(each['kind'])
-        else:
-            others.append(
-                {
-                    name: str(each[name])
-                    for name in ('kind', 'pool', 'image', 'detail')
-                }
-            )
+        shown = {name: str(each[name]) for name in _SHOWN}
+        found.setdefault(_volume(each, orphans), []).append(shown)
     ours = {
         match[1]: each
         for each in values['images']
@@ -129,10 +154,18 @@ def _of(values: Any) -> Report:
         for ident, each in ours.items()
         if each.get('used') is not None
     }
-    return Report(
-        str(values['taken']),
-        states,
-        used,
-        {ident: tuple(dict.fromkeys(found)) for ident, found in kinds.items()},
-        others,
-    )
+    return Report(str(values['taken']), states, used, found)
+
+
+def _volume(finding: Any, orphans: Collection[str]) -> str:
+    """Return the ID of the volume of a finding; empty if there is none.
+
+    Reports of older releases have it only in the name of the image.
+    """
+    if finding['volume']:
+        return str(finding['volume'])
+    image = finding['image']
+    match = _OF_VOLUME.fullmatch(image)
+    if match is None or image.partition('@')[0] in orphans:
+        return ''
+    return match[1]

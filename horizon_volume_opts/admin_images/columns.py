@@ -13,6 +13,7 @@
 """The columns of the list, for the page and for CSV."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import csv
@@ -22,11 +23,12 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts.admin_images import chart
+from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
 from rbd_volume_options import sizes
 
 #: First characters by which a spreadsheet treats a cell as a formula.
-_FORMULA = ('=', '+', '-', '@', '\t', '\r')
+_FORMULA = ('=', '+', '-', '@', '\t', '\r', '\n')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +92,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         'findings',
         _('Findings'),
-        lambda image: ', '.join(image.findings),
+        lambda image: findings.labels(image.findings),
     ),
 )
 
@@ -118,6 +120,23 @@ def csv_lines(
         ]
         row = [image.ident, image.project, *cells]
         yield writer.writerow([_safe(str(cell or '')) for cell in row])
+
+
+OF_FINDINGS: tuple[tuple[str, Any], ...] = (
+    ('kind', _('Kind')),
+    ('pool', _('Pool of Ceph')),
+    ('image', _('RBD Image')),
+    ('detail', _('Details')),
+)
+
+
+def findings_csv(found: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    """Yield the lines of a CSV file: the header and a line per finding."""
+    writer = csv.writer(_Echo())
+    yield writer.writerow([str(label) for _name, label in OF_FINDINGS])
+    for each in found:
+        shown = {**each, 'kind': findings.label(each['kind'])}
+        yield writer.writerow([_safe(shown[name]) for name, _l in OF_FINDINGS])
 
 
 def _safe(text: str) -> str:

@@ -18,6 +18,7 @@ holds it in compressed parts, because memcached limits the size of a value to
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import json
@@ -47,7 +48,10 @@ class Listing:
     :ivar projects: names of projects by ID
     :ivar audited: time of the audit whose findings are included; empty if
         there is none
-    :ivar other_findings: findings that are not about a volume of the list
+    :ivar is_audit_unreadable: whether the report of an audit cannot be read
+    :ivar image_ids: IDs in the names of the images of migrated volumes, which
+        are not those of the volumes
+    :ivar other_findings: findings that are not about an image of the list
     """
 
     taken: str
@@ -58,6 +62,8 @@ class Listing:
     )
     projects: Mapping[str, str] = dataclasses.field(default_factory=dict)
     audited: str = ''
+    is_audit_unreadable: bool = False
+    image_ids: list[str] = dataclasses.field(default_factory=list)
     other_findings: list[dict[str, str]] = dataclasses.field(
         default_factory=list
     )
@@ -79,22 +85,24 @@ class Listing:
 
 def store(key: str, found: Listing) -> None:
     """Put a listing into the cache."""
-    rows = list(found.rows.items())
-    parts = {
-        f'{key}:{start}': _packed(
-            [
-                [ident, image and image.plain()]
-                for ident, image in rows[start : start + _PART]
-            ]
-        )
-        for start in range(0, len(rows), _PART)
-    }
+    rows = [
+        [ident, image and image.plain()] for ident, image in found.rows.items()
+    ]
+    others = found.other_findings
     head = {
         field.name: getattr(found, field.name)
         for field in dataclasses.fields(found)
-        if field.name != 'rows'
+        if field.name not in ('rows', 'other_findings')
     }
-    cache.cache.set_many({key: _packed([head, len(rows)]), **parts}, CACHED)
+    numbers = [len(rows), len(others)]
+    parts = dict(
+        zip(
+            _names(key, numbers),
+            (_packed(each) for each in (*_parts(rows), *_parts(others))),
+            strict=True,
+        )
+    )
+    cache.cache.set_many({key: _packed([head, numbers]), **parts}, CACHED)
 
 
 def load(key: str) -> Listing | None:
@@ -102,18 +110,33 @@ def load(key: str) -> Listing | None:
     packed = cache.cache.get(key)
     if packed is None:
         return None
-    head, number = _unpacked(packed)
-    names = [f'{key}:{start}' for start in range(0, number, _PART)]
+    head, numbers = _unpacked(packed)
+    names = _names(key, numbers)
     parts = cache.cache.get_many(names)
     if len(parts) < len(names):
         return None
     found = Listing(**head)
-    for name in names:
-        found.add(
-            (ident, values and images.Image.of_plain(values))
-            for ident, values in _unpacked(parts[name])
-        )
+    values = [each for name in names for each in _unpacked(parts[name])]
+    found.add(
+        (ident, plain and images.Image.of_plain(plain))
+        for ident, plain in values[: numbers[0]]
+    )
+    found.other_findings = values[numbers[0] :]
     return found
+
+
+def _names(key: str, numbers: list[int]) -> list[str]:
+    """Return the keys of the parts, first those of the rows."""
+    return [
+        f'{key}:{kind}:{start}'
+        for kind, number in zip(('rows', 'findings'), numbers, strict=True)
+        for start in range(0, number, _PART)
+    ]
+
+
+def _parts(values: list[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(values), _PART):
+        yield values[start : start + _PART]
 
 
 def forget(key: str) -> None:

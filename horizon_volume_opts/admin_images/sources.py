@@ -18,7 +18,7 @@ Cinder returns them for a thousand volumes. The report of an audit provides
 what only Ceph knows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from collections.abc import Mapping
 import logging
 import time
@@ -44,50 +44,67 @@ _PAGE = 1000
 # Volumes of a page to continue after. If all were deleted, reading continues
 # after the previous page.
 _MARKERS = 20
+# Only administrators get it.
+_NAME_ID = 'os-vol-mig-status-attr:name_id'
 _PROTOCOL = 'ceph'
 # In these states, the image may not exist or may not be recorded yet.
 _UNMADE = frozenset({'creating', 'error', 'managing', 'error_managing'})
 
 
-def read(
-    request: Any, found: listing.Listing | None = None
-) -> listing.Listing:
+def begin(request: Any) -> listing.Listing:
+    """Return an empty listing with the names of projects."""
+    return listing.Listing(
+        timezone.now().isoformat(), projects=_projects(request)
+    )
+
+
+def read(request: Any, found: listing.Listing) -> None:
     """Read pages of volumes until the time budget is used up.
 
-    :param found: the listing of an earlier call, to continue
-    :returns: a listing; if it is not complete, another call continues it
+    If a page cannot be read, the pages before it remain in the listing.
+
+    :param found: the listing to continue; another call continues it if it is
+        not complete afterwards
     """
     client = api.cinder.cinderclient(request)
     pools = _rbd_pools(client)
     report = audit.read()
-    if found is None:
-        found = listing.Listing(
-            timezone.now().isoformat(),
-            projects=_projects(request),
-            audited=report.taken,
-            other_findings=report.others,
-        )
+    found.audited = report.taken
+    found.is_audit_unreadable = report.is_unreadable
     deadline = time.monotonic() + BUDGET
-    for page in _pages(client, found.markers):
+    while not found.complete:
+        page = _page(client, found.markers)
         found.add(
-            (volume.id, image and report.checked(image))
+            (volume.id, image and report.checked(image, _image_id(volume)))
             for volume in page
             for image in [_image(volume, pools)]
         )
+        renamed = [each for each in page if _image_id(each) != each.id]
+        found.image_ids += map(_image_id, renamed)
+        found.markers += [volume.id for volume in page[-_MARKERS:]]
         found.complete = len(page) < _PAGE
-        if found.complete or time.monotonic() > deadline:
+        if time.monotonic() > deadline:
             break
-    return found
+    found.other_findings = report.others(_listed(found, report))
 
 
-def _pages(client: Any, markers: list[str]) -> Iterator[list[Any]]:
-    """Yield pages of volumes of all projects; the last page is not full.
+def _listed(found: listing.Listing, report: audit.Report) -> Collection[str]:
+    """Return the IDs whose findings are in the rows of the list."""
+    if not found.complete:
+        # The others may still come.
+        return report.findings.keys() - {''}
+    idents = (ident for ident, image in found.rows.items() if image)
+    return {*idents, *found.image_ids}
 
-    :param markers: volumes to continue after; updated
+
+def _page(client: Any, markers: list[str]) -> list[Any]:
+    """Return the next page of volumes of all projects.
+
+    :param markers: volumes to continue after; deleted volumes are removed
     """
     while True:
         try:
-            page = client.volumes.list(
+            found: list[Any] = client.volumes.list(
                 search_opts={'all_tenants': 1},
                 marker=markers[-1] if markers else None,
                 limit=_PAGE,
@@ -98,9 +115,8 @@ def _pages(client: Any, markers: list[str]) -> Iterator[list[Any]]:
             # The volume was deleted in the meantime. The others keep their
             # order.
             markers.pop()
-            continue
-        markers.extend(volume.id for volume in page[-_MARKERS:])
-        yield page
+        else:
+            return found
 
 
 def _projects(request: Any) -> dict[str, str]:
@@ -129,6 +145,12 @@ def _rbd_pools(client: Any) -> dict[str, str]:
 def _ceph_pool(location: str | None) -> str:
     # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
     return (location or '').rpartition(':')[2]
+
+
+def _image_id(volume: Any) -> str:
+    """Return the ID in the name of an image, another one if migrated."""
+    found: str = getattr(volume, _NAME_ID, None) or volume.id
+    return found
 
 
 def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:

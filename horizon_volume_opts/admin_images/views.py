@@ -13,16 +13,19 @@
 """The page: the list of images, a chart and the age of the data."""
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import datetime
 import hashlib
 from typing import Any
 
 from django import http
 from django import shortcuts
+from django import urls
 from django.utils import formats
 from django.utils.translation import gettext_lazy as _
 from django.views import generic
 from horizon import exceptions
+from horizon import messages
 from horizon import views
 from horizon.utils import functions
 
@@ -30,6 +33,7 @@ from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import columns
 from horizon_volume_opts.admin_images import conversions
+from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
 from horizon_volume_opts.admin_images import query
@@ -37,11 +41,17 @@ from horizon_volume_opts.admin_images import sources
 from rbd_volume_options import sizes
 
 # Increase this when the format of the cached values changes.
-_CACHE_VERSION = 3
+_CACHE_VERSION = 4
 #: Maximum number of listed findings that are not about a volume.
 _MOST_FINDINGS = 100
+_PAGE_SIZE = 20
 
 #: Commands for the operator, each with its purpose.
+_INCOMPLETE = _(
+    'The list of RBD images is not complete. Continue reading, then download '
+    'the file again.'
+)
+
 COMMANDS: tuple[tuple[str, Any], ...] = (
     (
         'cinder-rbd-ext types ensure --dry-run',
@@ -86,14 +96,17 @@ class _Images:
     request: Any
 
     def _read(self, found: listing.Listing | None = None) -> listing.Listing:
+        """Read the list, or continue to read it."""
         try:
-            found = sources.read(self.request, found)
+            found = found or sources.begin(self.request)
+            sources.read(self.request, found)
         except Exception:
-            # The volumes that were read before remain in the cache.
             exceptions.handle(
                 self.request, _('Unable to read the RBD images.')
             )
-            return found or listing.Listing('')
+        if found is None or not (found.rows or found.complete):
+            return listing.Listing('')
+        # Also after an error: the pages that were read need not be read again.
         listing.store(self._key(), found)
         return found
 
@@ -147,7 +160,12 @@ class IndexView(_Images, views.HorizonTemplateView):
                     )
                     for row in census.layout_rows(selected)
                 ],
-                'other_findings': found.other_findings[:_MOST_FINDINGS],
+                'other_findings': [
+                    {**each, 'kind': findings.label(each['kind'])}
+                    for each in found.other_findings[:_MOST_FINDINGS]
+                ],
+                'number_of_findings': len(found.other_findings),
+                'of_findings': [label for _name, label in columns.OF_FINDINGS],
                 'conversions': self._conversions(),
                 'commands': COMMANDS,
             }
@@ -167,6 +185,9 @@ class IndexView(_Images, views.HorizonTemplateView):
         self, asked: query.Query, selected: list[images.Image]
     ) -> dict[str, Any]:
         size = functions.get_page_size(self.request)
+        if size < 1:
+            # A cookie can have any number.
+            size = _PAGE_SIZE
         last = max(1, -(-len(selected) // size))
         page = min(asked.page, last)
         start = (page - 1) * size
@@ -187,24 +208,69 @@ class IndexView(_Images, views.HorizonTemplateView):
             listing.forget(self._key())
         elif 'more' in request.POST:
             self._read(listing.load(self._key()))
-        return shortcuts.redirect(request.path)
+        return _redirect(query.Query.of(request.GET))
 
 
-class CSVView(_Images, generic.View):
-    """The selected images as a CSV file."""
+class _FileView(_Images, generic.View):
+    """A CSV file of the complete list."""
+
+    name: str
 
     def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the file, with the filters of the page."""
+        """Return the file; go to the page if the list is not complete.
+
+        Nothing in a file would show that images are missing.
+        """
         found = self._found()
         asked = query.Query.of(request.GET)
-        selected = asked.select(found.rbd_images, found.projects)
+        if not found.complete:
+            messages.error(request, _INCOMPLETE)
+            return _redirect(asked)
         return http.StreamingHttpResponse(
-            columns.csv_lines(selected, found.projects),
+            self.lines(found, asked),
             content_type='text/csv; charset=utf-8',
             headers={
-                'Content-Disposition': 'attachment; filename="rbd-images.csv"'
+                'Content-Disposition': f'attachment; filename="{self.name}"'
             },
         )
+
+    def lines(
+        self, found: listing.Listing, asked: query.Query
+    ) -> Iterator[str]:
+        """Return the lines of the file."""
+        raise NotImplementedError()
+
+
+class CSVView(_FileView):
+    """The selected images as a CSV file."""
+
+    name = 'rbd-images.csv'
+
+    def lines(
+        self, found: listing.Listing, asked: query.Query
+    ) -> Iterator[str]:
+        """Return the images, with the filters of the page."""
+        selected = asked.select(found.rbd_images, found.projects)
+        return columns.csv_lines(selected, found.projects)
+
+
+class FindingsView(_FileView):
+    """The findings without a volume as a CSV file."""
+
+    name = 'rbd-findings.csv'
+
+    def lines(
+        self, found: listing.Listing, asked: query.Query
+    ) -> Iterator[str]:
+        """Return all findings."""
+        return columns.findings_csv(found.other_findings)
+
+
+def _redirect(asked: query.Query) -> Any:
+    """Return to the page, with its filters."""
+    page = urls.reverse('horizon:admin:rbd_images:index')
+    address = asked.address()
+    return shortcuts.redirect(f'{page}?{address}' if address else page)
 
 
 def _time(text: str) -> datetime.datetime | None:
@@ -221,8 +287,8 @@ def _cells(
         text = column.text(image)
         if column.name == 'project':
             text = found.projects.get(image.project, image.project)
-        elif column.name == 'used' and text:
-            text = formats.number_format(text)
+        elif column.name in ('size', 'used') and text:
+            text = formats.number_format(text, force_grouping=True)
         yield column.name, text
 
 
@@ -238,9 +304,10 @@ def _filters(
         'project': _('Project'),
         'finding': _('Findings'),
     }
-    words = {
-        **{state.value: each[0] for state, each in chart.STATES.items()},
-        **found.projects,
+    words: dict[str, Mapping[str, Any]] = {
+        'map': {state.value: each[0] for state, each in chart.STATES.items()},
+        'project': found.projects,
+        'finding': {query.ANY: _('any'), **findings.LABELS},
     }
     for name, values in query.choices(found.rbd_images).items():
         if name == 'finding' and values:
@@ -251,14 +318,7 @@ def _filters(
                 'label': labels[name],
                 'chosen': asked.chosen.get(name, ''),
                 'options': [
-                    (
-                        value,
-                        _('any')
-                        if value == query.ANY and name == 'finding'
-                        else words.get(value, value)
-                        if name in ('map', 'project')
-                        else value,
-                    )
+                    (value, words.get(name, {}).get(value, value))
                     for value in values
                 ],
             }

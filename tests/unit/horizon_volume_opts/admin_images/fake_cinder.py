@@ -12,6 +12,7 @@
 
 """A fake Cinder client with paginated volumes and pools."""
 
+import math
 from typing import Any
 import uuid
 
@@ -41,9 +42,11 @@ def volume(
     loaded: bool = True,
     name: str = 'vol',
     conversion: dict[str, Any] | None = None,
+    image_id: str | None = None,
 ) -> Thing:
     """Return a volume; without features it has no record.
 
+    :param image_id: the ID in the name of the image of a migrated volume
     :param conversion: the progress of a running conversion
     :param loaded: whether the API extension, which adds the attributes, is
         loaded
@@ -71,6 +74,7 @@ def volume(
         **{
             'os-vol-host-attr:host': pool,
             'os-vol-tenant-attr:tenant_id': 'p',
+            'os-vol-mig-status-attr:name_id': image_id,
         },
         **({f'{_PREFIX}{k}': v for k, v in made.items()} if loaded else {}),
     )
@@ -85,6 +89,8 @@ class Volumes:
     def __init__(self) -> None:
         self.all: list[Thing] = []
         self.requests = 0
+        #: Number of requests after which each one fails.
+        self.fails_after: float = math.inf
 
     def list(
         self,
@@ -99,6 +105,8 @@ class Volumes:
         status = (search_opts or {}).get('status')
         if status:
             return [each for each in self.all if each.status == status][:limit]
+        if self.requests >= self.fails_after:
+            raise exceptions.ClientException(500, 'out of memory')
         self.requests += 1
         start = 0
         if marker:

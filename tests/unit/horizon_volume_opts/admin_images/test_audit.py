@@ -20,10 +20,14 @@ import tempfile
 from django.test import utils
 
 from cinder_rbd_ext.audit import findings
+from cinder_rbd_ext.audit import images as audited
 from cinder_rbd_ext.audit import report
+from cinder_rbd_ext.audit import rules
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
+from rbd_volume_options import features
 from tests.unit import base
+from tests.unit.cinder_rbd_ext.audit import facts
 
 _ONE = '11111111-1111-4111-8111-111111111111'
 _OTHER = '22222222-2222-4222-8222-222222222222'
@@ -71,15 +75,21 @@ class ReportTestCase(base.TestCase):
 
     def test_state_and_findings_of_an_image(self) -> None:
         found = self.read(self.written())
-        checked = found.checked(_image(_ONE))
+        checked = found.checked(_image(_ONE), _ONE)
         self.assertIs(_State.INVALID, checked.map_state)
         self.assertEqual(0, checked.used)
-        self.assertIsNone(found.checked(_image(_OTHER)).used)
+        self.assertIsNone(found.checked(_image(_OTHER), _OTHER).used)
         self.assertEqual(('object-map-invalid',), checked.findings)
         self.assertEqual('2026-01-02T00:00:00+00:00', found.taken)
 
+    def test_of_a_migrated_volume(self) -> None:
+        """Its image has another ID; findings are by either."""
+        checked = self.read(self.written()).checked(_image(_OTHER), _ONE)
+        self.assertIs(_State.INVALID, checked.map_state)
+        self.assertEqual(('object-map-invalid',), checked.findings)
+
     def test_findings_without_a_volume(self) -> None:
-        (other,) = self.read(self.written()).others
+        (other,) = self.read(self.written()).others({_ONE})
         self.assertEqual(
             {
                 'kind': 'orphan-disk',
@@ -89,6 +99,68 @@ class ReportTestCase(base.TestCase):
             },
             other,
         )
+        # Of a volume that is not in the list.
+        self.assertEqual(2, len(self.read().others(())))
+
+    def test_reports_of_older_releases(self) -> None:
+        """Some findings have the volume only in the name of the image."""
+        made = json.loads(self.written())
+        for kind, image in (
+            ('slow-deletion', f'volume-{_ONE}'),
+            ('snapshot-object-map-invalid', f'volume-{_ONE}@snapshot-\n1'),
+            ('orphan-volume', f'volume-{_OTHER}'),
+            ('slow-deletion', f'volume-{_OTHER}'),
+            ('orphan-snapshot', f'volume-{_OTHER}@snapshot-1'),
+            ('deleted-source-not-needed', f'volume-{_ONE}.deleted'),
+        ):
+            made['findings'].append(
+                {
+                    'kind': kind,
+                    'pool': 'p',
+                    'image': image,
+                    'detail': '',
+                    'volume': '',
+                }
+            )
+        found = self.read(json.dumps(made))
+        self.assertEqual(
+            (
+                'object-map-invalid',
+                'slow-deletion',
+                'snapshot-object-map-invalid',
+            ),
+            found.checked(_image(_ONE), _ONE).findings,
+        )
+        self.assertEqual((), found.checked(_image(_OTHER), _OTHER).findings)
+        self.assertEqual(5, len(found.others({_ONE})))
+
+    def test_report_of_an_audit(self) -> None:
+        """Each finding of the rules about a volume is at the volume."""
+        there = facts.pool(
+            facts.image(
+                size=rules.MANY_OBJECTS * 4 * 2**20,
+                image_features=features.MAP_ON,
+                map_state=audited.MapState.INVALID,
+                parent='p/i@s',
+                overrides={'rbd_cache': 'false'},
+                migrating=True,
+                snapshots=(
+                    facts.snapshot('mine', map_state=audited.MapState.INVALID),
+                ),
+            )
+        )
+        known = facts.known(
+            facts.volume(multiattach=True, made={'stripe_count': 2})
+        )
+        now = datetime.datetime.now(datetime.timezone.utc)
+        found = list(rules.of_pool(there, known, now))
+        self.assertEqual(8, len({each.kind.code for each in found}))
+        made = report.make(now, 1.0, [there], found, known).plain()
+        shown = self.read(json.dumps(made))
+        image = shown.checked(_image(facts.IDENT), facts.IDENT)
+        self.assertEqual({each.kind.code for each in found}, {*image.findings})
+        self.assertIs(_State.INVALID, image.map_state)
+        self.assertEqual([], shown.others({facts.IDENT}))
 
     def test_the_record_is_newer(self) -> None:
         found = self.read(self.written())
@@ -97,11 +169,15 @@ class ReportTestCase(base.TestCase):
             (_image(_ONE, _State.NONE), _State.NONE),
             (_image(_OTHER, _State.UNKNOWN), _State.NONE),
         ):
-            self.assertIs(after, found.checked(before).map_state)
+            checked = found.checked(before, before.ident)
+            self.assertIs(after, checked.map_state)
 
     def test_no_report(self) -> None:
         self.assertEqual(audit.Report(), audit.read())
-        self.assertEqual(audit.Report(), self.read())
+
+    def test_a_report_that_cannot_be_read(self) -> None:
+        unreadable = audit.Report(is_unreadable=True)
+        self.assertEqual(unreadable, self.read())
         for text in ('', '[]', '{"version": 2}', '{"version": 1}', 'null'):
-            self.assertEqual(audit.Report(), self.read(text))
+            self.assertEqual(unreadable, self.read(text))
         self.assertIn('Could not read the report', self.log.output)

@@ -57,3 +57,32 @@ class ColumnsTestCase(base.TestCase):
         found = dict(zip(head, other, strict=True))
         self.assertEqual('', found['Striping'])
         self.assertEqual('', found['Used (GiB)'])
+
+    def test_formulas(self) -> None:
+        """Spreadsheets also skip a line break before a formula."""
+        for start in ('=', '+', '-', '@', '\t', '\r', '\n'):
+            image = images.Image(
+                'h@b#p', '', images.MapState.NONE, name=f'{start}=1'
+            )
+            _head, row = csv.reader(columns.csv_lines([image], {}))
+            self.assertEqual(f"'{start}=1", row[2])
+
+    def test_findings(self) -> None:
+        found = [
+            {
+                'kind': 'orphan-disk',
+                'pool': 'p',
+                'image': 'x_disk',
+                'detail': '=1',
+            }
+        ]
+        head, row = csv.reader(columns.findings_csv(found))
+        self.assertEqual(
+            {
+                'Kind': 'disk without an instance',
+                'Pool of Ceph': 'p',
+                'RBD Image': 'x_disk',
+                'Details': "'=1",
+            },
+            dict(zip(head, row, strict=True)),
+        )

@@ -35,6 +35,9 @@ def _listing(number: int) -> listing.Listing:
         for n in range(number)
     )
     found.markers = ['id-1']
+    found.other_findings = [
+        {'kind': 'k', 'image': f'{n}'} for n in range(1500)
+    ]
     return found
 
 
@@ -53,12 +56,15 @@ class ListingTestCase(base.TestCase):
 
     def test_no_value_is_larger_than_memcached_takes(self) -> None:
         listing.store(_KEY, _listing(10000))
-        for name in (_KEY, f'{_KEY}:0', f'{_KEY}:9000'):
+        for name in (
+            _KEY,
+            *(f'{_KEY}:rows:0', f'{_KEY}:rows:9000', f'{_KEY}:findings:1000'),
+        ):
             self.assertLess(len(cache.cache.get(name)), 1 << 19)
 
     def test_a_part_that_is_gone(self) -> None:
         listing.store(_KEY, _listing(1500))
-        cache.cache.delete(f'{_KEY}:1000')
+        cache.cache.delete(f'{_KEY}:rows:1000')
         self.assertIsNone(listing.load(_KEY))
 
     def test_forgotten(self) -> None:

@@ -14,9 +14,11 @@
 
 from unittest import mock
 
+from cinderclient import exceptions
 import ddt
 from openstack_dashboard import api
 
+from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
@@ -51,7 +53,9 @@ class SourceTestCase(base.TestCase):
         self.cinder.volumes.all.extend(volumes)
 
     def read(self, found: listing.Listing | None = None) -> listing.Listing:
-        return sources.read(mock.sentinel.request, found)
+        found = found or sources.begin(mock.sentinel.request)
+        sources.read(mock.sentinel.request, found)
+        return found
 
 
 @ddt.ddt
@@ -163,6 +167,60 @@ class PagesTestCase(SourceTestCase):
             del self.cinder.volumes.all[:10]
             found = self.read(found)
         self.assertEqual(20, len(found.rbd_images))
+
+    def test_pages_before_a_failure_remain(self) -> None:
+        self.cinder.volumes.fails_after = 2
+        found = sources.begin(mock.sentinel.request)
+        self.assertRaises(
+            exceptions.ClientException,
+            sources.read,
+            mock.sentinel.request,
+            found,
+        )
+        self.assertEqual(20, len(found.rbd_images))
+        self.assertFalse(found.complete)
+        self.cinder.volumes.fails_after = 9
+        self.assertEqual(25, len(self.read(found).rbd_images))
+        self.assertEqual(3, self.cinder.volumes.requests)
+
+
+class AuditTestCase(SourceTestCase):
+    def found(self, *volumes: fake_cinder.Thing) -> listing.Listing:
+        self.have(*volumes)
+        kinds = {'kind': 'slow-deletion', 'image': 'x'}
+        report = audit.Report(
+            states={'an-image': _STATE.VALID},
+            findings={
+                ident: [{**kinds, 'detail': ident}]
+                for ident in ('', 'a-volume', 'an-image', 'gone')
+            },
+        )
+        with mock.patch.object(
+            audit, 'read', autospec=True, return_value=report
+        ):
+            return self.read()
+
+    def test_of_a_migrated_volume(self) -> None:
+        volume = fake_cinder.volume(_MAP, image_id='an-image')
+        volume.id = 'a-volume'
+        found = self.found(volume)
+        (image,) = found.rbd_images
+        self.assertIs(_STATE.VALID, image.map_state)
+        self.assertEqual(('slow-deletion',), image.findings)
+        self.assertEqual(
+            ['', 'gone'], [each['detail'] for each in found.other_findings]
+        )
+
+    def test_of_volumes_that_are_not_read_yet(self) -> None:
+        with (
+            mock.patch.object(sources, '_PAGE', 1),
+            mock.patch.object(sources, 'BUDGET', -1),
+        ):
+            found = self.found(fake_cinder.volume(_MAP))
+        self.assertFalse(found.complete)
+        self.assertEqual(
+            [''], [each['detail'] for each in found.other_findings]
+        )
 
 
 class RowTestCase(SourceTestCase):

@@ -14,21 +14,12 @@
 
 import configparser
 from importlib import metadata
-import json
-import pathlib
-import tempfile
 import time
 import types
-from typing import Any
 from unittest import mock
 
 from cliff import commandmanager
-from django.core import cache
-from django.test import utils
 from django.utils import html
-from django.utils import translation
-from openstack_dashboard import api
-from openstack_dashboard.test import helpers
 
 from cinder_rbd_ext.client import shell
 from horizon_volume_opts.admin_images import conversions
@@ -37,10 +28,11 @@ from horizon_volume_opts.admin_images import views
 from tests import tree
 from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder
+from tests.unit.horizon_volume_opts.admin_images import page_case
 
-_PATH = '/admin/rbd_images/'
+_PATH = page_case.PATH
+_MAP = page_case.MAP
 _MORE = 'name="more"'
-_MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
 
 #: Seconds that a page with 10,000 images may take. The administrator's guide
 #: has the measured times.
@@ -49,48 +41,9 @@ _LIMIT = 3.0
 
 # A separate cache: django-compressor keeps the first cache that it finds and
 # fills it beyond Django's limit, which evicts other entries.
-_CACHES = {
-    'default': {
-        'BACKEND': 'django.core.cache.backends.locmem.LocMemCache',
-        'LOCATION': __name__,
-        'OPTIONS': {'MAX_ENTRIES': 10000},
-    }
-}
 
 
-@utils.override_settings(CACHES=_CACHES)
-class PageTestCase(helpers.BaseAdminViewTests):
-    def setUp(self) -> None:
-        super().setUp()
-        self.addCleanup(cache.cache.clear)
-        # The language of a request stays active in its thread.
-        self.addCleanup(translation.deactivate)
-        self.cinder = fake_cinder.Client()
-        patch = mock.patch.object(
-            api.cinder, 'cinderclient', autospec=True, return_value=self.cinder
-        )
-        self.asked = patch.start()
-        self.addCleanup(patch.stop)
-        patch = mock.patch.object(
-            api.keystone,
-            'tenant_list',
-            autospec=True,
-            return_value=([fake_cinder.Thing(id='p', name='demo')], False),
-        )
-        patch.start()
-        self.addCleanup(patch.stop)
-        self.have('gold', _MAP)
-
-    def have(self, volume_type: str, features: list[str] | None) -> None:
-        name = f'volume {len(self.cinder.volumes.all)}'
-        made = fake_cinder.volume(features, volume_type=volume_type, name=name)
-        self.cinder.volumes.all.append(made)
-
-    def get(self) -> Any:
-        response = self.client.get(_PATH)
-        self.assertEqual(200, response.status_code)
-        return response
-
+class PageTestCase(page_case.PageCase):
     def test_list_plot_and_time(self) -> None:
         self.have('gold', ['layering'])
         response = self.get()
@@ -164,23 +117,10 @@ class PageTestCase(helpers.BaseAdminViewTests):
             'object_map': 'valid',
             'used': 3 * 2**28,
         }
-        report = {
-            'version': 1,
-            'taken': '2026-01-02T03:04:05+00:00',
-            'findings': [],
-            'images': [image],
-        }
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = pathlib.Path(folder.name, 'report')
-        path.write_text(json.dumps(report))
-        with utils.override_settings(
-            RBD_VOLUME_OPTIONS={'audit_report': str(path)}
-        ):
-            response = self.get()
-            self.assertContains(response, '<td>0.75</td>')
-            response = self.client.get(_PATH, HTTP_ACCEPT_LANGUAGE='de')
-            self.assertContains(response, '<td>0,75</td>')
+        self.audited(images=[image])
+        self.assertContains(self.get(), '<td>0.75</td>')
+        response = self.client.get(_PATH, HTTP_ACCEPT_LANGUAGE='de')
+        self.assertContains(response, '<td>0,75</td>')
 
     def test_ten_thousand(self) -> None:
         volumes = self.cinder.volumes
@@ -198,8 +138,8 @@ class PageTestCase(helpers.BaseAdminViewTests):
         # From the cache.
         for words, shown in (
             ('q=v9998&sort=-size', '1 to 1 of 1 images'),
-            ('page=500', '9981 to 10000 of 10000 images'),
-            ('sort=features&page=250', '4981 to 5000 of 10000 images'),
+            ('page=500', '9,981 to 10,000 of 10,000 images'),
+            ('sort=features&page=250', '4,981 to 5,000 of 10,000 images'),
             ('map=unchecked&type=type 3', '1 to 20 of 952 images'),
         ):
             # Other processes do not change the processor time much.

@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kinds of findings of an audit, in the language of the user."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+LABELS: dict[str, Any] = {
+    'object-map-invalid': _('invalid object map'),
+    'snapshot-object-map-invalid': _('invalid object map of a snapshot'),
+    'configuration-override': _('overrides the configuration of Ceph'),
+    'orphan-volume': _('image without a volume'),
+    'orphan-snapshot': _('snapshot without a volume snapshot'),
+    'orphan-backup-snapshot': _('snapshot without a backup'),
+    'orphan-image': _('image without a Glance image'),
+    'orphan-disk': _('disk without an instance'),
+    'volume-without-image': _('volume without an image'),
+    'deleted-source-not-needed': _('deleted source that no clone needs'),
+    'clone-snapshot-without-clone': _('snapshot of a clone that is gone'),
+    'half-removed': _('image that is partly removed'),
+    'expired-trash': _('expired image in the trash'),
+    'unfinished-rbd-migration': _('unfinished migration of Ceph'),
+    'unfinished-cinder-migration': _('unfinished migration of Cinder'),
+    'multiattach-with-single-client-features': _(
+        'features for one client on a multi-attach volume'
+    ),
+    'attributes-contradict-image': _('image differs from the record'),
+    'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
+    'slow-deletion': _('slow deletion'),
+}
+
+
+def label(kind: str) -> str:
+    """Return the text for a kind; the kind itself for one of a newer audit."""
+    return str(LABELS.get(kind, kind))
+
+
+def labels(kinds: tuple[str, ...]) -> str:
+    """Return the texts for the kinds of an image."""
+    return ', '.join(label(each) for each in kinds)

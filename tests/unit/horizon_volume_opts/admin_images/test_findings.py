@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The texts for the kinds of findings."""
+
+from django.utils import translation
+
+from cinder_rbd_ext.audit import findings as audited
+from horizon_volume_opts.admin_images import findings
+from tests.unit import base
+
+
+class LabelsTestCase(base.TestCase):
+    def test_each_kind_has_a_text(self) -> None:
+        self.assertEqual(set(audited.KINDS), set(findings.LABELS))
+        self.assertEqual(
+            len(audited.KINDS), len(set(findings.LABELS.values()))
+        )
+
+    def test_texts_of_an_image(self) -> None:
+        kinds = ('slow-deletion', 'of a newer audit')
+        with translation.override('en'):
+            self.assertEqual(
+                'slow deletion, of a newer audit', findings.labels(kinds)
+            )
+        with translation.override('de'):
+            self.assertEqual(
+                'langsames Löschen, of a newer audit', findings.labels(kinds)
+            )
