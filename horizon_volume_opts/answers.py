@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import wire
 
 Check = Callable[[Any], bool]
@@ -30,8 +31,20 @@ class InvalidAnswerError(ValueError):
     """A part of the response for a volume type that is missing or invalid."""
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+# Scripts cannot represent larger numbers exactly.
+_MAXIMUM = 1 << 53
+
+
+def _positive(value: Any) -> bool:
+    return type(value) is int and 0 < value <= _MAXIMUM
+
+
+def _limit(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _size(value: Any) -> bool:
+    return _positive(value) and layout.is_power_of_two(value)
 
 
 def _flag(value: Any) -> bool:
@@ -54,21 +67,27 @@ def _requirements(value: Any) -> bool:
 
 #: The fields of each key: for a default, and other fields of the response.
 _DEFAULTS: dict[str, Check] = {
-    keys.OBJECT_SIZE: _whole,
-    keys.STRIPE_UNIT: _whole,
-    keys.STRIPE_COUNT: _whole,
+    keys.OBJECT_SIZE: _positive,
+    keys.STRIPE_UNIT: _positive,
+    keys.STRIPE_COUNT: _positive,
     keys.OBJECT_MAP: _flag,
     keys.FEATURES: _list_of(_text),
     keys.CACHE_MODE: _text,
     keys.DATA_POOL: _text,
 }
 _FIELDS: dict[str, Check] = {
-    'minimum': _whole,
-    'maximum': _whole,
-    wire.MAXIMUM_OBJECTS: _whole,
+    wire.MAXIMUM_OBJECTS: _limit,
+    wire.DEFAULT_FROM: lambda value: value is None or _text(value),
     'required': _list_of(_text),
     'requires': _requirements,
     wire.WRITABLE: lambda value: value is None or _list_of(_text)(value),
+}
+#: The bounds of keys that are numbers. Scripts list the powers of two between
+#: the bounds of a size.
+_BOUNDS: dict[str, Check] = {
+    keys.OBJECT_SIZE: _size,
+    keys.STRIPE_UNIT: _size,
+    keys.STRIPE_COUNT: _positive,
 }
 _ALLOWED: dict[str, Check] = {
     keys.OBJECT_MAP: _list_of(_flag),
@@ -77,6 +96,17 @@ _ALLOWED: dict[str, Check] = {
 }
 #: What a key without a description has: nobody may set it.
 _ABSENT = {wire.SETTABLE: False, 'default': None, wire.DEFAULT_FROM: None}
+
+
+def reason_of(answer: Mapping[str, Any]) -> str | None:
+    """Return Cinder's reason why a volume type has no options, if any.
+
+    :raises InvalidAnswerError: for anything else
+    """
+    found = answer.get('reason')
+    if found is not None and not _text(found):
+        raise InvalidAnswerError("'reason' is not a text")
+    return found
 
 
 def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -136,3 +166,15 @@ def _check(key: str, option: Any, is_default: Check) -> None:
     for name, check in checks.items():
         if name in option and not check(option[name]):
             raise InvalidAnswerError(f'{key} has an invalid {name!r}')
+    if key in _BOUNDS:
+        _check_bounds(key, option)
+
+
+def _check_bounds(key: str, option: Mapping[str, Any]) -> None:
+    for name in ('minimum', 'maximum'):
+        if name not in option and not option[wire.SETTABLE]:
+            continue
+        if not _BOUNDS[key](option.get(name)):
+            raise InvalidAnswerError(f'{key} has an invalid {name!r}')
+    if option.get('minimum', 1) > option.get('maximum', _MAXIMUM):
+        raise InvalidAnswerError(f"{key} has a 'minimum' above its 'maximum'")

@@ -73,47 +73,70 @@ def of_volume(volume: Any) -> Made:
         attributes that it does not list, so they are read from the original.
     """
     shown = vars(getattr(volume, '_apiresource', None) or volume)
-
-    state = None
-    object_size = shown.get(wire.ATTRIBUTE_OBJECT_SIZE)
-    if object_size:
-        state = plan.ImageState(
-            layout.ImageLayout.of(
-                object_size,
-                shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size,
-                shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1,
-            ),
-            frozenset(shown.get(wire.ATTRIBUTE_FEATURES) or ()),
-            shown.get(wire.ATTRIBUTE_DATA_POOL),
-        )
+    modes = _mapping(shown.get(wire.ATTRIBUTE_CACHE_MODES))
     return Made(
-        state,
-        shown.get(wire.ATTRIBUTE_CACHE_MODES) or {},
-        _origins(shown.get(wire.ATTRIBUTE_ORIGINS) or {}),
+        _state(shown),
+        {key: _text(mode) or None for key, mode in modes.items()},
+        _origins(_mapping(shown.get(wire.ATTRIBUTE_ORIGINS))),
         tuple(_refusals(shown)),
     )
 
 
+def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:
+    """Return the recorded image; None without a valid record of it.
+
+    The attributes cross a network and can come from another release. A volume
+    with an invalid one must not prevent a page with other volumes.
+    """
+    object_size = shown.get(wire.ATTRIBUTE_OBJECT_SIZE)
+    unit = shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size
+    count = shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1
+    found = shown.get(wire.ATTRIBUTE_FEATURES) or []
+    pool = shown.get(wire.ATTRIBUTE_DATA_POOL)
+    if not all(map(_is_positive, (object_size, unit, count))):
+        return None
+    if not isinstance(found, list) or not all(map(_text, found)):
+        return None
+    return plan.ImageState(
+        layout.ImageLayout.of(object_size, unit, count),
+        frozenset(found),
+        pool if _text(pool) else None,
+    )
+
+
+def _is_positive(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _text(value: Any) -> str:
+    """Return a text; an empty one in place of anything else."""
+    return value if isinstance(value, str) else ''
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
-    if reason := shown.get(wire.ATTRIBUTE_REFUSED):
+    if reason := _text(shown.get(wire.ATTRIBUTE_REFUSED)):
         yield Refusal(Step.CREATION, reason)
-    attaching = shown.get(wire.ATTRIBUTE_ATTACH_REFUSED) or {}
-    if reason := attaching.get('reason'):
-        yield Refusal(Step.ATTACHMENT, reason, attaching.get('at') or '')
-    converting = shown.get(wire.ATTRIBUTE_CONVERSION) or {}
-    if reason := converting.get('reason'):
+    attaching = _mapping(shown.get(wire.ATTRIBUTE_ATTACH_REFUSED))
+    if reason := _text(attaching.get('reason')):
+        yield Refusal(Step.ATTACHMENT, reason, _text(attaching.get('at')))
+    converting = _mapping(shown.get(wire.ATTRIBUTE_CONVERSION))
+    if reason := _text(converting.get('reason')):
         yield Refusal(Step.CONVERSION, reason)
 
 
 def _origins(
-    shown: Mapping[str, str],
+    shown: Mapping[str, Any],
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the known origins; a newer Cinder can have others."""
     labels = {origin.label: origin for origin in errors.Origin}
     return {
-        part: labels[shown[part.value]]
+        part: labels[label]
         for part in precedence.Part
-        if shown.get(part.value) in labels
+        if (label := _text(shown.get(part.value))) in labels
     }
 
 

@@ -75,9 +75,10 @@ class UserOffer:
         :raises LookupError: if the item does not have a name
         """
         name = answer['name']
-        if not answer.get(wire.SUPPORTED):
-            return cls(name, wording.reason(answer.get('reason')))
         try:
+            reason = answers.reason_of(answer)
+            if not answer.get(wire.SUPPORTED):
+                return cls(name, wording.reason(reason))
             options = answers.options_of(answer)
             limits_on_use = answers.limits_of(answer)
         except answers.InvalidAnswerError:

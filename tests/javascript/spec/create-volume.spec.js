@@ -87,7 +87,7 @@ describe('The Create Volume form', () => {
     // So the list has sizes that the other types refuse.
     offers.strict.options['rbd:object_size'].minimum = 4096;
     offers.strict.options['rbd:features'].allowed = ['layering'];
-    (change || (() => null))(offers.rbd.options, offers.rbd);
+    (change || (() => null))(offers.rbd.options, offers.rbd, offers);
     window = page.load(Object.assign({
       body: form(offers),
       before: (loaded) => {
@@ -353,6 +353,17 @@ describe('The Create Volume form', () => {
     });
     expect(limits()).toContain('500 reads');
     expect(status()).toContain('you may not set any of them');
+  });
+
+  it('has sizes also if a type has no bounds', () => {
+    open((options, offer, offers) => {
+      offers.half = {options: {
+        'rbd:object_size': {settable: false},
+        'rbd:stripe_unit': {settable: true, minimum: 0, maximum: 4194304}
+      }};
+    });
+    expect($('[name="rbd_object_size"] option').length).toBe(15);
+    expect($('[name="rbd_stripe_unit"] option').length).toBe(18);
   });
 
   it('keeps a posted size that is not in the list', () => {

@@ -76,6 +76,15 @@ describe('The rules of layouts', () => {
     }
   });
 
+  it('list no sizes without bounds', () => {
+    for (const [minimum, maximum] of [
+      [0, 4096], [-4096, 4096], [NaN, 4096], [0 / 0, 0 / 0],
+      [4096, Infinity]
+    ]) {
+      expect(rules.sizes(minimum, maximum)).toEqual([]);
+    }
+  });
+
   it('count objects', () => {
     for (const each of CASES.object_count) {
       const layout = {

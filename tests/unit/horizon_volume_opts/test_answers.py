@@ -47,7 +47,17 @@ class AnswersTestCase(base.TestCase):
         (keys.OBJECT_SIZE, {'settable': None}, "'settable'"),
         (keys.OBJECT_SIZE, {'settable': 'yes'}, "'settable'"),
         (keys.OBJECT_SIZE, {'default': '4M'}, 'default'),
+        (keys.OBJECT_SIZE, {'default': 0}, 'default'),
+        (keys.OBJECT_SIZE, {'default_from': []}, "'default_from'"),
         (keys.OBJECT_SIZE, {'minimum': '64K'}, "'minimum'"),
+        (keys.OBJECT_SIZE, {'minimum': 0}, "'minimum'"),
+        (keys.OBJECT_SIZE, {'minimum': -4096}, "'minimum'"),
+        (keys.OBJECT_SIZE, {'minimum': 3 << 20}, "'minimum'"),
+        (keys.OBJECT_SIZE, {'minimum': None}, "'minimum'"),
+        (keys.OBJECT_SIZE, {'maximum': 1 << 1100}, "'maximum'"),
+        (keys.OBJECT_SIZE, {'maximum': 2048}, 'above'),
+        (keys.OBJECT_SIZE, {'maximum_objects': 0}, "'maximum_objects'"),
+        (keys.STRIPE_COUNT, {'maximum': 0}, "'maximum'"),
         (keys.STRIPE_COUNT, {'maximum': True}, "'maximum'"),
         (keys.OBJECT_MAP, {'default': 'true'}, 'default'),
         (keys.OBJECT_MAP, {'allowed': ['true']}, "'allowed'"),
@@ -65,6 +75,25 @@ class AnswersTestCase(base.TestCase):
         )
         self.assertIn(key, str(error))
         self.assertIn(words, str(error))
+
+    @ddt.data(keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
+    def test_a_key_that_can_be_set_has_bounds(self, key: str) -> None:
+        for name in ('minimum', 'maximum'):
+            answer = fake_cloud.offered('t')
+            del answer['options'][key][name]
+            error = self.assertRaises(
+                answers.InvalidAnswerError, answers.options_of, answer
+            )
+            self.assertIn(f'{key} has an invalid {name!r}', str(error))
+            answer['options'][key]['settable'] = False
+            answers.options_of(answer)
+
+    def test_reason(self) -> None:
+        self.assertIsNone(answers.reason_of({}))
+        self.assertEqual('why', answers.reason_of({'reason': 'why'}))
+        self.assertRaises(
+            answers.InvalidAnswerError, answers.reason_of, {'reason': ['why']}
+        )
 
     @ddt.data({'options': None}, {'options': []})
     def test_no_options(self, change: dict[str, Any]) -> None:

@@ -116,6 +116,19 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
             self.assertEqual(1, self.asked())
         self.assertIn('forms do not show them', self.log.output)
 
+    def test_an_invalid_type_does_not_affect_others(self) -> None:
+        """Lists cannot be looked up, so they are no codes and no texts."""
+        self.cloud.types += [
+            fake_cloud.offered('from', object_size={'default_from': []}),
+            {**fake_cloud.not_offered('reason'), 'reason': ['why']},
+            fake_cloud.offered('zero', object_size={'minimum': 0}),
+        ]
+        found = discovery.by_type(self.request())
+        self.assertIsNone(found['rbd'].reason)
+        for name in ('from', 'reason', 'zero'):
+            self.assertTrue(found[name].is_invalid, name)
+            self.assertEqual(frozenset(), found[name].settable)
+
     def test_an_answer_of_something_else(self) -> None:
         self.cloud.types = None  # type: ignore[assignment]
         self.assertRaises(

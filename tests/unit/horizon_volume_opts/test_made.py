@@ -12,7 +12,10 @@
 
 """Recorded properties of volumes, read from Horizon's class."""
 
+from typing import Any
+
 from cinderclient.v3 import volumes
+import ddt
 from openstack_dashboard.api import cinder
 
 from horizon_volume_opts import made
@@ -27,6 +30,7 @@ def _volume(**changes: object) -> cinder.Volume:
     return cinder.Volume(volumes.Volume(None, shown, loaded=True))
 
 
+@ddt.ddt
 class OfVolumeTestCase(base.TestCase):
     def test_recorded(self) -> None:
         state = plan.ImageState(
@@ -53,3 +57,37 @@ class OfVolumeTestCase(base.TestCase):
             _volume(**{'os-rbd-volume-options:cache_modes': modes})
         )
         self.assertEqual(modes, found.cache_modes)
+
+    @ddt.data(
+        {'object_size': '4M'},
+        {'object_size': True},
+        {'object_size': -1},
+        {'object_size': 4194304.0},
+        {'stripe_unit': 'x'},
+        {'stripe_unit': -512},
+        {'stripe_count': [8]},
+        {'features': 61},
+        {'features': 'layering'},
+        {'features': [['layering']]},
+    )
+    def test_an_invalid_record_is_none(self, change: dict[str, Any]) -> None:
+        named = {f'{fake_cloud.ALIAS}:{k}': v for k, v in change.items()}
+        self.assertIsNone(made.of_volume(_volume(**named)).state)
+
+    @ddt.data(7, 'x', ['x'], {'reason': ['x'], 'object_size': []})
+    def test_invalid_parts(self, value: Any) -> None:
+        named = {
+            f'{fake_cloud.ALIAS}:{name}': value
+            for name in (
+                'data_pool',
+                'cache_modes',
+                'origins',
+                'attach_refused',
+                'conversion',
+            )
+        }
+        found = made.of_volume(_volume(**named))
+        self.assertIsNotNone(found.state)
+        self.assertEqual({}, found.origins)
+        self.assertEqual((), found.refusals)
+        self.assertEqual({None}, {None, *found.cache_modes.values()})

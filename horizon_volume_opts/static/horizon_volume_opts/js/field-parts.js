@@ -65,7 +65,10 @@ horizon.rbdFieldParts = (function () {
     var chosen = $list.val();
     var ranges = Object.keys(offers).map(function (name) {
       return offers[name].options[key];
-    }).filter(Boolean);
+    }).filter(function (each) {
+      // A type that does not offer the key can lack its bounds.
+      return each && each.minimum > 0 && each.maximum;
+    });
     if (!ranges.length) {
       return;
     }

@@ -110,9 +110,13 @@ horizon.rbdLayout = (function () {
     return bytes % KIB === 0 ? bytes / KIB + 'K' : String(bytes);
   }
 
-  /* The powers of two of a range, for a list: [{value, text}]. */
+  /* The powers of two of a range, for a list: [{value, text}]. Without valid
+   * bounds, the list is empty. */
   function sizes(minimum, maximum) {
     var found = [];
+    if (!(minimum > 0 && maximum <= MAX_BYTES)) {
+      return found;
+    }
     for (var bytes = minimum; bytes <= maximum; bytes *= 2) {
       found.push({value: sizeValue(bytes), text: sizeText(bytes)});
     }

@@ -59,6 +59,18 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.assertIn('RBD Layout', page)
         self.assertIn('8 MiB objects, 64 KiB x 8', page)
 
+    def test_an_invalid_record_does_not_prevent_the_page(self) -> None:
+        self.use()
+        self.cloud.add_volume(
+            'bad', **{f'{fake_cloud.ALIAS}:object_size': '4M'}
+        )
+        page = self.page()
+        self.assertIn('name-of-bad', page)
+        self.assertIn('8 MiB objects, 64 KiB x 8', page)
+        for path in ('bad', 'bad/extend', 'bad/retype'):
+            response = self.client.get(f'{_URL}{path}/')
+            self.assertEqual(200, response.status_code, path)
+
     def test_layout_for_administrators(self) -> None:
         self.use()
         self.assertIs(
