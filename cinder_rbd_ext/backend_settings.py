@@ -73,9 +73,8 @@ class BackendSettings:
 
     def stock_state(self) -> plan.ImageState:
         """Return the image that the stock driver creates, if known."""
-        return plan.ImageState(
-            layout.ImageLayout(self.chunk_size, self.ceph_striping),
-            self.ceph_features or frozenset(),
+        return plan.stock_image(
+            self.chunk_size, self.ceph_striping, self.ceph_features
         )
 
     @classmethod

@@ -40,6 +40,24 @@ class ImageState:
 UNKNOWN = ImageState(layout.ImageLayout(layout.MAX_OBJECT_SIZE), frozenset())
 
 
+def stock_image(
+    object_size: int,
+    striping: layout.Striping | None,
+    image_features: features.Features | None,
+) -> ImageState:
+    """Return the image that a stock driver creates for an empty volume.
+
+    :param object_size: the object size of the back end, in bytes
+    :param striping: librbd's default; None if images are not striped, or if
+        it is unknown
+    :param image_features: librbd's default; None if it is unknown
+    """
+    return ImageState(
+        layout.ImageLayout(object_size, striping),
+        image_features or frozenset(),
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class ImagePlan:
     """The plan for a new image; None for the values of the stock driver.

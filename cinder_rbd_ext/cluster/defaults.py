@@ -43,9 +43,8 @@ class Defaults:
 
         :param object_size: the object size of the back end, in bytes
         """
-        return plan.ImageState(
-            layout.ImageLayout(object_size, self.striping),
-            self.image_features or frozenset(),
+        return plan.stock_image(
+            object_size, self.striping, self.image_features
         )
 
 

@@ -120,6 +120,17 @@ class LevelOfTestCase(refusals.RefusalTestCase):
         )
 
 
+class StockImageTestCase(refusals.RefusalTestCase):
+    def test_defaults_of_the_cluster(self) -> None:
+        striping = Striping(64 * KIB, 8)
+        found = plan.stock_image(4 * MIB, striping, _LEAST)
+        self.assertEqual(_STRIPED, found)
+
+    def test_unknown_defaults(self) -> None:
+        expected = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        self.assertEqual(expected, plan.stock_image(4 * MIB, None, None))
+
+
 @ddt.ddt
 class PlanTestCase(refusals.RefusalTestCase):
     @ddt.named_data(
