@@ -56,43 +56,52 @@ def reported(
     simple types, because filters of the scheduler compare them and RPC
     serializes them.
     """
-    given, bounds = settings.options, settings.limits
-    striping = given.striping
-    report = {
+    return {
         wire.RBD_VOLUME_OPTIONS: True,
+        wire.RBD_CACHE_MODE_ENFORCEMENT: (
+            wire.STRICT if settings.strict_cache_mode else wire.LENIENT
+        ),
+        **_reported_limits(settings.limits),
+        **_reported_options(settings.options),
+        wire.RBD_VOLUME_OBJECT_SIZE: (
+            settings.options.object_size or settings.chunk_size
+        ),
+        wire.RBD_DATA_POOLS: None if data_pools is None else [*data_pools],
+        wire.RBD_DEFAULT_FEATURES: _joined(ceph_features),
+        wire.RBD_DEFAULT_STRIPE_UNIT: (
+            ceph_striping.unit if ceph_striping else None
+        ),
+        wire.RBD_DEFAULT_STRIPE_COUNT: (
+            ceph_striping.count if ceph_striping else None
+        ),
+    }
+
+
+def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
+    return {
         wire.RBD_ALLOWED_CACHE_MODES: [m.value for m in bounds.cache_modes],
         wire.RBD_TENANT_OPTIONS: sorted(bounds.tenant_options),
         wire.RBD_MAX_STRIPE_COUNT: bounds.max_stripe_count,
         wire.RBD_REQUIRE_WHOLE_STRIPES: bounds.require_whole_stripes,
         wire.RBD_MIN_OBJECT_SIZE: bounds.min_object_size,
         wire.RBD_MAX_OBJECTS: bounds.max_objects,
-        wire.RBD_CACHE_MODE_ENFORCEMENT: (
-            wire.STRICT if settings.strict_cache_mode else wire.LENIENT
-        ),
-        wire.RBD_VOLUME_OBJECT_SIZE: given.object_size or settings.chunk_size,
+    }
+
+
+def _reported_options(given: options.VolumeOptions) -> dict[str, Any]:
+    striping, mode = given.striping, given.cache_mode
+    return {
         wire.RBD_VOLUME_STRIPE_UNIT: striping.unit if striping else None,
         wire.RBD_VOLUME_STRIPE_COUNT: striping.count if striping else None,
         wire.RBD_VOLUME_OBJECT_MAP: given.object_map,
-        wire.RBD_VOLUME_CACHE_MODE: (
-            given.cache_mode.value if given.cache_mode else None
-        ),
+        wire.RBD_VOLUME_FEATURES: _joined(given.image_features),
+        wire.RBD_VOLUME_CACHE_MODE: mode.value if mode else None,
         wire.RBD_VOLUME_DATA_POOL: given.data_pool,
-        wire.RBD_DATA_POOLS: None if data_pools is None else [*data_pools],
-        wire.RBD_VOLUME_FEATURES: None,
-        wire.RBD_DEFAULT_FEATURES: None,
-        wire.RBD_DEFAULT_STRIPE_UNIT: None,
-        wire.RBD_DEFAULT_STRIPE_COUNT: None,
     }
-    if ceph_striping is not None:
-        report[wire.RBD_DEFAULT_STRIPE_UNIT] = ceph_striping.unit
-        report[wire.RBD_DEFAULT_STRIPE_COUNT] = ceph_striping.count
-    if ceph_features is not None:
-        report[wire.RBD_DEFAULT_FEATURES] = features.joined(ceph_features)
-    if given.image_features is not None:
-        report[wire.RBD_VOLUME_FEATURES] = features.joined(
-            given.image_features
-        )
-    return report
+
+
+def _joined(found: features.Features | None) -> str | None:
+    return None if found is None else features.joined(found)
 
 
 def location_of(
@@ -153,28 +162,9 @@ def settings_of(
         for key in keys.VOLUME_KEYS
         if (value := report.get(keys.KEYS[key].capability)) is not None
     }
-    default = limits.Limits()
     try:
         parsed = options.parse(given, keys.Scope.VOLUME, errors.Origin.BACKEND)
-        bounds = limits.Limits(
-            max_stripe_count=report.get(
-                wire.RBD_MAX_STRIPE_COUNT, default.max_stripe_count
-            ),
-            require_whole_stripes=report.get(
-                wire.RBD_REQUIRE_WHOLE_STRIPES, default.require_whole_stripes
-            ),
-            min_object_size=report.get(
-                wire.RBD_MIN_OBJECT_SIZE, default.min_object_size
-            ),
-            max_objects=report.get(wire.RBD_MAX_OBJECTS, default.max_objects),
-            cache_modes=tuple(
-                map(
-                    cache_modes.parse_cache_mode,
-                    report.get(wire.RBD_ALLOWED_CACHE_MODES, ()),
-                )
-            ),
-            tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
-        )
+        bounds = _limits_in(report)
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.
         LOG.warning('Ignored the report of a back end: %s', error)
@@ -192,6 +182,29 @@ def settings_of(
         ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
         ceph_striping=_striping(report),
         data_pools=_names(report.get(wire.RBD_DATA_POOLS)),
+    )
+
+
+def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
+    default = limits.Limits()
+    return limits.Limits(
+        max_stripe_count=report.get(
+            wire.RBD_MAX_STRIPE_COUNT, default.max_stripe_count
+        ),
+        require_whole_stripes=report.get(
+            wire.RBD_REQUIRE_WHOLE_STRIPES, default.require_whole_stripes
+        ),
+        min_object_size=report.get(
+            wire.RBD_MIN_OBJECT_SIZE, default.min_object_size
+        ),
+        max_objects=report.get(wire.RBD_MAX_OBJECTS, default.max_objects),
+        cache_modes=tuple(
+            map(
+                cache_modes.parse_cache_mode,
+                report.get(wire.RBD_ALLOWED_CACHE_MODES, ()),
+            )
+        ),
+        tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
     )
 
 
