@@ -204,34 +204,54 @@ class Cluster:
 
         def read_some() -> None:
             with self.connected(pool) as (connection, ioctx):
-                while not self._cancelled.is_set():
+                pool_name = connection.pool_reverse_lookup
+                for name in self._taken(waiting):
                     try:
-                        name = waiting.get_nowait()
-                    except queue.Empty:
-                        return
-                    try:
-                        found.append(
-                            images.read(
-                                self.librbd,
-                                ioctx,
-                                pool,
-                                name,
-                                connection.pool_reverse_lookup,
-                                with_usage,
-                            )
+                        image = images.read(
+                            self.librbd,
+                            ioctx,
+                            pool,
+                            name,
+                            pool_name,
+                            with_usage,
                         )
+                        found.append(image)
                     except self.librbd.Error as error:
                         if getattr(error, 'errno', None) in _LOST:
                             raise
                         failed[name] = str(error)
 
-        count = min(workers, len(names))
+        self._run(
+            read_some,
+            min(workers, len(names)),
+            lambda: progress(len(found) + len(failed), len(names)),
+        )
+        return found, failed
+
+    def _taken(self, waiting: queue.SimpleQueue[str]) -> Iterator[str]:
+        """Yield names until none is left or the scan is cancelled."""
+        while not self._cancelled.is_set():
+            try:
+                yield waiting.get_nowait()
+            except queue.Empty:
+                return
+
+    def _run(
+        self,
+        work: Callable[[], None],
+        count: int,
+        progress: Callable[[], None],
+    ) -> None:
+        """Run a function in several threads, until each has ended.
+
+        :raises Cancelled: if the scan was cancelled
+        """
         with futures.ThreadPoolExecutor(max(1, count)) as executor:
-            running = {executor.submit(read_some) for _ in range(count)}
+            running = {executor.submit(work) for _ in range(count)}
             try:
                 while running:
                     done, running = futures.wait(running, timeout=0.2)
-                    progress(len(found) + len(failed), len(names))
+                    progress()
                     for each in done:
                         each.result()
             except BaseException:
@@ -240,7 +260,6 @@ class Cluster:
                 raise
         if self._cancelled.is_set():
             raise Cancelled
-        return found, failed
 
     def _trash(self, pool: str, ioctx: Any) -> Iterator[Trashed]:
         listed = iter(self.librbd.RBD().trash_list(ioctx))

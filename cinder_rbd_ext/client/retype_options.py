@@ -22,6 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options to a parser."""
     _add_choice(parser)
     _add_limits(parser)
+    _add_conditions(parser)
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +96,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         'A migration copies the data through the host of cinder-volume '
         '(default: %(default)s)',
     )
+
+
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--journal',
         metavar='<file>',

@@ -159,6 +159,17 @@ class Steps:
         if self._is_incomplete(state):
             self.abort()
             return False
+        self._execute_and_commit(state)
+        return bool(
+            self._run(
+                lambda api, ioctx, at: self._leftovers.removed(
+                    ioctx, self._name, source_id
+                )
+            )
+        )
+
+    def _execute_and_commit(self, state: int | None) -> None:
+        """Run the steps that a prepared migration still needs."""
         module = self._driver.rbd
         if state in (
             module.RBD_IMAGE_MIGRATION_STATE_PREPARED,
@@ -180,10 +191,3 @@ class Steps:
                 # running.
                 lambda percent: self._report(100),
             )
-        return bool(
-            self._run(
-                lambda api, ioctx, at: self._leftovers.removed(
-                    ioctx, self._name, source_id
-                )
-            )
-        )
