@@ -112,6 +112,7 @@ class Published:
     :ivar of: values of axes of the faster side
     :ivar to: values of axes of the other side
     :ivar explain: names of possible explanations of a difference
+    :ivar path: the path of the published figures; empty if it is unknown
     """
 
     name: str
@@ -121,6 +122,7 @@ class Published:
     of: Mapping[str, str]
     to: Mapping[str, str]
     explain: tuple[str, ...]
+    path: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,7 +296,7 @@ def _check_together(
 
 
 def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
-    names = ('name', 'statement', 'ratio', 'run', 'of', 'to', 'explain')
+    names = tuple(each.name for each in dataclasses.fields(Published))
     found = fields.Fields(where, given, names)
     ratio = found.raw('ratio')
     if ratio is not None and (
@@ -314,6 +316,7 @@ def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
         _side(found.path('of'), found.raw('of'), run),
         _side(found.path('to'), found.raw('to'), run),
         found.each('explain', lambda w, v: fields.choice(w, v, EXPLANATIONS)),
+        found.choice('path', PATHS) if 'path' in found else '',
     )
 
 

@@ -11,46 +11,34 @@
 #    under the License.
 
 
-"""Compares published ratios with measured ones and explains differences."""
+"""Compares published ratios with measured ones."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import math
-from typing import Any
 
-from cinder_rbd_ext.bench import fields
+from cinder_rbd_ext.bench import compare as changes
+from cinder_rbd_ext.bench import explanations
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import steady
-from cinder_rbd_ext.bench import striping
 from cinder_rbd_ext.bench import table_rows
-from rbd_volume_options import errors
-from rbd_volume_options import keys
-from rbd_volume_options import layout
-from rbd_volume_options import options
+from cinder_rbd_ext.bench import winners
 
 REPRODUCED = 'reproduced'
 WEAKER = 'same direction, smaller'
+LARGER = 'larger than published'
 NO_DIFFERENCE = 'no difference'
 OPPOSITE = 'opposite'
 NOT_MEASURED = 'not measured'
 NO_FIGURE = 'no figure was published'
-#: The part of a published gain, on a log scale, that counts as reproduced.
-_ENOUGH = 0.5
-#: A smaller difference between ratios of single measurements does not count.
+#: The parts of a published gain, on a log scale, that count as reproduced.
+_LOWEST = 0.5
+_HIGHEST = 2.0
+#: A published ratio closer to 1 says that there is no difference.
 _NOISE = 1.05
-
-
-@dataclasses.dataclass(frozen=True)
-class Side:
-    """A combination of a published ratio, and its measurements."""
-
-    cell: matrix.Cell
-    spread: steady.Spread | None
-    detail: Mapping[str, float]
-    error: str
+_SHORT = (WEAKER, NO_DIFFERENCE, OPPOSITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +55,15 @@ class Compared:
     verdict: str
     reasons: tuple[str, ...]
     cells: tuple[matrix.Cell, matrix.Cell]
+
+    @property
+    def paths(self) -> str:
+        """The path of the published figures, and that of the measured ones."""
+        return f'{self.published.path or "unknown"}, here {self._path}'
+
+    @property
+    def _path(self) -> str:
+        return self.cells[0].run.path
 
 
 def compare(given: plan.Plan, found: results.Results) -> list[Compared]:
@@ -90,16 +87,23 @@ def _compare(
             (of.cell, to.cell),
         )
     ratio = of.spread.median / to.spread.median
-    explained = (_EXPLAIN[name](of, to, found) for name in each.explain)
-    reasons = [reason for reason in explained if reason]
-    if min(of.spread.count, to.spread.count) < 2:
-        reasons.append('Single measurements: the ratio may be due to chance.')
+    found_verdict = verdict(each.ratio, of.spread, to.spread)
+    is_short = found_verdict in _SHORT or found_verdict in (
+        _words(changes.SAME),
+        _words(changes.SLOWER),
+    )
+    reasons = explanations.explain(each.explain, of, to, found, is_short)
+    path = of.cell.run.path
+    if each.path not in ('', path) and found_verdict not in (
+        REPRODUCED,
+        steady.UNDECIDED,
+    ):
+        reasons.append(
+            f'The path of the published figures is {each.path}, and that of '
+            f'the measured ones is {path}.'
+        )
     return Compared(
-        each,
-        ratio,
-        verdict(each.ratio, of.spread, to.spread),
-        tuple(reasons),
-        (of.cell, to.cell),
+        each, ratio, found_verdict, tuple(reasons), (of.cell, to.cell)
     )
 
 
@@ -108,7 +112,7 @@ def _side(
     found: results.Results,
     run: str,
     values: Mapping[str, str],
-) -> Side:
+) -> explanations.Side:
     """Return the first combination that has some values, and its samples."""
     cell = next(
         cell
@@ -118,7 +122,7 @@ def _side(
     )
     samples = [x for x in found.samples if x.cell == cell.ident]
     good = [x for x in samples if not x.error]
-    return Side(
+    return explanations.Side(
         cell,
         table_rows.spread(samples),
         good[-1].detail if good else {},
@@ -128,118 +132,29 @@ def _side(
 
 def verdict(wanted: float | None, of: steady.Spread, to: steady.Spread) -> str:
     """Return whether a measured ratio reproduces a published one."""
+    if not of.is_comparable(to):
+        return steady.UNDECIDED
+    ratio = of.median / to.median
+    difference = changes.verdict(to, of, ratio)
     if wanted is None:
-        return NO_FIGURE
-    measured, target = math.log(of.median / to.median), math.log(wanted)
-    noise = math.log(_NOISE)
-    if abs(measured) < noise or (of.count > 1 and of.overlaps(to)):
-        return REPRODUCED if abs(target) < noise else NO_DIFFERENCE
-    if measured * target > 0 and abs(measured) >= _ENOUGH * abs(target):
-        return REPRODUCED
-    return WEAKER if measured * target > 0 else OPPOSITE
-
-
-Explain = Callable[[Side, Side, results.Results], str]
-
-
-def _osds(of: Side, to: Side, found: results.Results) -> str:
-    """Explain the gain that the number of OSDs allows."""
-    osds = int(found.environment.get('osds', 0))
-    image, work = layout_of(of.cell.keys), of.cell.work
-    size = found.settings.image_size
-    plain = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
-    gain = striping.gain(image, work, size, osds)
-    before, after = (
-        striping.osds_at_work(striping.objects_at_work(each, work, size), osds)
-        for each in (plain, image)
-    )
-    return (
-        f'The cluster has {osds} OSDs. {work.in_flight} requests in flight '
-        f'are expected to keep {before:.1f} of them busy with the default '
-        f'layout and {after:.1f} with {image}. Striping can therefore gain a '
-        f'factor of {gain:.2f} at most.'
-    )
-
-
-def layout_of(given: plan.Keys) -> layout.ImageLayout:
-    """Return the layout of keys."""
-    found = options.parse(given, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
-    return layout.ImageLayout(
-        found.object_size or layout.DEFAULT_OBJECT_SIZE, found.striping
-    )
-
-
-def _cache_policy(of: Side, to: Side, found: results.Results) -> str:
-    policy = _option(found, 'rbd_cache_policy')
-    if policy != 'writearound':
-        return f'rbd_cache_policy is {policy}.'
-    return (
-        'rbd_cache_policy is writearound, the default since Nautilus: the '
-        'cache of librbd holds writes and never serves reads. The cache of '
-        '2013 did.'
-    )
-
-
-def _flush(of: Side, to: Side, found: results.Results) -> str:
-    every = of.cell.work.flush_every
-    text = (
-        f'The workload flushes after each {every} writes.'
-        if every
-        else 'The workload never flushes.'
-    )
-    if _option(found, 'rbd_cache_writethrough_until_flush') == 'true':
-        text += (
-            ' librbd caches no write before the first flush '
-            '(rbd_cache_writethrough_until_flush).'
+        return _words(difference)
+    measured, target = math.log(ratio), math.log(wanted)
+    if difference == changes.SAME:
+        # Measurements that vary a lot overlap, but do not show equality.
+        alike = abs(measured) < math.log(winners.WORTH)
+        return (
+            REPRODUCED
+            if alike and abs(target) < math.log(_NOISE)
+            else NO_DIFFERENCE
         )
-    return text
+    part = measured / target if target else math.inf
+    if part < 0:
+        return OPPOSITE
+    if part < _LOWEST:
+        return WEAKER
+    return REPRODUCED if part <= _HIGHEST else LARGER
 
 
-def _rate(of: Side, to: Side, found: results.Results) -> str:
-    if not of.spread or not to.spread:
-        return ''
-    return (
-        f'{of.spread.median:,.0f} and {to.spread.median:,.0f} operations per '
-        'second were measured. What the client does for each request (cache, '
-        'allocation of memory, encryption) matters where the client and not '
-        'the cluster is the limit, as with the published tens of thousands.'
-    )
-
-
-def _objects(of: Side, to: Side, found: results.Results) -> str:
-    if not to.spread:
-        return ''
-    size = fields.size('size', to.cell.values['size'])
-    number = layout_of(to.cell.keys).object_count(size)
-    seconds = 1 / to.spread.median
-    return (
-        f'Without an object map librbd requested the deletion of all '
-        f'{number:,} objects that might exist: {seconds:.1f} s, '
-        f'{number / seconds:,.0f} requests per second. The time grows with '
-        'the size of the image and the latency of the OSDs.'
-    )
-
-
-def _same_host(of: Side, to: Side, found: results.Results) -> str:
-    if not found.environment.get('client_is_osd_host'):
-        return ''
-    client: Mapping[str, Any] = found.environment.get('client', {})
-    return (
-        'The client runs on a host with OSDs and shares its '
-        f'{client.get("cpus")} cores with them. The OSDs use the processor '
-        'time that the client saves. There is no network between them.'
-    )
-
-
-def _option(found: results.Results, name: str) -> str:
-    return str(found.environment.get('options', {}).get(name, 'unknown'))
-
-
-_EXPLAIN: Mapping[str, Explain] = {
-    'osds': _osds,
-    'cache-policy': _cache_policy,
-    'flush': _flush,
-    'rate': _rate,
-    'objects': _objects,
-    'same-host': _same_host,
-}
+def _words(difference: str) -> str:
+    """Return the verdict if only words were published."""
+    return f'{NO_FIGURE}; measured: {difference}'

@@ -15,6 +15,7 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import functools
 import pathlib
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import jinja2
 
 from cinder_rbd_ext.bench import causes
+from cinder_rbd_ext.bench import explanations
 from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import plots
@@ -132,7 +134,10 @@ def _model(
     ]
     return {
         'plan': given,
-        'results': found,
+        'settings': ', '.join(
+            f'{name} {value}'
+            for name, value in dataclasses.asdict(found.settings).items()
+        ),
         'environment': facts.flat(found.environment),
         'runs': runs,
         'tables': tables,
@@ -193,7 +198,8 @@ def _gains(
     if len(run.layouts) < 2 or not run.workloads or not osds:
         return []
     layouts = {
-        name: published.layout_of(given) for name, given in run.layouts.items()
+        name: explanations.layout_of(given)
+        for name, given in run.layouts.items()
     }
     return [
         (

@@ -42,6 +42,67 @@ class ShippedTest(base.TestCase):
             set(shipped.names()),
         )
 
+    @ddt.data(*shipped.names())
+    def test_published(self, name: str) -> None:
+        given = shipped.load(name)
+        for each in given.published:
+            self.assertTrue(each.path or each.ratio is None, each.name)
+            for side in (each.of, each.to):
+                # It names one combination, whatever the order of the plan.
+                cells = [
+                    cell
+                    for cell in matrix.cells(given)
+                    if cell.run.name == each.run
+                    and side.items() <= cell.values.items()
+                ]
+                self.assertEqual(1, len(cells), f'{each.name}: {side}')
+
+    def test_ratios_are_published_ones(self) -> None:
+        self.assertEqual(
+            {
+                'cache none': 2.06,
+                'cache none in a guest': 2.06,
+                'allocator': 1.5,
+                'iothread': 1.04,
+                'secure messenger': 0.71,
+            },
+            {
+                each.name: each.ratio
+                for name in shipped.names()
+                for each in shipped.load(name).published
+                if each.ratio is not None
+            },
+        )
+
+    def test_sides_of_ceph(self) -> None:
+        by_name = {
+            each.name: each for each in shipped.load('ceph-2022').published
+        }
+        for name, of, to in (
+            (
+                'cache none',
+                ('none', 'on', 'libc'),
+                ('writeback', 'on', 'libc'),
+            ),
+            (
+                'iothread',
+                ('writeback', 'on', 'libc'),
+                ('writeback', 'off', 'libc'),
+            ),
+            ('allocator', ('none', 'off', 'tcmalloc'), ('none', 'on', 'libc')),
+        ):
+            each = by_name[name]
+            for side, expected in ((each.of, of), (each.to, to)):
+                self.assertEqual(
+                    expected,
+                    tuple(
+                        side[axis]
+                        for axis in ('cache_mode', 'io_thread', 'allocator')
+                    ),
+                )
+                self.assertEqual('16K random read', side['workload'])
+            self.assertEqual('guest', each.path)
+
     def test_file(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = folder / 'mine.yaml'
