@@ -117,6 +117,7 @@ class AttachForm(ModeForm, stock.AttachForm):
         super().__init__(*args, **kwargs)
         self.found = self.discover()
         for volume in self.volumes():
+            self._warn(cache_mode.last_refusal(volume))
             choice = cache_mode.ModeChoice.of(volume, self.found)
             if self.posted is None and not self.found:
                 continue
@@ -125,6 +126,12 @@ class AttachForm(ModeForm, stock.AttachForm):
                 self.group(group.Note(text), after='instance')
             else:
                 self._add(choice)
+
+    def _warn(self, refusal: str | None) -> None:
+        """Show why the last attachment was refused, above the form."""
+        if refusal and self.posted is None:
+            others = [wording.ATTACH_UNAVAILABLE] * self.is_unavailable
+            self.set_warning(' '.join(map(str, [*others, refusal])))
 
     def _add(self, choice: cache_mode.ModeChoice) -> None:
         name = cache_mode.FIELD

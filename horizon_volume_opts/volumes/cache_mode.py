@@ -28,6 +28,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.api import cinder
 
+from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes
@@ -47,6 +48,8 @@ SHARED = _(
 NOT_OFFERED = _('The cache mode cannot be selected: %(reason)s.')
 _NOT_ALLOWED = _('you may not set it for volumes of this type')
 _NO_TYPE = _('the volume type of this volume has no RBD volume options')
+
+_LAST_REFUSED = _('The last attachment of the volume was refused: %(reason)s')
 
 Choice = tuple[str, Any]
 
@@ -106,6 +109,14 @@ def reason_of(offer: offers.UserOffer) -> str | None:
         return offer.reason
     if keys.CACHE_MODE not in offer.settable:
         return str(_NOT_ALLOWED)
+    return None
+
+
+def last_refusal(volume: Any) -> str | None:
+    """Return why the last attachment of a volume was refused, if it was."""
+    for each in made.of_volume(volume).refusals:
+        if each.step is made.Step.ATTACHMENT:
+            return str(_LAST_REFUSED % {'reason': each.reason})
     return None
 
 

@@ -12,10 +12,10 @@
 
 """The form that changes the cache mode of an existing volume."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
-from django import forms as django_forms
 from django.urls import re_path
 from django.urls import reverse
 from django.urls import reverse_lazy
@@ -24,50 +24,93 @@ from horizon import exceptions
 from horizon import forms
 from horizon import messages
 from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.admin.volumes import urls as admin_urls
 from openstack_dashboard.dashboards.project.volumes import urls
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
-from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import cache_mode
+from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 
 URL_NAME = 'rbd_cache_mode'
-_INDEX = 'horizon:project:volumes:index'
+_VOLUME = 'volume'
 _FIELD = 'mode'
+_UNAVAILABLE = _(
+    'The allowed modes are not available, because Cinder did not return the '
+    'options of the volume types. Try again later.'
+)
 
 
 class ChangeModeForm(forms.SelfHandlingForm):
     """Selects the mode of later attachments of a volume."""
 
-    mode = forms.CharField(
-        label=wording.LABELS[keys.CACHE_MODE],
-        required=False,
-    )
-
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
-        offer = None
+        volume = self.initial[_VOLUME]
+        found: Mapping[str, offers.UserOffer] = {}
+        self._is_unavailable = False
         try:
-            offer = discovery.of_type(request, self.initial['volume_type'])
+            found = discovery.by_type(
+                request, list(filter(None, [volume.volume_type]))
+            )
         except discovery.Unavailable:
-            # Cinder checks the mode.
-            self.set_warning(_('The allowed modes are not available.'))
-        self.fields[_FIELD].widget = django_forms.Select(
-            choices=_choices(offer, self.initial[_FIELD]),
-            attrs={'class': 'form-control'},
-        )
+            self._is_unavailable = True
+        self._choice = cache_mode.ModeChoice.of(volume, found)
+        self.fields[_FIELD] = self._field()
+        notes = [self._reason(), cache_mode.last_refusal(volume)]
+        if any(notes):
+            self.set_warning(' '.join(filter(None, notes)))
+
+    def _reason(self) -> str | None:
+        """Return why no mode can be selected; None if one can be."""
+        if self._is_unavailable:
+            return str(_UNAVAILABLE)
+        if self._choice.is_shared:
+            return str(cache_mode.SHARED)
+        if self._choice.reason:
+            return str(
+                cache_mode.NOT_OFFERED % {'reason': self._choice.reason}
+            )
+        return None
+
+    def _field(self) -> Any:
+        """Return the field with the modes that may be requested.
+
+        The current mode, and one that was sent, are also in the list.
+        """
+        offer = self._choice.offer
+        listed = cache_mode.choices(offer)
+        if self._choice.reason or self._choice.is_shared:
+            # Cinder may know modes that the user cannot set.
+            listed = listed[:1]
+        posted = str(self.data.get(_FIELD) or '').strip()
+        current = self._choice.before
+        if posted and posted not in (*dict(listed), current):
+            listed = [*listed, (posted, posted)]
+        return cache_mode.field(listed, current)
+
+    def clean(self) -> Any:
+        """Check the mode against the offer of the volume type."""
+        data: dict[str, Any] = super().clean()
+        # Without the offer, Cinder checks the mode.
+        if not self._is_unavailable:
+            try:
+                self._choice.check(data.get(_FIELD) or '')
+            except errors.OptionError as error:
+                self.add_error(_FIELD, refusals.of_error(error).text)
+        return data
 
     def handle(self, request: Any, data: Any) -> bool:
         """Set or remove the key; show a refusal at the field."""
-        ident = self.initial['volume_id']
+        ident = self.initial[_VOLUME].id
         try:
             if data[_FIELD]:
                 cinder.volume_set_metadata(
                     request, ident, {keys.CACHE_MODE: data[_FIELD]}
                 )
-            elif self.initial[_FIELD]:
+            elif self._choice.before:
                 cinder.volume_delete_metadata(
                     request, ident, [keys.CACHE_MODE]
                 )
@@ -82,26 +125,6 @@ class ChangeModeForm(forms.SelfHandlingForm):
         return True
 
 
-def _choices(
-    offer: offers.UserOffer | None, current: str
-) -> list[tuple[str, Any]]:
-    option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
-    blank = wording.default(
-        option.get('default'),
-        option.get(wire.DEFAULT_FROM),
-        keys.CACHE_MODE,
-    )
-    found: list[tuple[str, Any]] = [('', blank)]
-    if offer and keys.CACHE_MODE in offer.settable:
-        found += [
-            (mode.value, f'{mode.value}: {wording.CACHE_MODES[mode]}')
-            for mode in offer.cache_modes
-        ]
-    if current not in dict(found):
-        found.append((current, current))
-    return found
-
-
 class ChangeModeView(forms.ModalFormView):
     """The page of the form, and the modal above the table of volumes."""
 
@@ -109,44 +132,51 @@ class ChangeModeView(forms.ModalFormView):
     template_name = 'horizon_volume_opts/change_mode.html'
     page_title = _('Change Cache Mode')
     submit_label = _('Save')
-    success_url = reverse_lazy(_INDEX)
-    cancel_url = reverse_lazy(_INDEX)
+    dashboard = 'project'
+    success_url = reverse_lazy('horizon:project:volumes:index')
+    cancel_url = success_url
 
     def get_initial(self) -> dict[str, Any]:
-        """Return the volume and its current mode."""
-        ident = self.kwargs['volume_id']
+        """Return the volume."""
         try:
-            volume = cinder.volume_get(self.request, ident)
+            volume = cinder.volume_get(self.request, self.kwargs['volume_id'])
         except Exception:
             exceptions.handle(
                 self.request,
                 _('Unable to retrieve volume information.'),
-                redirect=reverse(_INDEX),
+                redirect=self.success_url,
             )
-        metadata = getattr(volume, 'metadata', None) or {}
-        return {
-            'volume_id': ident,
-            'volume_type': volume.volume_type,
-            _FIELD: metadata.get(keys.CACHE_MODE, ''),
-        }
+        return {_VOLUME: volume}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the address that the form is sent to."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         context['submit_url'] = reverse(
-            f'horizon:project:volumes:{URL_NAME}',
+            f'horizon:{self.dashboard}:volumes:{URL_NAME}',
             args=(self.kwargs['volume_id'],),
         )
         return context
 
 
-def add_page() -> None:
-    """Add the page to those of the panel Volumes."""
-    if all(each.name != URL_NAME for each in urls.urlpatterns):
-        urls.urlpatterns += [
-            re_path(
-                r'^(?P<volume_id>[^/]+)/rbd_cache_mode/$',
-                ChangeModeView.as_view(),
-                name=URL_NAME,
-            )
-        ]
+class AdminChangeModeView(ChangeModeView):
+    """The same page in the dashboard of administrators."""
+
+    dashboard = 'admin'
+    success_url = reverse_lazy('horizon:admin:volumes:index')
+    cancel_url = success_url
+
+
+def add_pages() -> None:
+    """Add the page to those of the panel Volumes of both dashboards."""
+    for panel, view in (
+        (urls, ChangeModeView),
+        (admin_urls, AdminChangeModeView),
+    ):
+        if all(each.name != URL_NAME for each in panel.urlpatterns):
+            panel.urlpatterns += [
+                re_path(
+                    r'^(?P<volume_id>[^/]+)/rbd_cache_mode/$',
+                    view.as_view(),
+                    name=URL_NAME,
+                )
+            ]

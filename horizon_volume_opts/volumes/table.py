@@ -13,6 +13,7 @@
 """Additions to the tables of volumes: layout and change of the cache mode."""
 
 from collections.abc import Callable
+import functools
 from typing import Any
 
 from django.urls import reverse
@@ -25,7 +26,9 @@ from openstack_dashboard.dashboards.project.volumes import tables as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import conf
+from horizon_volume_opts import discovery
 from horizon_volume_opts import made
+from horizon_volume_opts.volumes import cache_mode
 from horizon_volume_opts.volumes import change_mode
 from horizon_volume_opts.volumes import details
 
@@ -42,13 +45,28 @@ class ChangeCacheMode(policy.PolicyTargetMixin, tables.LinkAction):
     policy_target_attrs = (('project_id', 'os-vol-tenant-attr:tenant_id'),)
 
     def allowed(self, request: Any, volume: Any = None) -> bool:
-        """Return whether the volume has an RBD image and can be changed."""
-        return (
-            volume is not None
-            and volume.status in ('available', 'in-use')
-            and not getattr(volume, 'multiattach', False)
-            and made.of_volume(volume).state is not None
-        )
+        """Return whether the volume can have a cache mode.
+
+        That is a volume with a record of its RBD image, and any other volume
+        for which the forms that attach it list modes.
+        """
+        if volume is None or volume.status not in ('available', 'in-use'):
+            return False
+        if getattr(volume, 'multiattach', False):
+            return False
+        if made.of_volume(volume).state is not None:
+            return True
+        try:
+            offer = discovery.of_type(request, volume.volume_type)
+        except discovery.Unavailable:
+            return False
+        return offer is not None and cache_mode.reason_of(offer) is None
+
+
+class AdminChangeCacheMode(ChangeCacheMode):
+    """The same action in the dashboard of administrators."""
+
+    url = f'horizon:admin:volumes:{change_mode.URL_NAME}'
 
 
 def _reasons(dashboard: str) -> Callable[[Any], str | None]:
@@ -63,18 +81,12 @@ def _reasons(dashboard: str) -> Callable[[Any], str | None]:
     return link
 
 
-class VolumesTable(stock.VolumesTable):
-    """The stock table with an additional column and action.
+class ActionTable(stock.VolumesTable):
+    """The stock table with an additional action.
 
     This is a subclass, because the columns of the stock class are shared with
     tables that inherit from it.
     """
-
-    rbd_layout = tables.Column(
-        details.in_brief,
-        verbose_name=_('RBD Layout'),
-        link=_reasons('project'),
-    )
 
     class Meta(stock.VolumesTable.Meta):
         """Options of the stock table."""
@@ -82,17 +94,33 @@ class VolumesTable(stock.VolumesTable):
         row_actions = (*stock.VolumesTable.Meta.row_actions, ChangeCacheMode)
 
 
-class ActionTable(stock.VolumesTable):
-    """The stock table with an additional action."""
+class VolumesTable(ActionTable):
+    """The stock table with an additional column and action."""
 
-    class Meta(stock.VolumesTable.Meta):
+    rbd_layout = tables.Column(
+        details.in_brief,
+        verbose_name=_('RBD Layout'),
+        link=_reasons('project'),
+    )
+
+    class Meta(ActionTable.Meta):
+        """Options of the table with the action."""
+
+
+class AdminActionTable(admin_stock.VolumesTable):
+    """The table of administrators with an additional action."""
+
+    class Meta(admin_stock.VolumesTable.Meta):
         """Options of the stock table."""
 
-        row_actions = VolumesTable.Meta.row_actions
+        row_actions = (
+            *admin_stock.VolumesTable.Meta.row_actions,
+            AdminChangeCacheMode,
+        )
 
 
-class AdminVolumesTable(admin_stock.VolumesTable):
-    """The table of administrators with an additional column."""
+class AdminVolumesTable(AdminActionTable):
+    """The table of administrators with an additional column and action."""
 
     rbd_layout = tables.Column(
         details.in_brief,
@@ -100,17 +128,40 @@ class AdminVolumesTable(admin_stock.VolumesTable):
         link=_reasons('admin'),
     )
 
-    class Meta(admin_stock.VolumesTable.Meta):
+    class Meta(AdminActionTable.Meta):
         """Options of the stock table."""
 
         columns = (*admin_stock.VolumesTable.Meta.columns, 'rbd_layout')
 
 
+def _with_action(stock_method: Any, table: Any) -> Any:
+    """Return a method that renders the menu of a volume with our action.
+
+    The stock methods name the class of the table.
+    """
+
+    @functools.wraps(stock_method)
+    def get_context_data(view: Any, **kwargs: Any) -> Any:
+        context = stock_method(view, **kwargs)
+        rows = table(view.request)
+        context['actions'] = rows.render_row_actions(context['volume'])
+        return context
+
+    return get_context_data
+
+
 def use_table() -> None:
     """Use the tables in Horizon's views; a hook."""
-    change_mode.add_page()
+    change_mode.add_pages()
     if conf.get(conf.LAYOUT_COLUMN):
         views.VolumesView.table_class = VolumesTable
         admin_views.VolumesView.table_class = AdminVolumesTable
     else:
         views.VolumesView.table_class = ActionTable
+        admin_views.VolumesView.table_class = AdminActionTable
+    for view, table in (
+        (views.DetailView, ActionTable),
+        # It is a subclass of the first and replaces its menu.
+        (admin_views.DetailView, AdminActionTable),
+    ):
+        view.get_context_data = _with_action(view.get_context_data, table)

@@ -154,6 +154,20 @@ PAGES = (
         f'{_VOLUMES}.tables', 'VolumesTable.Meta.row_actions', _TABLE
     ),
     contract.Clause(f'{_VOLUMES}.urls', 'urlpatterns', _MODE),
+    contract.Clause(f'{_ADMIN}.urls', 'urlpatterns', _MODE),
+    contract.Clause(
+        f'{_ADMIN}.tables', 'VolumesTable.Meta.row_actions', _TABLE
+    ),
+    *(
+        contract.Clause(
+            f'{each}.views',
+            'DetailView.get_context_data',
+            _TABLE,
+            (),
+            ('render_row_actions',),
+        )
+        for each in (_VOLUMES, _ADMIN)
+    ),
     contract.Clause(f'{_ADMIN}.views', 'VolumesView.table_class', _TABLE),
     contract.Clause(f'{_ADMIN}.tables', 'VolumesTable.Meta.columns', _TABLE),
     contract.Clause(f'{_EXTRAS}.views', 'IndexView.table_class', _SPECS_HOOK),
@@ -314,6 +328,12 @@ FRAMEWORK = (
     ),
     contract.Clause(
         'horizon.messages', 'success', _SPECS, ('request', 'message')
+    ),
+    contract.Clause(
+        'horizon.messages',
+        'error',
+        f'{_PANEL}/views.py',
+        ('request', 'message'),
     ),
     contract.Clause(
         'horizon.messages', 'warning', _REFUSING, ('request', 'message')

@@ -133,6 +133,20 @@ class ShownTestCase(AttachTestCase):
         self.check_done(self.post())
         self.assertTrue(self.attached())
 
+    def test_why_the_last_attachment_was_refused(self) -> None:
+        self.volume[f'{fake_cloud.ALIAS}:attach_refused'] = {
+            'reason': 'the host allows <none>'
+        }
+        refused = 'was refused: the host allows &lt;none&gt;'
+        self.assertIn(refused, self.page())
+        cache.cache.clear()
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        page = self.page()
+        self.assertIn(refused, page)
+        self.assertIn('gets the current cache mode of the volume', page)
+
 
 class SentTestCase(AttachTestCase):
     def asked(self, what: str) -> list[str]:

@@ -14,6 +14,7 @@
 
 from typing import Any
 
+from django.core import cache
 import requests.exceptions
 
 from tests.unit.horizon_volume_opts import fake_cloud
@@ -60,20 +61,102 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
             fake_cloud.offered('rbd', cache_mode={'settable': False})
         ]
         self.assertEqual(['', 'directsync'], self.modes())
+        self.check_done(self.post(''))
+        self.assertEqual({}, self.volume['metadata'])
+
+    def check_note(self, text: str) -> None:
+        """Check the note, and that no mode can be selected."""
+        self.assertEqual([''], self.modes())
+        page = self.client.get(_PAGE).content.decode()
+        self.assertIn(text, page)
+        response = self.post('writeback')
+        self.assertEqual(['mode'], list(response.context['form'].errors))
+        page = response.content.decode()
+        self.assertIn('<option value="writeback" selected>', page)
+        self.assertEqual({}, self.volume['metadata'])
+
+    def test_not_allowed(self) -> None:
+        self.cloud.types = [
+            fake_cloud.offered('rbd', cache_mode={'settable': False})
+        ]
+        self.check_note('you may not set it for volumes of this type')
+
+    def test_type_of_another_driver(self) -> None:
+        self.volume['volume_type'] = 'lvm'
+        self.check_note('no back end of this volume type supports RBD')
+
+    def test_type_that_the_user_cannot_see(self) -> None:
+        self.volume['volume_type'] = 'private'
+        self.check_note('this volume has no RBD volume options')
+
+    def test_shared_volume(self) -> None:
+        self.volume['multiattach'] = True
+        self.check_note('their hosts are not coherent')
+
+    def test_last_attachment_was_refused(self) -> None:
+        self.volume[f'{fake_cloud.ALIAS}:attach_refused'] = {
+            'reason': 'the host allows <none>',
+            'at': '2026-01-02T03:04:05Z',
+        }
+        page = self.client.get(_PAGE).content.decode()
+        self.assertIn(
+            'The last attachment of the volume was refused: the host allows '
+            '&lt;none&gt;',
+            page,
+        )
 
     def test_a_cinder_that_does_not_answer(self) -> None:
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.client.get(_PAGE).content.decode()
-        self.assertIn('The allowed modes are not available.', page)
+        self.assertIn('The allowed modes are not available', page)
+        # Cinder refuses it, and it stays selected.
+        page = self.post('fast').content.decode()
+        self.assertIn('<option value="fast" selected>', page)
+        self.assertIn('not a cache mode', page)
+        self.check_done(self.post('writeback'))
 
     def test_the_row_of_a_volume(self) -> None:
-        self.cloud.add_volume(
-            'other', **{f'{fake_cloud.ALIAS}:object_size': None}
-        )
+        bare = {f'{fake_cloud.ALIAS}:object_size': None}
+        self.cloud.add_volume('other', volume_type='lvm', **bare)
+        self.cloud.add_volume('unrecorded', **bare)
         self.cloud.add_volume('shared', multiattach=True)
         page = self.client.get('/project/volumes/').content.decode()
+        for ident in ('v', 'unrecorded'):
+            self.assertIn(f'/project/volumes/{ident}/rbd_cache_mode/', page)
+        for ident in ('other', 'shared'):
+            self.assertNotIn(f'/project/volumes/{ident}/rbd_cache_mode/', page)
+        cache.cache.clear()
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        page = self.client.get('/project/volumes/').content.decode()
         self.assertIn(_PAGE, page)
-        self.assertNotIn('/project/volumes/other/rbd_cache_mode/', page)
-        self.assertNotIn('/project/volumes/shared/rbd_cache_mode/', page)
+        self.assertNotIn('/project/volumes/unrecorded/rbd_cache_mode/', page)
+
+    def menu(self, address: str) -> str:
+        """Return the menu of a details page."""
+        response = self.client.get(address, HTTP_X_REQUESTED_WITH='')
+        return str(response.context['actions'])
+
+    def test_menu_of_the_details(self) -> None:
+        self.assertIn(_PAGE, self.menu('/project/volumes/v/'))
+
+    def test_administrators(self) -> None:
+        self.login('admin')
+        page = _PAGE.replace('project', 'admin')
+        for shown in (
+            self.menu('/admin/volumes/v/'),
+            self.client.get(page).content.decode(),
+        ):
+            self.assertIn(page, shown)
+            self.assertNotIn(_PAGE, shown)
+        response = self.client.post(page, {'mode': 'writeback'})
+        self.check_done(response)
+        self.assertEqual(
+            '/admin/volumes/', response.headers['X-Horizon-Location']
+        )
+        self.assertEqual(
+            {'rbd:cache_mode': 'writeback'}, self.volume['metadata']
+        )

@@ -33,6 +33,9 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.patch(
             admin_views.VolumesView, 'table_class', admin_stock.VolumesTable
         )
+        for view in (views.DetailView, admin_views.DetailView):
+            # A second call must not wrap the methods again.
+            self.patch(view, 'get_context_data', view.get_context_data)
         given = {} if wanted is None else {'layout_column': wanted}
         with utils.override_settings(RBD_VOLUME_OPTIONS=given):
             table.use_table()
@@ -50,7 +53,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.assertNotIn('RBD Layout', page)
         self.assertIn('Change Cache Mode', page)
         self.assertIs(
-            admin_stock.VolumesTable, admin_views.VolumesView.table_class
+            table.AdminActionTable, admin_views.VolumesView.table_class
         )
 
     def test_layout_for_projects(self) -> None:
@@ -98,6 +101,12 @@ class TableTestCase(horizon_case.HorizonTestCase):
             )
         self.assertIn(f'href="{table._reasons("project")(volume)}"', page)
         self.assertIn('last attachment refused', page)
+
+    def test_action_for_administrators(self) -> None:
+        for wanted in (True, False):
+            self.use(wanted)
+            found = admin_views.VolumesView.table_class
+            self.assertIn('rbd_cache_mode', found.base_actions)
 
     def test_stock_columns_stay_as_they_are(self) -> None:
         self.assertEqual(
