@@ -64,16 +64,18 @@ def draw(
     """
     found = program()
     if not found:
+        say(
+            f'{PROGRAM} is not installed. It would draw more plots of the run '
+            f'{run.name}.'
+        )
         return []
     works = {each.name: each for each in run.workloads}
-    chosen = {
-        each.values['workload']: raw / each.raw
-        for each in samples
-        if each.repetition == 0 and not each.error and each.raw
-    }
-    if set(chosen) != set(works) or not all(
-        path.exists() for path in chosen.values()
-    ):
+    chosen = _outputs(raw, samples)
+    if missing := [name for name in works if name not in chosen]:
+        say(
+            f'{PROGRAM} drew no plots of the run {run.name}: there is no '
+            f'output of fio for {", ".join(missing)}.'
+        )
         return []
     with tempfile.TemporaryDirectory() as scratch:
         for name, path in chosen.items():
@@ -83,6 +85,18 @@ def draw(
             for name, options in _plots(run)
             if _run([found, '-i', scratch, *options], folder / name, say)
         ]
+
+
+def _outputs(
+    raw: pathlib.Path, samples: Sequence[results.Sample]
+) -> dict[str, pathlib.Path]:
+    """Return a file of fio's output for each workload that has one."""
+    found: dict[str, pathlib.Path] = {}
+    for each in sorted(samples, key=lambda x: x.repetition):
+        path = raw / each.raw
+        if not each.error and each.raw and path.exists():
+            found.setdefault(each.values['workload'], path)
+    return found
 
 
 def _file_name(work: workload.Workload) -> str:

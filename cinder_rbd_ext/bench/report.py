@@ -25,6 +25,8 @@ import jinja2
 from cinder_rbd_ext.bench import causes
 from cinder_rbd_ext.bench import explanations
 from cinder_rbd_ext.bench import facts
+from cinder_rbd_ext.bench import interference
+from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import plots
 from cinder_rbd_ext.bench import published
@@ -38,9 +40,6 @@ from rbd_volume_options import sizes
 
 NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
 PLOTS = 'plots'
-#: The load by other clients that makes results doubtful, as a part of the
-#: rate.
-_INTERFERENCE = 0.05
 
 
 def write(
@@ -51,13 +50,21 @@ def write(
 ) -> list[pathlib.Path]:
     """Write the report and return the paths of its files.
 
-    :param say: shows why a plot is missing
+    :param say: shows what is missing in the report, and why
     """
     tables = summary.tables(given, found)
+    notes = _left_out(given, found)
     drawn = plots.draw(
-        folder / PLOTS, given, found, tables, folder / results.RAW, say
+        folder / PLOTS,
+        given,
+        found,
+        tables,
+        folder / results.RAW,
+        notes.append,
     )
-    model = _model(given, found, tables, drawn)
+    for each in notes:
+        say(each)
+    model = _model(given, found, tables, drawn, notes)
     written = []
     for name, template in NAMES.items():
         text = _templates(name).get_template(template).render(model)
@@ -65,6 +72,17 @@ def write(
         path.write_text(text.rstrip() + '\n')
         written.append(path)
     return written
+
+
+def _left_out(given: plan.Plan, found: results.Results) -> list[str]:
+    """Return notes about measurements of a plan that has changed since."""
+    known = {each.ident for each in matrix.cells(given)}
+    cells = dict.fromkeys(each.cell for each in found.samples)
+    return [
+        f'{cell} is not part of the plan and was left out.'
+        for cell in cells
+        if cell not in known
+    ]
 
 
 def _templates(name: str) -> jinja2.Environment:
@@ -119,6 +137,7 @@ def _model(
     found: results.Results,
     tables: list[summary.Table],
     drawn: Mapping[str, list[str]],
+    notes: list[str],
 ) -> dict[str, Any]:
     found_causes = causes.find(found.environment)
     variants = [each for each in tables if not each.scaling]
@@ -149,45 +168,12 @@ def _model(
         'causes': found_causes,
         'of_table': functools.partial(causes.of_table, found_causes),
         'of_published': functools.partial(causes.of_published, found_causes),
-        'interference': interference(found),
+        'interference': interference.find(found),
+        'notes': notes,
         'plot_folder': PLOTS,
         'worth': winners.WORTH,
         'enough': steady.ENOUGH,
     }
-
-
-def interference(found: results.Results) -> str:
-    """Return sentences about what disturbed the measurements."""
-    rates = [each.rate for each in found.samples if len(each.series) > 1]
-    others = max(
-        (
-            x['operations_per_second']
-            for x in [
-                *found.loads,
-                *(
-                    {'operations_per_second': each.detail[name]}
-                    for each in found.samples
-                    for name in ['others_operations_per_second']
-                    if name in each.detail
-                ),
-            ]
-        ),
-        default=0.0,
-    )
-    texts = []
-    if rates and others > _INTERFERENCE * max(rates):
-        texts.append(
-            f'Other clients performed up to {_rate(others)} '
-            'operations per second.'
-        )
-    cpus = found.environment.get('client', {}).get('cpus') or 1
-    busy = max((x['client_load_average'] for x in found.loads), default=0.0)
-    if busy > cpus / 2:
-        texts.append(
-            f'The load average of the client was up to {busy:.1f} on {cpus} '
-            'cores.'
-        )
-    return ' '.join(texts)
 
 
 def _gains(

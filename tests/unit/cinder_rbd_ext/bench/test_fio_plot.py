@@ -115,7 +115,7 @@ class FioPlotTest(base.TestCase):
             fixtures.MonkeyPatch('shutil.which', lambda name, path='': None)
         )
         self.assertEqual([], self.draw())
-        self.assertEqual([], self.said)
+        self.assertIn('fio-plot is not installed', self.said[0])
 
     def test_incomplete(self) -> None:
         first, *others = self.samples
@@ -127,3 +127,11 @@ class FioPlotTest(base.TestCase):
         ):
             self.samples = [*changed, *others]
             self.assertEqual([], self.draw())
+            self.assertIn('no output of fio for depth 1.', self.said.pop())
+
+    def test_repetition_that_failed(self) -> None:
+        first, *others = self.samples
+        failed = dataclasses.replace(first, error='no fio')
+        again = dataclasses.replace(first, repetition=1)
+        self.samples = [failed, again, *others]
+        self.assertEqual(4, len(self.draw()))

@@ -72,9 +72,22 @@ class ReportTest(base.TestCase):
         self.assertNotIn('number of OSDs', self.write()['report.md'])
 
     def test_interference(self) -> None:
-        self.assertEqual('', report.interference(self.found))
         self.found.loads[0]['client_load_average'] = 7.5
         self.assertIn('7.5 on 2 cores', self.write()['report.md'])
+
+    def test_what_is_missing(self) -> None:
+        for text in self.write().values():
+            self.assertNotIn('What is missing', text)
+        self.found.samples[0] = samples.changed(
+            self.found.samples[0], cell='disks/layout=gone'
+        )
+        said: list[str] = []
+        report.write(self.folder, samples.parsed(), self.found, said.append)
+        self.assertIn('disks/layout=gone is not part of the plan', said[0])
+        for name in report.NAMES:
+            text = (self.folder / name).read_text()
+            self.assertIn('What is missing', text)
+            self.assertIn(said[0], text)
 
     def test_findings_of_the_doctor(self) -> None:
         self.assertNotIn('can explain', self.write()['report.md'])
