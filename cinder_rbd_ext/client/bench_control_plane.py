@@ -113,11 +113,9 @@ class BenchControlPlane(lister.Lister):
                     task = tasks.text(tasks.task(given, choices, level))
                     self.app.stdout.write(task)
                 return report.HEADERS, []
-            facts, found = self._measure(parsed_args, given, choices)
-            for path in report.write(
-                parsed_args.output, given, choices, facts, found
-            ):
-                self._say(str(path))
+            found = self._measure(parsed_args, given, choices)
+            for name in report.NAMES:
+                self._say(str(parsed_args.output / name))
             for error in sorted({each.error for each in found} - {''}):
                 self._say(error)
             rows = ratios.rows(given, choices, found)
@@ -125,20 +123,23 @@ class BenchControlPlane(lister.Lister):
 
     def _measure(
         self, parsed_args: argparse.Namespace, given: Any, choices: Any
-    ) -> tuple[dict[str, str], list[Any]]:
-        """Run the tasks; return versions and names, and the results.
+    ) -> list[Any]:
+        """Run the tasks, write the report, and return the results.
 
-        :raises CommandError: if rally fails, or for an interrupt
+        :raises CommandError: if rally fails, or for an interrupt. The results
+            of the levels that have ended remain.
         """
         from cinder_rbd_ext.bench import processes
         from cinder_rbd_ext.bench.control_plane import cloud
         from cinder_rbd_ext.bench.control_plane import rally
+        from cinder_rbd_ext.bench.control_plane import report
         from cinder_rbd_ext.bench.control_plane import tasks
 
         shell: Any = self.app
         prefix = f'{cloud.PREFIX}{uuid.uuid4().hex[:8]}'
         folder = parsed_args.output
         folder.mkdir(parents=True, exist_ok=True)
+        found: list[Any] = []
         try:
             with tempfile.TemporaryDirectory(prefix=cloud.PREFIX) as scratch:
                 program = rally.Rally(
@@ -158,20 +159,25 @@ class BenchControlPlane(lister.Lister):
                     self._left(connection, prefix),
                 ):
                     program.prepare(user)
-                    found = self._run(program, given, choices, folder)
+                    facts['project'] = user.project
+                    for samples in self._run(program, given, choices, folder):
+                        found += samples
+                        report.write(folder, given, choices, facts, found)
         except KeyboardInterrupt:
             raise exceptions.CommandError(
-                'Interrupted. rally has ended.'
+                f'Interrupted. rally has ended.{_kept(folder, found)}'
             ) from None
         except processes.EngineError as error:
             lines = map(printable.text, str(error).splitlines())
-            raise exceptions.CommandError('\n'.join(lines)) from None
-        return {**facts, 'project': user.project}, found
+            raise exceptions.CommandError(
+                '\n'.join(lines) + _kept(folder, found)
+            ) from None
+        return found
 
     def _run(
         self, program: Any, given: Any, choices: Any, folder: pathlib.Path
-    ) -> list[Any]:
-        """Run a task for each level, and return the results."""
+    ) -> Iterator[list[Any]]:
+        """Run a task for each level, and yield its results."""
         from cinder_rbd_ext.bench.control_plane import ratios
         from cinder_rbd_ext.bench.control_plane import tasks
 
@@ -180,7 +186,6 @@ class BenchControlPlane(lister.Lister):
             level: len(list(tasks.workloads(given, choices, level)))
             for level in levels
         }
-        found: list[Any] = []
         total = sum(numbers.values())
         ended = 0
         began = time.monotonic()
@@ -197,9 +202,8 @@ class BenchControlPlane(lister.Lister):
                 poll = given.settings.poll(level)
                 log = folder / f'rally-{level}.log'
                 reported = program.run(task, poll, log, show)
-                found += ratios.samples(reported)
                 ended += numbers[level]
-        return found
+                yield list(ratios.samples(reported))
 
     @contextlib.contextmanager
     def _left(self, connection: Any, prefix: str) -> Iterator[None]:
@@ -214,6 +218,18 @@ class BenchControlPlane(lister.Lister):
 
     def _say(self, line: str) -> None:
         self.app.stderr.write(f'{printable.text(line)}\n')
+
+
+def _kept(folder: pathlib.Path, found: list[Any]) -> str:
+    """Return where the results of the levels that have ended are."""
+    from cinder_rbd_ext.bench.control_plane import report
+
+    if not found:
+        return ''
+    return (
+        '\nThe results of the levels that have ended are in '
+        f'{printable.text(str(folder / report.REPORT))}.'
+    )
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

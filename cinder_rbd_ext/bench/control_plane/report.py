@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import json
+import os
 import pathlib
 from typing import Any
 
@@ -26,6 +27,8 @@ from cinder_rbd_ext.bench.control_plane import tasks
 
 RESULTS = 'control-plane.json'
 REPORT = 'control-plane.md'
+#: The files of a report.
+NAMES = (REPORT, RESULTS)
 _FORMAT = 1
 
 HEADERS = (
@@ -73,6 +76,8 @@ def write(
 ) -> list[pathlib.Path]:
     """Write the results and the report; return their paths.
 
+    Earlier files remain if this is interrupted.
+
     :param facts: versions and names, for the heading of the report
     """
     content = {
@@ -86,11 +91,15 @@ def write(
         ],
         'samples': [dataclasses.asdict(each) for each in found],
     }
-    results = folder / RESULTS
-    results.write_text(json.dumps(content, indent=1) + '\n')
-    report = folder / REPORT
-    report.write_text(_markdown(given, choices, facts, found))
-    return [report, results]
+    texts = {
+        REPORT: _markdown(given, choices, facts, found),
+        RESULTS: json.dumps(content, indent=1) + '\n',
+    }
+    for name in NAMES:
+        unfinished = folder / f'{name}.new'
+        unfinished.write_text(texts[name])
+        os.replace(unfinished, folder / name)
+    return [folder / name for name in NAMES]
 
 
 def _markdown(

@@ -25,6 +25,7 @@ from unittest import mock
 import ddt
 import fixtures
 
+from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench.control_plane import rally
 from cinder_rbd_ext.client import shell
 from tests.unit import base
@@ -139,6 +140,33 @@ class BenchControlPlaneTest(base.TestCase):
         self.stand_in.fails('task', 'start')
         self.assertEqual(1, self.run_command())
         self.assertIn('rally ended with 1', self.err.getvalue())
+        self.assertNotIn('have ended', self.err.getvalue())
+
+    def levels(self, failure: BaseException) -> tuple[int, str]:
+        """Run two levels, of which the second fails."""
+        self.replace(
+            rally.Rally, 'run', side_effect=[stand_in.results(), failure]
+        )
+        status = self.run_command('--at-once', '2', '4')
+        return status, self.err.getvalue()
+
+    @ddt.data(
+        (processes.EngineError('rally ended with 1'), 'ended with 1'),
+        (KeyboardInterrupt(), 'Interrupted'),
+    )
+    @ddt.unpack
+    def test_failure_of_a_later_level(
+        self, failure: BaseException, expected: str
+    ) -> None:
+        status, shown = self.levels(failure)
+        self.assertEqual(1, status)
+        self.assertIn(expected, shown)
+        self.assertIn('levels that have ended are in', shown)
+        content = json.loads((self.output / 'control-plane.json').read_text())
+        self.assertEqual(12, len(content['samples']))
+        text = (self.output / 'control-plane.md').read_text()
+        self.assertRegex(text, r'create \| 2 \| [\d.]+ \|')
+        self.assertIn('create | 4 |  |  |  |  |  | not measured', text)
 
     def test_interrupt(self) -> None:
         self.replace(rally.Rally, 'run', side_effect=KeyboardInterrupt)
