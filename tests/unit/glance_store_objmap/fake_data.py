@@ -83,8 +83,10 @@ class Image(fake_handle.Image):
     @property
     def _data(self) -> bytearray:
         holder: Any = self._at or self.stored
-        if not hasattr(holder, 'data'):
-            holder.data = bytearray(holder.size)
+        with _CHECK:
+            # Writes in flight run in several threads.
+            if not hasattr(holder, 'data'):
+                holder.data = bytearray(holder.size)
         found: bytearray = holder.data
         return found
 
