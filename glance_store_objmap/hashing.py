@@ -23,6 +23,7 @@ import threading
 from typing import Protocol
 
 from glance_store import exceptions
+from glance_store.common import utils
 
 from glance_store_objmap import i18n
 
@@ -32,6 +33,22 @@ class Hash(Protocol):
 
     def update(self, data: bytes, /) -> object:
         """Add a piece."""
+
+
+class Checksums:
+    """The checksums that Glance records of an image.
+
+    :ivar md5: the legacy checksum
+    :ivar multihash: the hash of the configured algorithm
+    :ivar hashes: both, without repetition
+    """
+
+    def __init__(self, algorithm: object) -> None:
+        self.md5 = utils.get_hasher('md5', False)
+        self.multihash = self.md5
+        if str(algorithm) != 'md5':
+            self.multihash = utils.get_hasher(algorithm, False)
+        self.hashes: list[Hash] = list({self.md5, self.multihash})
 
 
 #: Maximum number of pieces that are queued for a hash, in memory.

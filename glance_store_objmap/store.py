@@ -24,7 +24,6 @@ from glance_store import capabilities
 from glance_store import driver
 from glance_store import exceptions
 from glance_store._drivers import rbd as stock
-from glance_store.common import utils as hashes
 
 from glance_store_objmap import connection
 from glance_store_objmap import download
@@ -129,9 +128,7 @@ class Store(stock.Store):
         """
         default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
         mask = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
-        base = plan.ImageState(
-            layout.ImageLayout(1 << order), features.from_mask(mask)
-        )
+        base = plan.stock_image(1 << order, None, features.from_mask(mask))
         try:
             how = self.settings.plan(base, size)
         except errors.OptionError as error:
@@ -183,11 +180,8 @@ class Store(stock.Store):
         :raises glance_store.exceptions.StorageFull: for lack of space
         """
         size = image_size or 0
-        checksum = hashes.get_hasher('md5', False)
-        multihash = checksum
-        if str(hashing_algo) != 'md5':
-            multihash = hashes.get_hasher(hashing_algo, False)
-        takers = list({checksum, multihash, verifier} - {None})
+        sums = hashing.Checksums(hashing_algo)
+        takers = sums.hashes if verifier is None else [*sums.hashes, verifier]
         with (
             self.get_connection(self.conf_file, self.user) as conn,
             conn.open_ioctx(self.pool) as ioctx,
@@ -210,8 +204,8 @@ class Store(stock.Store):
         return (
             place.get_uri(),
             written,
-            checksum.hexdigest(),
-            multihash.hexdigest(),
+            sums.md5.hexdigest(),
+            sums.multihash.hexdigest(),
             metadata,
         )
 

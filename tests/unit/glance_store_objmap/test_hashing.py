@@ -146,3 +146,16 @@ class HashingTest(base.TestCase):
         self.assertRaises(KeyboardInterrupt, give)
         self.assertEqual([], _threads())
         self.assertLess(len(slow.taken), hashing.BACKLOG)
+
+
+class ChecksumsTest(base.TestCase):
+    def test_two_hashes(self) -> None:
+        sums = hashing.Checksums('sha512')
+        self.assertEqual('md5', sums.md5.name)
+        self.assertEqual('sha512', sums.multihash.name)
+        self.assertCountEqual([sums.md5, sums.multihash], sums.hashes)
+
+    def test_one_hash(self) -> None:
+        sums = hashing.Checksums('md5')
+        self.assertIs(sums.md5, sums.multihash)
+        self.assertEqual([sums.md5], sums.hashes)

@@ -17,6 +17,7 @@ from tests.unit import contract
 
 _RBD = 'glance_store._drivers.rbd'
 _STORE = 'glance_store_objmap/store.py'
+_HASHING = 'glance_store_objmap/hashing.py'
 
 CLAUSES = (
     contract.Clause(_RBD, '_RBD_OPTS', _STORE),
@@ -60,7 +61,7 @@ CLAUSES = (
     contract.Clause(
         'glance_store.common.utils',
         'get_hasher',
-        _STORE,
+        _HASHING,
         ('hash_algo', 'usedforsecurity'),
     ),
     contract.Clause('glance_store.driver', 'back_compat_add', _STORE),
