@@ -89,16 +89,19 @@ def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:
     with an invalid one must not prevent a page with other volumes.
     """
     object_size = shown.get(wire.ATTRIBUTE_OBJECT_SIZE)
-    unit = shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size
-    count = shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1
+    numbers: list[Any] = [
+        object_size,
+        shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size,
+        shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1,
+    ]
     found = shown.get(wire.ATTRIBUTE_FEATURES) or []
     pool = shown.get(wire.ATTRIBUTE_DATA_POOL)
-    if not all(map(_is_positive, (object_size, unit, count))):
+    if not all(map(_is_positive, numbers)):
         return None
     if not isinstance(found, list) or not all(map(_text, found)):
         return None
     return plan.ImageState(
-        layout.ImageLayout.of(object_size, unit, count),
+        layout.ImageLayout.of(*numbers),
         frozenset(found),
         pool if _text(pool) else None,
     )

@@ -32,6 +32,7 @@ ADD_JS_FILES: list[str] = [
     'horizon_volume_opts/js/offers.js',
     'horizon_volume_opts/js/layout-words.js',
     'horizon_volume_opts/js/field-parts.js',
+    'horizon_volume_opts/js/volume-source.js',
     'horizon_volume_opts/js/create-volume.js',
     'horizon_volume_opts/js/attach-volume.js',
     'horizon_volume_opts/js/change-type.js',

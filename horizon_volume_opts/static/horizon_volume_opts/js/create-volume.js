@@ -24,11 +24,7 @@ horizon.rbdVolumeOptions = (function () {
   var words = horizon.rbdLayoutWords;
   var parts = horizon.rbdFieldParts;
   var KEYS = rules.KEYS;
-  var SOURCES = {
-    volume_source: 'volume',
-    snapshot_source: 'snapshot',
-    image_source: 'image'
-  };
+  var STATUS = horizon.rbdVolumeSource.STATUS;
 
   function Group($group) {
     this.$group = $group;
@@ -36,34 +32,15 @@ horizon.rbdVolumeOptions = (function () {
     this.offers = horizon.rbdOffers.unpack(
       JSON.parse($group.attr('data-rbd-offers')));
     parts.fillSizes($group, this.offers);
-    this.sourceUrl = $group.attr('data-rbd-sources');
-    this.sources = {};
+    this.source = new horizon.rbdVolumeSource.Source(
+      this.$form, $group.attr('data-rbd-sources'), this.update.bind(this));
     // The boxes of features that the user changed.
     this.picked = {};
-    this.findRefused();
     this.keepPicks();
     // Also on clicks: lists of stock Horizon fail for a value with a quote.
     this.$form.on('change input click', this.update.bind(this));
     this.update();
   }
-
-  /* Fields that the server refused stay until their value or the type is
-   * changed, also if the type does not offer them. */
-  Group.prototype.findRefused = function () {
-    var refused = this.refused = {};
-    this.refusedType = this.field('type').val();
-    this.$group.find('[data-rbd-field].has-error').each(function () {
-      refused[this.getAttribute('data-rbd-field')] = true;
-    });
-  };
-
-  Group.prototype.isRefused = function (name) {
-    var $field = this.field(name);
-    var value = $field.is(':checkbox')
-      ? $field.filter(':checked').length : $field.val();
-    return Boolean(this.refused[name] && value &&
-      this.field('type').val() === this.refusedType);
-  };
 
   Group.prototype.keepPicks = function () {
     var picked = this.picked;
@@ -86,48 +63,18 @@ horizon.rbdVolumeOptions = (function () {
     return this.$group.find('[data-rbd-key="' + key + '"]');
   };
 
-  /* {kind, id} of the source of the volume; null for an empty volume. The id
-   * is '' if no source is chosen yet. */
-  Group.prototype.source = function () {
-    var chosen = this.field('volume_source_type').val();
-    var group = this;
-    var found = Object.keys(SOURCES).filter(function (name) {
-      var $field = group.field(name);
-      return $field.length && (chosen ? chosen === name : $field.val());
-    })[0];
-    return found
-      ? {kind: SOURCES[found], id: this.field(found).val()}
-      : null;
-  };
-
-  /* Cinder's data about a source; {} during the request, null if it fails. */
-  Group.prototype.lookUp = function (source) {
-    var path = source.kind + '/' + encodeURIComponent(source.id) + '/';
-    var group = this;
-    if (!(path in this.sources)) {
-      this.sources[path] = {};
-      $.ajax({url: this.sourceUrl + path, dataType: 'json'}).then(
-        function (found) { group.sources[path] = found; },
-        function () { group.sources[path] = null; }
-      ).always(this.update.bind(this));
-    }
-    return this.sources[path];
-  };
-
   Group.prototype.update = function () {
-    var source = this.source();
-    var found = {volume_type: this.field('type').val()};
-    this.fromImage = Boolean(source && source.kind === 'image');
-    if (source && !this.fromImage) {
-      found = source.id ? this.lookUp(source) : {};
-    }
-    this.made = found && found.made ? found.made : null;
-    var reason = this.findOffer(found);
+    var source = this.source.read();
+    this.fromImage = source.isImage;
+    this.made = source.made;
+    // Whether a row without an offer is refused: not while it is unknown.
+    this.isKnown = source.status === STATUS.known;
+    this.findOffer(source.type);
     var rows = this.showRows();
+    var text = this.status(source, rows > 0);
     var isEmpty = !this.offer && !rows;
-    this.$group.prop({hidden: isEmpty && !reason, disabled: isEmpty});
-    this.showLine('[data-rbd-status]', reason
-      ? words.noOptions(reason, this.hasChosen()) : '');
+    this.$group.prop({hidden: isEmpty && !text, disabled: isEmpty});
+    this.showLine('[data-rbd-status]', text);
     this.showLine('[data-rbd-source]', this.offer
       ? words.source(this.made, this.fromImage) : '');
     this.showLine('[data-rbd-limits]', words.limits(this.limits));
@@ -135,29 +82,53 @@ horizon.rbdVolumeOptions = (function () {
       this.showDefaults();
       this.showFeatures();
     }
+    this.showMarks();
     this.showPreview();
   };
 
-  /* Set the offer of a type; return why there is none, or an empty text. */
-  Group.prototype.findOffer = function (found) {
-    this.offer = this.limits = null;
-    if (!found) {
-      return gettext('the source of the volume is not available');
-    }
-    var type = found.volume_type;
+  /* Set the offer of a type, and the reason if it has no options. */
+  Group.prototype.findOffer = function (type) {
     // Not `in`: a type can have the same name as a member of Object.
-    if (Object.prototype.hasOwnProperty.call(this.offers, type)) {
-      var offer = this.offers[type];
-      this.offer = offer.reason ? null : offer;
-      this.limits = offer.limits;
-      return offer.reason || '';
-    }
-    return type === '' ? gettext('no volume type is selected') : '';
+    var offer = Object.prototype.hasOwnProperty.call(this.offers, type)
+      ? this.offers[type] : {};
+    this.offer = offer.options && !offer.reason ? offer : null;
+    this.limits = offer.limits;
+    this.reason = offer.reason;
   };
 
-  Group.prototype.hasChosen = function () {
-    return this.$group.find('select, input:not(:checkbox), :checked').is(
-      function () { return this.value !== ''; });
+  /* Why there are no options; an empty text if there are some. */
+  Group.prototype.status = function (source, hasRows) {
+    if (source.status === STATUS.pending) {
+      return gettext('Looking up the source of the volume.');
+    }
+    if (source.status === STATUS.failed) {
+      return gettext(
+        'The source of the volume is not available, so its options are not ' +
+        'known.');
+    }
+    if (this.reason) {
+      return words.noOptions(this.reason, hasRows);
+    }
+    if (source.type === '') {
+      return words.noOptions(gettext('no volume type is selected'), hasRows);
+    }
+    // Other forms do not mention the options of such a type either.
+    return this.offer || !hasRows || !this.isKnown ? ''
+      : words.noOptions(gettext('Cinder did not return them'), true);
+  };
+
+  /* Whether the user chose something in a row. */
+  Group.prototype.hasChosen = function (name) {
+    if (name === 'rbd_features' || name === 'rbd_choose_features') {
+      return Boolean(this.field('rbd_choose_features').prop('checked'));
+    }
+    return Boolean(this.field(name).val()) || this.isBad(name);
+  };
+
+  /* Whether a field has a text that is not a number, which is no value. */
+  Group.prototype.isBad = function (name) {
+    var field = this.field(name)[0];
+    return Boolean(field && field.validity && field.validity.badInput);
   };
 
   Group.prototype.showLine = function (selector, text) {
@@ -181,26 +152,53 @@ horizon.rbdVolumeOptions = (function () {
       this.field('rbd_choose_features').prop('checked');
   };
 
-  /* Hidden rows are disabled, so that they are not sent. Returns the number of
-   * rows that are shown. */
+  Group.prototype.eachRow = function (action) {
+    this.$group.find('[data-rbd-field]').each(function () {
+      action($(this), this.getAttribute('data-rbd-field'),
+        this.getAttribute('data-rbd-key') || KEYS.features);
+    });
+  };
+
+  /* Hidden rows are disabled, so that they are not sent. A row with a value is
+   * never hidden: the server honours or refuses it. Returns the number of rows
+   * that are shown. */
   Group.prototype.showRows = function () {
     var group = this;
-    var chooses = this.choosesFeatures();
-    return this.$group.find('[data-rbd-field]').filter(function () {
-      var name = this.getAttribute('data-rbd-field');
-      var key = this.getAttribute('data-rbd-key') || KEYS.features;
-      var shown = group.isSettable(key);
+    var chooses = this.hasChosen('rbd_features');
+    var count = 0;
+    this.eachRow(function ($row, name, key) {
+      var shown = group.isSettable(key) || group.hasChosen(name);
       if (key === KEYS.map) {
         // A complete set of features also decides on the object map.
         shown = shown && !chooses;
       } else if (name === 'rbd_features') {
-        shown = shown && chooses;
+        shown = chooses;
       }
-      shown = shown || group.isRefused(name);
-      $(this).prop('hidden', !shown)
+      $row.prop('hidden', !shown)
         .find('input, select').prop('disabled', !shown);
-      return shown;
-    }).length;
+      count += shown ? 1 : 0;
+    });
+    return count;
+  };
+
+  /* Mark the rows with a value that the type does not offer. */
+  Group.prototype.showMarks = function () {
+    var group = this;
+    this.refused = [];
+    this.eachRow(function ($row, name, key) {
+      var isRefused = group.isKnown && !$row.prop('hidden') &&
+        !group.isSettable(key);
+      var $help = $row.find('[data-rbd-help]');
+      $row.toggleClass('has-warning', isRefused);
+      if (isRefused) {
+        parts.show($help, words.notAllowed());
+        if (group.refused.indexOf(key) < 0) {
+          group.refused.push(key);
+        }
+      } else if (key !== KEYS.count || !group.offer) {
+        parts.show($help, '');
+      }
+    });
   };
 
   /* {value, from}: the default of a key and its origin. */
@@ -302,8 +300,9 @@ horizon.rbdVolumeOptions = (function () {
     var gib = rules.parseGib(this.field('size').val());
     var text = '';
     var isProblem = false;
-    if (this.offer && gib) {
-      var problem = this.problem(gib);
+    if (this.offer && (gib || this.refused.length)) {
+      var problem = this.refused.length
+        ? words.refused(this.refused) : this.problem(gib);
       isProblem = Boolean(problem);
       text = problem || words.preview(gib, this.layout());
     }
@@ -316,11 +315,8 @@ horizon.rbdVolumeOptions = (function () {
   Group.prototype.problem = function (gib) {
     var limits = rules.limitsOf(this.offer);
     var layout = this.layout();
-    // A number field has no value for a text that is not a number.
-    var $count = this.field('rbd_stripe_count');
-    var isNumber = !$count[0] || !$count[0].validity ||
-      !$count[0].validity.badInput;
-    var isBad = !isNumber || $count.val() && layout.count === null;
+    var isBad = this.isBad('rbd_stripe_count') ||
+      this.field('rbd_stripe_count').val() && layout.count === null;
     if (this.isSettable(KEYS.count) && isBad) {
       return words.invalidCount(limits);
     }

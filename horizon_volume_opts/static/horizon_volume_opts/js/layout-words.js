@@ -91,10 +91,28 @@ horizon.rbdLayoutWords = (function () {
     return words[name] || '';
   }
 
+  function notAllowed() {
+    return gettext('Not allowed for this volume type.');
+  }
+
+  /* What is wrong with values of keys that the volume type does not offer. */
+  function refused(keys) {
+    var words = {};
+    words[rules.KEYS.objectSize] = gettext('Object size');
+    words[rules.KEYS.unit] = gettext('Stripe unit');
+    words[rules.KEYS.count] = gettext('Stripe count');
+    words[rules.KEYS.map] = gettext('Object map');
+    words[rules.KEYS.features] = gettext('Image features');
+    var labels = keys.map(function (key) { return words[key]; });
+    return interpolate(
+      gettext('Not allowed for this volume type: %s. Select the default, or ' +
+        'another volume type.'), [labels.join(', ')]);
+  }
+
   /* Why a user cannot change the box of a feature. */
   function feature(box) {
     if (box.why === horizon.rbdFeatures.WHY.notAllowed) {
-      return gettext('Not allowed for this volume type.');
+      return notAllowed();
     }
     return box.why === horizon.rbdFeatures.WHY.requires
       ? interpolate(gettext('Requires %s.'), [box.missing.join(', ')]) : '';
@@ -105,7 +123,8 @@ horizon.rbdLayoutWords = (function () {
     var text = interpolate(
       gettext('This volume type offers no RBD volume options: %s.'), [reason]);
     return chosen
-      ? text + ' ' + gettext('The selected values are not used.') : text;
+      ? text + ' ' + gettext('Cinder refuses the selected values. Select the ' +
+        'defaults, or another volume type.') : text;
   }
 
   /* The limits on reads and writes that the volume type sets. */
@@ -203,10 +222,12 @@ horizon.rbdLayoutWords = (function () {
     invalidCount: invalidCount,
     limits: limits,
     noOptions: noOptions,
+    notAllowed: notAllowed,
     number: number,
     origin: origin,
     preview: preview,
     problem: problem,
+    refused: refused,
     source: source
   };
 }());

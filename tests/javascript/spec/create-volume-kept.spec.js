@@ -1,0 +1,194 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License"); you may
+ * not use this file except in compliance with the License. You may obtain
+ * a copy of the License at
+ *
+ *      http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+ * WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+ * License for the specific language governing permissions and limitations
+ * under the License.
+ */
+
+'use strict';
+
+const volumeForm = require('./volume-form');
+
+describe('Choices in the Create Volume form', () => {
+  const form = volumeForm.create();
+  const open = form.open;
+  const $ = (selector) => form.$(selector);
+
+  beforeEach(form.reset);
+
+  it('keeps what is chosen while a source is looked up', () => {
+    form.answer = 'slow';
+    open();
+    form.fill('rbd_object_size', '1M');
+    form.fill('volume_source_type', 'volume_source');
+    form.fill('volume_source', 'v1');
+    expect(form.status()).toBe('Looking up the source of the volume.');
+    expect(form.posted().rbd_object_size).toBe('1M');
+    expect(form.shown()).toEqual(['rbd_object_size']);
+    expect(form.marked()).toEqual([]);
+    form.fill('size', '9');
+    expect(form.asked.length).toBe(1);
+    form.fill('rbd_object_size', '');
+    expect($('fieldset').prop('disabled')).toBe(true);
+  });
+
+  it('keeps a choice of features while a source is looked up', () => {
+    form.answer = 'slow';
+    open();
+    form.tick('rbd_choose_features');
+    form.tick('rbd_features', 'object-map');
+    form.fill('volume_source', 'v1');
+    expect(form.posted().rbd_choose_features).toBe('on');
+    expect(form.ticked()).toEqual(['layering', 'exclusive-lock']);
+    expect(form.isDisabled('rbd_features')).toBe(false);
+  });
+
+  it('looks up a source again if that failed', (done) => {
+    form.answer = null;
+    open();
+    form.fill('rbd_object_size', '1M');
+    form.fill('volume_source', 'v1');
+    form.answered(() => {
+      expect(form.status()).toContain('The source of the volume is not available');
+      expect(form.posted().rbd_object_size).toBe('1M');
+      expect(form.marked()).toEqual([]);
+      $('form').trigger('click');
+      expect(form.asked.length).toBe(1);
+      form.answer = {volume_type: 'rbd', made: volumeForm.MADE};
+      form.fill('size', '9');
+      expect(form.asked.length).toBe(2);
+      form.answered(() => {
+        expect(form.status()).toBe('');
+        expect(form.preview()).toContain('objects of 1 MiB');
+        form.fill('size', '8');
+        expect(form.asked.length).toBe(2);
+        done();
+      });
+    });
+  });
+
+  it('offers nothing for a source that is not known', (done) => {
+    form.answer = null;
+    open();
+    form.fill('volume_source', 'v1');
+    form.answered(() => {
+      expect(form.status()).toContain('The source of the volume is not available');
+      expect(form.isHidden()).toBe(false);
+      expect($('fieldset').first().prop('disabled')).toBe(true);
+      done();
+    });
+  });
+
+  it('marks and sends what the type does not allow', () => {
+    open((options) => {
+      options['rbd:stripe_unit'].settable = false;
+      options['rbd:stripe_count'].settable = false;
+    });
+    expect(form.shown()).not.toContain('rbd_stripe_unit');
+    expect(form.isDisabled('rbd_stripe_unit')).toBe(true);
+    form.fill('rbd_stripe_unit', '64K');
+    form.fill('rbd_stripe_count', '4');
+    expect(form.posted().rbd_stripe_unit).toBe('64K');
+    expect(form.posted().rbd_stripe_count).toBe('4');
+    expect(form.marked()).toEqual(['rbd_stripe_unit', 'rbd_stripe_count']);
+    expect($('[data-rbd-key="rbd:stripe_unit"] [data-rbd-help]').text())
+      .toContain('Not allowed for this volume type.');
+    expect(form.preview()).toBe('Not allowed for this volume type: Stripe unit, ' +
+      'Stripe count. Select the default, or another volume type.');
+    expect(form.isRefused()).toBe(true);
+    form.fill('rbd_stripe_unit', '');
+    form.fill('rbd_stripe_count', '');
+    expect(form.marked()).toEqual([]);
+    expect(form.shown()).not.toContain('rbd_stripe_unit');
+    expect(form.isRefused()).toBe(false);
+  });
+
+  it('marks a set of features that another type does not allow', () => {
+    open();
+    form.tick('rbd_choose_features');
+    form.fill('rbd_object_map', 'true');
+    for (const type of ['lvm', 'fake', '']) {
+      form.fill('type', type);
+      expect(form.posted().rbd_choose_features).toBe('on');
+      expect(form.posted().rbd_object_map).toBeUndefined();
+      expect(form.shown()).toEqual(['rbd_choose_features', 'rbd_features']);
+      expect(form.marked()).toEqual(form.shown());
+      expect(form.status()).toContain('Cinder refuses the selected values.');
+    }
+    form.tick('rbd_choose_features');
+    expect(form.posted().rbd_object_map).toBe('true');
+    form.fill('type', 'rbd');
+    expect(form.marked()).toEqual([]);
+  });
+
+  it('says why a type offers nothing', () => {
+    open();
+    expect(form.status()).toBe('');
+    form.fill('type', 'lvm');
+    expect(form.isHidden()).toBe(false);
+    expect($('fieldset').prop('disabled')).toBe(true);
+    expect(form.status()).toContain('offers no RBD volume options: no back end');
+    expect(form.status()).not.toContain('Cinder refuses');
+    expect(form.shown()).toEqual([]);
+    expect(form.preview()).toBe('');
+    form.fill('type', 'rbd');
+    form.fill('rbd_object_size', '1M');
+    form.fill('type', 'lvm');
+    expect(form.status()).toContain('Cinder refuses the selected values.');
+    expect(form.posted().rbd_object_size).toBe('1M');
+    expect(form.marked()).toEqual(['rbd_object_size']);
+    form.fill('type', '');
+    expect(form.status()).toContain('no volume type is selected');
+  });
+
+  it('keeps a posted size that is not in the list', () => {
+    open(null, {before: (loaded) => {
+      loaded.jQuery('[name="rbd_object_size"]')
+        .append('<option value="3M" selected>3M');
+      loaded.jQuery('[name="rbd_stripe_unit"]')
+        .append('<option value="64K" selected>64K');
+    }});
+    expect($('[name="rbd_object_size"]').val()).toBe('3M');
+    expect($('[name="rbd_stripe_unit"]').val()).toBe('64K');
+    expect($('[name="rbd_stripe_unit"] option[value="64K"]').length).toBe(1);
+  });
+
+  it('keeps the ticks while another type is selected', () => {
+    open();
+    form.tick('rbd_choose_features');
+    form.tick('rbd_features', 'object-map');
+    const before = ['layering', 'exclusive-lock'];
+    expect(form.ticked()).toEqual(before);
+    for (const type of ['lvm', 'strict']) {
+      form.fill('type', type);
+      form.fill('type', 'rbd');
+      expect(form.ticked()).toEqual(before);
+    }
+    form.tick('rbd_features', 'exclusive-lock');
+    form.tick('rbd_features', 'exclusive-lock');
+    expect(form.ticked()).toEqual(before);
+  });
+
+  it('keeps and shows what the server refused', () => {
+    open(null, {body: volumeForm.markup(volumeForm.OFFERS)
+      .replace('data-rbd-field="rbd_object_size"',
+        'class="has-error" data-rbd-field="rbd_object_size"')
+      .replace('name="rbd_object_size"><option value="">',
+        'name="rbd_object_size"><option value="1M" selected>')
+      .replace('<option value="lvm">', '<option value="lvm" selected>')});
+    expect($('fieldset').prop('disabled')).toBe(false);
+    expect(form.isDisabled('rbd_object_size')).toBe(false);
+    expect(form.isDisabled('rbd_stripe_unit')).toBe(true);
+    expect(form.shown()).toEqual(['rbd_object_size']);
+    form.fill('rbd_object_size', '');
+    expect(form.isDisabled('rbd_object_size')).toBe(true);
+    expect($('fieldset').prop('disabled')).toBe(true);
+  });
+});
