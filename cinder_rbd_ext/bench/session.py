@@ -93,13 +93,7 @@ class Session:
         target = self._target
         with contextlib.ExitStack() as stack:
             ioctx = stack.enter_context(_opened(target))
-            features = images.default_features(
-                target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
-            )
-            self._images = images.Images(
-                target.librbd, ioctx, features, target.limit
-            )
-            self._images.sweep(self._say)
+            self._images = _swept(target, ioctx, self._say)
             waiting = self._waiting(cells)
             self._check(waiting)
             scratch = tempfile.TemporaryDirectory(prefix='rbd-bench-')
@@ -254,3 +248,15 @@ def _opened(target: surroundings.Target) -> Iterator[Any]:
         yield ioctx
     finally:
         ioctx.close()
+
+
+def _swept(
+    target: surroundings.Target, ioctx: Any, say: Callable[[str], None]
+) -> images.Images:
+    """Return the images of a benchmark, without those of earlier runs."""
+    features = images.default_features(
+        target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
+    )
+    found = images.Images(target.librbd, ioctx, features, target.limit)
+    found.sweep(say)
+    return found

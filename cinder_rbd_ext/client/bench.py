@@ -14,6 +14,8 @@
 """``cinder-rbd-ext bench``: measure a cluster."""
 
 import argparse
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import pathlib
 from typing import Any
@@ -159,46 +161,60 @@ class BenchRun(command.Command):
 
         shell: Any = self.app
         limit = sizes.parse_size('--limit', parsed_args.limit)
-        try:
-            with (
-                running.ended_by_signals(),
-                rados.Rados(
-                    conffile=parsed_args.ceph_conf,
-                    rados_id=parsed_args.ceph_user,
-                ) as cluster,
-                progress.with_time_left(self.app.stderr) as show,
-            ):
-                measured = session.Session(
-                    surroundings.Target(
-                        cluster,
-                        rbd,
-                        pathlib.Path(parsed_args.ceph_conf),
-                        parsed_args.ceph_user,
-                        parsed_args.pool,
-                        limit,
-                    ),
-                    given,
-                    folder,
-                    self._say,
-                    bench_cloud.cloud(
-                        parsed_args, shell.cloud, cluster.get_fsid()
-                    ),
-                )
-                watched = 0.3 if parsed_args.short else session.WATCHED
-                measured.run(cells, show, watched)
-        except KeyboardInterrupt:
-            raise exceptions.CommandError(
-                f'Interrupted. To continue, use the same command with '
-                f'--output {folder}'
-            ) from None
-        except (rados.Error, rbd.Error) as error:
-            raise exceptions.CommandError(
-                printable.text(f'{parsed_args.ceph_conf}: {error}')
-            ) from error
+        with (
+            _ended(parsed_args.ceph_conf, folder),
+            running.ended_by_signals(),
+            rados.Rados(
+                conffile=parsed_args.ceph_conf,
+                rados_id=parsed_args.ceph_user,
+            ) as cluster,
+            progress.with_time_left(self.app.stderr) as show,
+        ):
+            measured = session.Session(
+                surroundings.Target(
+                    cluster,
+                    rbd,
+                    pathlib.Path(parsed_args.ceph_conf),
+                    parsed_args.ceph_user,
+                    parsed_args.pool,
+                    limit,
+                ),
+                given,
+                folder,
+                self._say,
+                bench_cloud.cloud(
+                    parsed_args, shell.cloud, cluster.get_fsid()
+                ),
+            )
+            watched = 0.3 if parsed_args.short else session.WATCHED
+            measured.run(cells, show, watched)
         return measured.results
 
     def _say(self, line: str) -> None:
         self.app.stderr.write(f'{printable.text(line)}\n')
+
+
+@contextlib.contextmanager
+def _ended(conf: str, folder: pathlib.Path) -> Iterator[None]:
+    """Report an interruption or an error of Ceph as an error of the command.
+
+    :param conf: the path of ceph.conf
+    :param folder: the folder with which the same command continues
+    """
+    import rados
+    import rbd
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise exceptions.CommandError(
+            f'Interrupted. To continue, use the same command with '
+            f'--output {folder}'
+        ) from None
+    except (rados.Error, rbd.Error) as error:
+        raise exceptions.CommandError(
+            printable.text(f'{conf}: {error}')
+        ) from error
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import json
 import os
 import pathlib
@@ -28,6 +29,9 @@ from sandbox_cloud import errors
 from sandbox_cloud import preflight
 from sandbox_cloud import state
 from sandbox_cloud import status
+
+# Adds a command with its summary, and returns its parser.
+_Add = Callable[[str, str], argparse.ArgumentParser]
 
 _DESCRIPTION = """\
 Run an OpenStack cloud with a Ceph cluster on this machine, for trials and
@@ -48,31 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     def add(name: str, summary: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=summary, description=summary)
 
-    releases = state.releases()
-    for name, summary in (
-        ('up', 'start the cloud; install missing packages first'),
-        (
-            'demo',
-            'use a striped volume on a server and show the results',
-        ),
-    ):
-        add(name, summary).add_argument(
-            '--release',
-            choices=releases,
-            help=f'OpenStack release (default: {releases[-1]})',
-        )
-    commands.choices['up'].add_argument(
-        '--computes',
-        type=int,
-        choices=range(1, compute_hosts.MOST + 1),
-        help='compute hosts; 2 for migrations (default: no change, or 1)',
-    )
-    commands.choices['up'].add_argument(
-        '--osds',
-        type=int,
-        choices=range(1, 10),
-        help='OSDs of a new cloud, for benchmarks (default: 1)',
-    )
+    _add_starts(add)
     add('down', 'stop and remove the cloud').add_argument(
         '--keep-venv',
         action='store_true',
@@ -81,6 +61,45 @@ def _parser() -> argparse.ArgumentParser:
     add('status', 'show the services').add_argument(
         '--json', action='store_true', help='print JSON'
     )
+    _add_env(add)
+    image = add(
+        'guest-image',
+        'create the boot image of servers, if it is missing; print its path',
+    )
+    image.add_argument(
+        '--with-fio',
+        action='store_true',
+        help='the image for "cinder-rbd-ext bench", which contains fio',
+    )
+    _add_logs(add)
+    return parser
+
+
+def _add_starts(add: _Add) -> None:
+    up = add('up', 'start the cloud; install missing packages first')
+    demo = add('demo', 'use a striped volume on a server and show the results')
+    releases = state.releases()
+    for each in (up, demo):
+        each.add_argument(
+            '--release',
+            choices=releases,
+            help=f'OpenStack release (default: {releases[-1]})',
+        )
+    up.add_argument(
+        '--computes',
+        type=int,
+        choices=range(1, compute_hosts.MOST + 1),
+        help='compute hosts; 2 for migrations (default: no change, or 1)',
+    )
+    up.add_argument(
+        '--osds',
+        type=int,
+        choices=range(1, 10),
+        help='OSDs of a new cloud, for benchmarks (default: 1)',
+    )
+
+
+def _add_env(add: _Add) -> None:
     env = add(
         'env', 'print variables for clients: eval "$(tools/sandbox env)"'
     )
@@ -91,15 +110,9 @@ def _parser() -> argparse.ArgumentParser:
         help='user of the clients (default: demo, a tenant)',
     )
     env.add_argument('--json', action='store_true', help='print JSON')
-    image = add(
-        'guest-image',
-        'create the boot image of servers, if it is missing; print its path',
-    )
-    image.add_argument(
-        '--with-fio',
-        action='store_true',
-        help='the image for "cinder-rbd-ext bench", which contains fio',
-    )
+
+
+def _add_logs(add: _Add) -> None:
     logs = add('logs', 'show the last lines of logs')
     logs.add_argument(
         'service', nargs='?', help='name of a service, as shown by status'
@@ -110,7 +123,6 @@ def _parser() -> argparse.ArgumentParser:
         action='store_true',
         help='show new lines as they appear',
     )
-    return parser
 
 
 def _up(place: state.State, args: argparse.Namespace) -> int:
