@@ -119,7 +119,7 @@ def outcome(table: summary.Table) -> str:
         return f'no clear difference (baseline: {table.rows[0].label})'
     texts = [row.label]
     if decision.ties:
-        labels = ', '.join(each.label for each in decision.ties)
+        labels = ', '.join(f'"{each.label}"' for each in decision.ties)
         texts.append(f'no clear difference to: {labels}')
     for name, each in (('winner', row), ('baseline', table.rows[0])):
         if each.unsteady and each.spread:
@@ -128,7 +128,9 @@ def outcome(table: summary.Table) -> str:
                 f'{name} were not steady'
             )
     if decision.open:
-        texts.append(f'too few measurements: {", ".join(decision.open)}')
+        texts.append(
+            f'variants without enough measurements: {len(decision.open)}'
+        )
     return '; '.join(texts)
 
 

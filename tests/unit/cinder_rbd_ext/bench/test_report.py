@@ -120,9 +120,16 @@ class ReportTest(base.TestCase):
             ),
             *samples.thrice(200.0, layout='striped'),
         ]
+        self.found.samples.append(
+            samples.sample(
+                0, error='x', layout='striped', cache_mode='writeback'
+            )
+        )
         for name, text in self.write().items():
-            self.assertIn('no clear difference to: striped, none', text, name)
+            text = text.replace('&#34;', '"')
+            self.assertIn('difference to: "striped, none"', text, name)
             self.assertIn('3 of 3 measurements of the winner were not', text)
+            self.assertIn('variants without enough measurements: 1', text)
 
     @ddt.data(
         # rates of the baseline and of the other mode, and what is shown
