@@ -133,7 +133,6 @@ class BenchControlPlane(lister.Lister):
         from cinder_rbd_ext.bench.control_plane import cloud
         from cinder_rbd_ext.bench.control_plane import rally
         from cinder_rbd_ext.bench.control_plane import report
-        from cinder_rbd_ext.bench.control_plane import tasks
 
         shell: Any = self.app
         prefix = f'{cloud.PREFIX}{uuid.uuid4().hex[:8]}'
@@ -147,13 +146,7 @@ class BenchControlPlane(lister.Lister):
                 )
                 facts = program.versions()
                 connection = shell.cloud()
-                user = cloud.user(connection)
-                cloud.check_types(connection.block_storage, choices.types)
-                cloud.check_quota(
-                    connection.block_storage,
-                    tasks.volumes(given, choices),
-                    given.settings.size,
-                )
+                user = _checked_user(connection, given, choices)
                 with (
                     running.ended_by_signals(),
                     self._left(connection, prefix),
@@ -218,6 +211,21 @@ class BenchControlPlane(lister.Lister):
 
     def _say(self, line: str) -> None:
         self.app.stderr.write(f'{printable.text(line)}\n')
+
+
+def _checked_user(connection: Any, given: Any, choices: Any) -> Any:
+    """Return the user of the cloud, whose project has types and quota."""
+    from cinder_rbd_ext.bench.control_plane import cloud
+    from cinder_rbd_ext.bench.control_plane import tasks
+
+    user = cloud.user(connection)
+    cloud.check_types(connection.block_storage, choices.types)
+    cloud.check_quota(
+        connection.block_storage,
+        tasks.volumes(given, choices),
+        given.settings.size,
+    )
+    return user
 
 
 def _kept(folder: pathlib.Path, found: list[Any]) -> str:
