@@ -69,14 +69,23 @@ class Images:
                 image.create_snap(name.replace('volume-', 'snapshot-'))
 
     def _remove(self, numbered: tuple[int, str]) -> None:
-        _, name = numbered
-        try:
-            with rbd.Image(self._ioctx, name) as image:
-                for each in list(image.list_snaps()):
-                    image.remove_snap(each['name'])
-            rbd.RBD().remove(self._ioctx, name)
-        except rbd.ImageNotFound:
-            return
+        remove(self._ioctx, numbered[1])
+
+
+def remove(ioctx: rados.Ioctx, name: str) -> None:
+    """Remove an image with its snapshots, if it exists."""
+    try:
+        with rbd.Image(ioctx, name) as image:
+            for each in list(image.list_snaps()):
+                if each['namespace'] == rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH:
+                    image.remove_snap_by_id(each['id'])
+                    continue
+                if image.is_protected_snap(each['name']):
+                    image.unprotect_snap(each['name'])
+                image.remove_snap(each['name'])
+        rbd.RBD().remove(ioctx, name)
+    except rbd.ImageNotFound:
+        return
 
 
 def _all(

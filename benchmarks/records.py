@@ -20,7 +20,10 @@ from cinder.volume import volume_types
 
 
 class Records:
-    """Creates the records of volumes of one type, without RBD images."""
+    """Creates the records of volumes of one type, without RBD images.
+
+    :ivar idents: the ID of each volume
+    """
 
     def __init__(self, name: str) -> None:
         """Create the volume type.
@@ -30,6 +33,7 @@ class Records:
         self.context = context.get_admin_context()
         self.type_id = volume_types.create(self.context, name, {})['id']
         self._name = name
+        self.idents: list[str] = []
 
     def volume(self, **values: Any) -> Any:
         """Create the record of a volume of 1 GiB."""
@@ -44,6 +48,7 @@ class Records:
             **values,
         )
         volume.create()
+        self.idents.append(volume.id)
         return objects.Volume.get_by_id(self.context, volume.id)
 
     def snapshot(self, volume: Any) -> Any:
