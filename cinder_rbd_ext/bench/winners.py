@@ -37,17 +37,19 @@ class Decision:
     :ivar ties: rows that are neither clearly faster nor slower than the winner
     :ivar open: labels of rows with too few measurements for a verdict
     :ivar problem: why nothing could be decided; empty if something was
+    :ivar keys_known: whether all keys were measured often enough
     """
 
     winner: table_rows.Row | None = None
     ties: tuple[table_rows.Row, ...] = ()
     open: tuple[str, ...] = ()
     problem: str = ''
+    keys_known: bool = True
 
     @property
     def is_decided(self) -> bool:
-        """Whether there is a winner, or no clear difference."""
-        return not self.problem
+        """Whether it is known which keys gain, or that none of them does."""
+        return self.keys_known and not self.problem
 
 
 def changes(
@@ -76,7 +78,9 @@ def decide(found: Sequence[table_rows.Row]) -> Decision:
     ties = tuple(
         row for row in safe if row is not winner and _is_tie(winner, row)
     )
-    return Decision(winner, ties, unknown)
+    often = [row for row in safe if _count(row) >= steady.ENOUGH]
+    known = {_keys(row) for row in often} >= {_keys(row) for row in safe}
+    return Decision(winner, ties, unknown, keys_known=known)
 
 
 def _is_unsafe(row: table_rows.Row) -> bool:

@@ -143,3 +143,19 @@ class WinnersTest(base.TestCase):
             winners.Decision(open=('none, tcmalloc',)), table.decision
         )
         self.assertTrue(table.decision.is_decided)
+
+    @ddt.data(([0], False), ([99], False), ([99] * 3, True))
+    @ddt.unpack
+    def test_winner_with_unknown_keys(
+        self, rates: list[float], decided: bool
+    ) -> None:
+        table = _table(
+            {
+                ('none', 'libc'): _about(100),
+                ('none', 'tcmalloc'): _about(150),
+                ('writeback', 'libc'): rates,
+            }
+        )
+        self.assertEqual('none, tcmalloc', table.best.label)
+        # Nobody knows yet that no cache mode gains.
+        self.assertIs(decided, table.decision.is_decided)
