@@ -154,6 +154,87 @@ describe('Create Volume of a Glance image', () => {
     expect(validity).toBe(true);
   });
 
+  it('names what another type does not allow', () => {
+    const {ctrl, scope} = step();
+    answers[TYPES].strict = JSON.parse(JSON.stringify(OFFERS.rbd));
+    const options = answers[TYPES].strict.options;
+    for (const key of ['object_size', 'stripe_unit', 'stripe_count']) {
+      options[`rbd:${key}`] = {settable: false, default: null};
+    }
+    Object.assign(ctrl.chosen, {objectSize: '1M', unit: '64K', count: 4});
+    scope.$apply();
+    expect(validity).toBe(true);
+    volume.volume_type = 'strict';
+    scope.$apply();
+    expect(validity).toBe(false);
+    expect(ctrl.problem).toBe('Not allowed for this volume type: Object ' +
+      'size, Stripe unit, Stripe count. Select the default, or another ' +
+      'volume type.');
+    // The fields stay, with their values.
+    for (const name of ['objectSize', 'unit', 'count']) {
+      expect(ctrl.isShown(name)).toBe(true);
+    }
+    expect(ctrl.objectSizes.map((each) => each.value)).toEqual(['', '1M']);
+    ctrl.reset();
+    scope.$apply();
+    expect(ctrl.isShown('count')).toBe(false);
+    expect(validity).toBe(true);
+  });
+
+  it('names features that another type does not allow', () => {
+    const {ctrl, scope} = step();
+    answers[TYPES].strict = JSON.parse(JSON.stringify(OFFERS.rbd));
+    for (const key of ['features', 'object_map']) {
+      answers[TYPES].strict.options[`rbd:${key}`].settable = false;
+    }
+    Object.assign(ctrl.chosen, {features: true, map: 'true'});
+    volume.volume_type = 'strict';
+    scope.$apply();
+    expect(ctrl.problem).toContain('type: Image features. Select');
+    ctrl.chosen.features = false;
+    scope.$apply();
+    expect(ctrl.problem).toContain('type: Object map. Select');
+  });
+
+  it('says what a stripe count is', () => {
+    const {ctrl, scope} = step();
+    for (const count of [0, -1, 1.5]) {
+      ctrl.chosen.count = count;
+      scope.$apply();
+      expect(ctrl.problem)
+        .toBe('The stripe count must be a whole number from 1 to 64.');
+      expect(validity).toBe(false);
+    }
+    ctrl.chosen.count = null;
+    scope.$apply();
+    expect(validity).toBe(true);
+    // A text that is not a number has no value.
+    scope.rbdVolumeOptionsForm.rbdStripeCount = {$invalid: true};
+    scope.$apply();
+    expect(ctrl.problem).toContain('must be a whole number');
+  });
+
+  it('has the options of a type with any name', () => {
+    for (const name of ['hasOwnProperty', 'constructor', '__proto__']) {
+      volume.volume_type = name;
+      const types = answers[TYPES] = JSON.parse(JSON.stringify(OFFERS));
+      expect(step().ctrl.reason)
+        .toBe('Cinder did not return the options of this volume type');
+      Object.defineProperty(types, name, {value: types.rbd, enumerable: true});
+      const {ctrl} = step();
+      expect(ctrl.reason).toBe('');
+      expect(ctrl.isSettable('objectSize')).toBe(true);
+    }
+  });
+
+  it('distinguishes no type and a type that is not in the response', () => {
+    volume.volume_type = '';
+    expect(step().ctrl.reason).toBe('no volume type is selected');
+    volume.volume_type = 'new';
+    expect(step().ctrl.reason)
+      .toBe('Cinder did not return the options of this volume type');
+  });
+
   it('does not drop a selection where Cinder no longer tells', () => {
     const {ctrl, scope} = step();
     ctrl.chosen.objectSize = '1M';

@@ -205,6 +205,19 @@ describe('The Launch Instance wizard', () => {
     expect(asked.length).toBe(4);
   });
 
+  it('is right for any name of a type', () => {
+    for (const name of ['hasOwnProperty', 'constructor', '__proto__']) {
+      model.newInstanceSpec.vol_type = {name};
+      const types = answers[TYPES] = JSON.parse(JSON.stringify(OFFERS));
+      expect(step().ctrl.reason)
+        .toBe('Cinder did not return the options of this volume type');
+      Object.defineProperty(types, name, {value: types.rbd, enumerable: true});
+      const {ctrl} = step();
+      expect(ctrl.reason).toBe(null);
+      expect(ctrl.rows.length).toBe(4);
+    }
+  });
+
   it('has nothing to show without a volume', () => {
     const {ctrl, scope} = step();
     model.newInstanceSpec.vol_create = false;
@@ -226,8 +239,11 @@ describe('The Launch Instance wizard', () => {
     expect(ask()).toBe(true);
     delete answers[TYPES].rbd;
     expect(ask()).toBe(false);
-    answers = {};
+    answers = {[TYPES]: {}};
     expect(ask()).toBe(false);
+    // The step says that the options are not available.
+    answers = {};
+    expect(ask()).toBe(true);
   });
 
   it('gives no advice where nothing can be set', () => {

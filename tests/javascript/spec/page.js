@@ -99,7 +99,8 @@ function packed(found) {
   const wanted = Object.keys(
     Object.assign({}, ...Object.values(found).map((each) => each.options)));
   const options = [];
-  const types = {};
+  // Without members of Object: a type can have the name of one of them.
+  const types = Object.create(null);
   const limits = {};
   for (const [name, offer] of Object.entries(found)) {
     types[name] = offer.reason || [offer.require_whole_stripes].concat(

@@ -30,6 +30,7 @@
     'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten',
     'journaling'
   ];
+  var ROWS = ['objectSize', 'unit', 'count', 'map', 'features'];
   // The features of a Glance image are not inherited, its layout is.
   var SOURCE = {made: null, isImage: true};
 
@@ -46,6 +47,7 @@
     ctrl.reset = reset;
     ctrl.pick = pick;
     ctrl.isSettable = isSettable;
+    ctrl.isShown = isShown;
     ctrl.help = {};
     ['objectSize', 'unit', 'count', 'map'].forEach(function (name) {
       ctrl.help[name] = words.help(KEYS[name]);
@@ -56,7 +58,8 @@
     $scope.$watch(typeName, showType);
     // Both change what is created. Strings, because new objects differ.
     $scope.$watch(function () {
-      return angular.toJson([ctrl.chosen, ctrl.picked, volume().size]);
+      return angular.toJson(
+        [ctrl.chosen, ctrl.picked, volume().size, isBadCount()]);
     }, update);
 
     function volume() {
@@ -82,13 +85,34 @@
       return Boolean(ctrl.offer && ctrl.offer.options[KEYS[name]].settable);
     }
 
+    /* Whether a row is shown: a value is never hidden. */
+    function isShown(name) {
+      return isSettable(name) || has(name);
+    }
+
+    /* Whether the user chose a value. */
+    function has(name) {
+      var value = ctrl.chosen[name];
+      return name === 'count' ? isBadCount() || angular.isNumber(value)
+        : Boolean(value);
+    }
+
+    /* Whether the stripe count is not one. A number field has no value for a
+     * text that is not a number. */
+    function isBadCount() {
+      var count = ctrl.chosen.count;
+      var field = ($scope.rbdVolumeOptionsForm || {}).rbdStripeCount;
+      return Boolean(field && field.$invalid) ||
+        angular.isNumber(count) && rules.parseCount(count) === null;
+    }
+
     function showType(name) {
       offers.types(name || []).then(function (found) {
         if (typeName() === name) {
           var offer = found && found[name];
           ctrl.isUnavailable = found === null;
-          ctrl.reason = offer ? nothing(offer)
-            : gettext('no volume type is selected');
+          ctrl.reason = offer ? nothing(offer) : name
+            ? words.noAnswer() : gettext('no volume type is selected');
           ctrl.offer = offer && !ctrl.reason ? offer : null;
           ctrl.limits = words.limits(offer && offer.limits);
           if (ctrl.offer) {
@@ -130,8 +154,15 @@
 
     function sizes(key, options) {
       var blank = {value: '', text: text(key, options, rules.sizeText)};
-      return [blank].concat(
+      var listed = [blank].concat(
         rules.sizes(options[key].minimum, options[key].maximum));
+      // A value that was chosen for another type.
+      var value = ctrl.chosen[key === KEYS.unit ? 'unit' : 'objectSize'];
+      var isListed = listed.some(function (each) {
+        return each.value === value;
+      });
+      return isListed ? listed : listed.concat(
+        {value: value, text: rules.sizeText(rules.parseSize(value))});
     }
 
     function update() {
@@ -140,7 +171,7 @@
       ctrl.preview = '';
       if (ctrl.offer) {
         ctrl.boxes = boxes();
-        problem = preview();
+        problem = refused() || preview();
       } else if (hasChosen()) {
         problem = gettext('Reset the options, or select another volume type.');
       }
@@ -152,8 +183,20 @@
     }
 
     function hasChosen() {
-      return ['objectSize', 'unit', 'count', 'map', 'features'].some(
-        function (name) { return Boolean(ctrl.chosen[name]); });
+      return ROWS.some(has);
+    }
+
+    /* What is wrong with values that the type does not allow. */
+    function refused() {
+      var found = ROWS.filter(function (name) {
+        return has(name) && !isSettable(name);
+      }).filter(function (name) {
+        // The set of features includes the object map.
+        return name !== 'map' || !ctrl.chosen.features;
+      });
+      return found.length ? words.refused(found.map(function (name) {
+        return KEYS[name];
+      })) : '';
     }
 
     function boxes() {
@@ -195,6 +238,9 @@
     function preview() {
       var gib = rules.parseGib(volume().size);
       var limits = rules.limitsOf(ctrl.offer);
+      if (isBadCount()) {
+        return words.invalidCount(limits);
+      }
       var layout = rules.resolve({
         objectSize: rules.parseSize(ctrl.chosen.objectSize),
         unit: rules.parseSize(ctrl.chosen.unit),
@@ -231,7 +277,6 @@
     }
   }
 
-  /* Bytes as a metadata value: 64K, 4M, 512. */
   function yesOrNo(value) {
     return value ? gettext('Yes') : gettext('No');
   }

@@ -114,7 +114,7 @@ horizon.rbdVolumeOptions = (function () {
     }
     // Other forms do not mention the options of such a type either.
     return this.offer || !hasRows || !this.isKnown ? ''
-      : words.noOptions(gettext('Cinder did not return them'), true);
+      : words.noOptions(words.noAnswer(), true);
   };
 
   /* Whether the user chose something in a row. */

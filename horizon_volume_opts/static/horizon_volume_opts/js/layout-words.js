@@ -118,6 +118,11 @@ horizon.rbdLayoutWords = (function () {
       ? interpolate(gettext('Requires %s.'), [box.missing.join(', ')]) : '';
   }
 
+  /* Why there are no options of a type that Cinder's response lacks. */
+  function noAnswer() {
+    return gettext('Cinder did not return the options of this volume type');
+  }
+
   /* Why there are no options; chosen: whether the user selected some. */
   function noOptions(reason, chosen) {
     var text = interpolate(
@@ -221,6 +226,7 @@ horizon.rbdLayoutWords = (function () {
     help: help,
     invalidCount: invalidCount,
     limits: limits,
+    noAnswer: noAnswer,
     noOptions: noOptions,
     notAllowed: notAllowed,
     number: number,

@@ -23,15 +23,10 @@ horizon.rbdOffers = (function () {
   /* Return {reason, require_whole_stripes, options, limits} for each name of a
    * type; limits is a text. */
   function unpack(data) {
-    var found = {};
+    // Without members of Object: a type can have the name of one of them.
+    var found = Object.create(null);
     Object.keys(data.types).forEach(function (name) {
-      // Not an assignment: a type can be called __proto__.
-      Object.defineProperty(found, name, {
-        configurable: true,
-        enumerable: true,
-        writable: true,
-        value: offer(data.types[name], data)
-      });
+      found[name] = offer(data.types[name], data);
     });
     Object.keys(data.limits || {}).forEach(function (text) {
       data.limits[text].forEach(function (name) {

@@ -96,7 +96,7 @@
      */
     function types(named) {
       return known.then(function (found) {
-        return found && (!named || found.hasOwnProperty(named))
+        return found && (!named || named in found)
           ? found : ask(named);
       });
     }
@@ -149,10 +149,11 @@
     }
 
     /* Whether any volume type has options. Without them, a step would have
-     * neither an input nor a finding. */
+     * neither an input nor a finding. If Cinder did not respond, the step says
+     * so. */
     function isWorthShowing() {
       return types().then(function (found) {
-        return Object.keys(found || {}).some(function (name) {
+        return found === null || Object.keys(found).some(function (name) {
           return !found[name].reason;
         });
       });

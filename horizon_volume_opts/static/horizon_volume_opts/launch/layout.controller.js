@@ -81,9 +81,13 @@
     }
 
     function showType(found, name) {
-      var offer = found && found[name];
-      if (!offer) {
+      if (!found) {
         ctrl.isUnavailable = true;
+        return;
+      }
+      var offer = found[name];
+      if (!offer) {
+        ctrl.reason = words.noAnswer();
         return;
       }
       ctrl.reason = offer.reason;
