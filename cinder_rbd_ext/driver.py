@@ -289,8 +289,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         """Delete a volume, or the former image of a migrated volume."""
         migration_away.finished(volume)
         self._conversions.discard(volume)
-        with self._deletions.turn(volume):
-            super().delete_volume(volume)
+        self._deletions.in_turn(volume, super().delete_volume)
 
     @classmethod
     def clean_volume_file_locks(cls, volume_id: str) -> None:

@@ -12,12 +12,12 @@
 
 """Deletion of volumes, and of leftovers of their clones."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
 import functools
 import re
-import threading
 from typing import Any
 
 from cinder import context
@@ -32,14 +32,10 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
 from cinder_rbd_ext.lifecycle import trash
+from cinder_rbd_ext.lifecycle import turns
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
-
-#: Maximum number of deletions of a back end that run at the same time. By
-#: default, eventlet has twice as many threads for blocking calls, so other
-#: operations get a thread while large images are removed.
-MOST_AT_ONCE = 10
 
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
@@ -76,17 +72,20 @@ class Deletions:
         self._driver = driver
         self._under_way = under_way
         self._current: dict[str, _Deletion] = {}
-        self._slots = threading.Semaphore(MOST_AT_ONCE)
+        self._turns = turns.Turns()
 
-    def turn(self, volume: Any) -> contextlib.AbstractContextManager[Any]:
-        """Return a context that waits for other deletions to end.
+    def in_turn(self, volume: Any, delete: Callable[[Any], None]) -> None:
+        """Delete a volume after other deletions.
 
         The stock driver also deletes an image to replace it. That is part of a
         creation and does not wait.
+
+        :param delete: the stock driver's method
         """
         if self._under_way.get(volume.name) is not None:
-            return contextlib.nullcontext()
-        return self._slots
+            delete(volume)
+        else:
+            self._turns.run(volume.name, functools.partial(delete, volume))
 
     @contextlib.contextmanager
     def deleting(self, volume: Any, client: Any) -> Iterator[None]:
@@ -111,19 +110,25 @@ class Deletions:
         """Remove the unused snapshots of the image of a deleted volume.
 
         :param image: the image, which the stock driver has opened
+        :raises Slow: if the deletion must begin again in its turn
         """
         name = image.get_name()
         deletion = self._current.get(name)
         if deletion is None:
             return
+        has_snapshots = True
         with _clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = deletion.sources.has_clones(image)
             deletion.reference = deletion.sources.reference_of(image)
             has_snapshots = any(image.list_snaps())
-            if deletion.deferral is not None:
-                deletion.deferral.has_snapshots = has_snapshots
-            elif not has_snapshots:
+        self._turns.check(
+            name, functools.partial(_is_slow, image, has_snapshots, deletion)
+        )
+        if deletion.deferral is not None:
+            deletion.deferral.has_snapshots = has_snapshots
+        elif not has_snapshots:
+            with _clean_up(name):
                 invalid_maps.rebuild(image)
 
     def _deferral(self) -> trash.Deferral | None:
@@ -229,6 +234,17 @@ class Deletions:
             self._driver.RBDProxy().trash_move(client.ioctx, name, delay)
         else:
             self._driver._try_remove_volume(client, name)
+
+
+def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:
+    """Return whether a deletion copies or removes many objects."""
+    if deletion.has_clones:
+        # The stock driver only renames the image.
+        return False
+    if has_snapshots:
+        # It flattens the clones of deleted snapshots.
+        return True
+    return deletion.deferral is None and turns.is_slow(image)
 
 
 @contextlib.contextmanager

@@ -78,8 +78,10 @@ class Image:
     def stat(self) -> dict[str, Any]:
         """Return size, order and object size."""
         stored = self._read('Image.stat')
+        size = self.size()
         return {
-            'size': self.size(),
+            'size': size,
+            'num_objs': -(-size >> stored.order),
             'order': stored.order,
             'obj_size': 1 << stored.order,
         }
@@ -265,6 +267,14 @@ class Image:
             raise fake_images.InvalidArgument('error writing to image')
         stored.start = data
         return len(data)
+
+    def diff_iterate(
+        self, offset: int, length: int, since: None, found: Any, **_: bool
+    ) -> None:
+        """Report the object that has data, if one of them has."""
+        stored = self._read('Image.diff_iterate')
+        if stored.start and not offset:
+            found(0, min(length, 1 << stored.order), True)
 
     def resize(self, size: int) -> None:
         """Resize the image."""

@@ -18,7 +18,9 @@ from typing import Any
 import fixtures
 import rbd
 
+from benchmarks import counts
 from cinder_rbd_ext.lifecycle import invalid_maps
+from cinder_rbd_ext.lifecycle import turns
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF
@@ -87,6 +89,47 @@ class DeferredTest(base.DriverTestCase):
         with driver._maker.creating(volume):
             driver.delete_volume(volume)
         self.assertEqual([], self._trashed())
+
+
+class TurnTest(base.DriverTestCase):
+    """Only slow deletions begin a second time, in their own line."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # A volume of 1 GiB has 256 objects.
+        self.useFixture(fixtures.MonkeyPatch(f'{turns.__name__}.MANY', 64))
+
+    def _opens(self, volume: Any, driver: Any = None) -> int:
+        driver = driver or self.driver
+        with counts.counting(driver) as found:
+            driver.delete_volume(volume)
+        self.assertNotIn(volume.name, self.cluster.names())
+        return found.opens
+
+    def _write(self, volume: Any, objects: int) -> Any:
+        with self.cluster.image(volume.name) as image:
+            for number in range(objects):
+                image.write(b'content', number << 22)
+        return volume
+
+    def test_objects_that_exist(self) -> None:
+        mapped = self.make_type(rbd_object_map='true')
+        for objects, expected in ((0, 1), (63, 1), (64, 2), (256, 2)):
+            volume = self._write(self.made_volume(type_id=mapped), objects)
+            self.assertEqual(expected, self._opens(volume), objects)
+
+    def test_objects_that_might_exist(self) -> None:
+        plain = self.make_type(rbd_features='layering')
+        self.assertEqual(2, self._opens(self.made_volume(type_id=plain)))
+
+    def test_image_that_is_moved_to_the_trash(self) -> None:
+        driver = self.make_driver(
+            enable_deferred_deletion=True, deferred_deletion_delay=0
+        )
+        plain = self.make_type(rbd_features='layering')
+        volume = self.made_volume(type_id=plain, driver=driver)
+        self.assertEqual(1, self._opens(volume, driver))
+        driver._trash_purge()
 
 
 class InvalidMapTest(base.DriverTestCase):

@@ -20,9 +20,16 @@ from unittest import mock
 
 from cinder.volume.drivers import rbd as stock
 
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.lifecycle import deletion
+from cinder_rbd_ext.lifecycle import turns
+from rbd_volume_options import keys
 from tests.fakes import fake_images
+from tests.fakes import fake_librbd
 from tests.unit.cinder_rbd_ext import base
+
+#: Seconds after which a test fails that would otherwise wait forever.
+_PATIENCE = 60
 
 
 class DeleteTest(base.DriverTestCase):
@@ -96,7 +103,48 @@ class AtOnceTest(base.DriverTestCase):
         ):
             patched.side_effect = delete
             list(pool.map(self.driver.delete_volume, volumes))
-        self.assertEqual(deletion.MOST_AT_ONCE, most)
+        self.assertEqual(turns.MOST_AT_ONCE, most)
+        self.assertEqual([], self.cluster.names())
+
+    def test_small_one_among_large_ones(self) -> None:
+        """Large images without an object map do not delay others."""
+        plain = self.make_type(**{keys.FEATURES: 'layering'})
+        large = [self.made_volume({}, plain, size=100) for _ in range(12)]
+        small = self.made_volume()
+        held = []
+        # Images are removed in native threads.
+        end = releases._native_threading().Event()
+        remove = fake_librbd.RBD.remove
+
+        def hold(self: Any, ioctx: Any, name: str) -> None:
+            if name != small.name:
+                held.append(name)
+                end.wait(_PATIENCE)
+            remove(self, ioctx, name)
+
+        with (
+            mock.patch.object(
+                fake_librbd.RBD, 'remove', autospec=True, side_effect=hold
+            ),
+            concurrent.futures.ThreadPoolExecutor(len(large) + 1) as pool,
+        ):
+            self.addCleanup(end.set)
+            deleted = [
+                pool.submit(self.driver.delete_volume, each) for each in large
+            ]
+            try:
+                while len(held) < turns.MOST_SLOW:
+                    time.sleep(0.01)
+                pool.submit(self.driver.delete_volume, small).result(_PATIENCE)
+                self.assertEqual(
+                    sorted(each.name for each in large), self.cluster.names()
+                )
+                # Those that wait have no image open.
+                self.assertEqual([], self.cluster.open_images)
+            finally:
+                end.set()
+            for each in deleted:
+                each.result(_PATIENCE)
         self.assertEqual([], self.cluster.names())
 
 
