@@ -13,6 +13,7 @@
 
 """Facts about the cluster and the client that affect the results."""
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import json
@@ -24,8 +25,10 @@ import subprocess
 import time
 from typing import Any
 
+from cinder_rbd_ext.bench import crush
 from cinder_rbd_ext.bench import qemu
 from cinder_rbd_ext.doctor import ceph_options
+from rbd_volume_options import layout
 from rbd_volume_options import wire
 
 #: Options of the client that affect the results.
@@ -49,43 +52,65 @@ def command(cluster: Any, prefix: str, **arguments: str) -> Any:
     return json.loads(answer)
 
 
-def gather(cluster: Any, pool: str) -> dict[str, Any]:
+def gather(cluster: Any, pool: str, data_pool: str = '') -> dict[str, Any]:
     """Return the facts about the cluster and the client.
 
     :param pool: the pool of the images
+    :param data_pool: the pool of their data, if it is another one
     """
-    osds = command(cluster, 'osd metadata')
+    data_pool = data_pool or pool
+    metadata = command(cluster, 'osd metadata')
     status = command(cluster, 'status')
     versions = command(cluster, 'versions')['overall']
-    pools = command(cluster, 'osd dump')['pools']
-    (of_pool,) = (each for each in pools if each['pool_name'] == pool)
-    hosts = {each.get('hostname', '') for each in osds}
+    dump = command(cluster, 'osd dump')
+    pools = {each['pool_name']: each for each in dump['pools']}
+    hosts = {each.get('hostname', '') for each in metadata}
+    of_pool = _pool(pools[pool])
+    if data_pool != pool:
+        of_pool['data_pool'] = _pool(pools[data_pool])
     return {
         'ceph': sorted(versions),
         'health': status['health']['status'],
-        'osds': status['osdmap']['num_in_osds'],
+        # Those that can store the data: the others gain nothing.
+        'osds': _osds(cluster, dump, pools[data_pool]['crush_rule']),
+        'osds_in_cluster': status['osdmap']['num_in_osds'],
         'osds_up': status['osdmap']['num_up_osds'],
         'hosts': len(hosts),
         'client_is_osd_host': socket.gethostname() in hosts,
-        'devices': _counted(osds, 'bluestore_bdev_type'),
-        'object_stores': _counted(osds, 'osd_objectstore'),
-        'networks': _networks(osds),
-        'pool': {
-            'name': pool,
-            'replicas': of_pool['size'],
-            'placement_groups': of_pool['pg_num'],
-        },
+        'devices': _counted(metadata, 'bluestore_bdev_type'),
+        'object_stores': _counted(metadata, 'osd_objectstore'),
+        'networks': _networks(metadata),
+        'pool': of_pool,
         'options': {name: cluster.conf_get(name) for name in OPTIONS},
-        'client': {
-            'cpus': os.cpu_count(),
-            'load_average': os.getloadavg()[0],
-            'kernel': platform.release(),
-            'librados': str(cluster.version()),
-            'rbd': _version('rbd'),
-            'fio': _version('fio'),
-            'qemu': _version(qemu.PROGRAM),
-        },
+        'client': _client(cluster),
         'time': time.strftime('%Y-%m-%d %H:%M:%S %z'),
+    }
+
+
+def _pool(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        'name': found['pool_name'],
+        'replicas': found['size'],
+        'placement_groups': found['pg_num'],
+    }
+
+
+def _osds(cluster: Any, dump: Mapping[str, Any], rule: int) -> int:
+    """Return the number of OSDs in the cluster that a CRUSH rule chooses."""
+    chosen = crush.osds(command(cluster, 'osd crush dump'), rule)
+    there = {each['osd'] for each in dump['osds'] if each['in']}
+    return len(chosen & there)
+
+
+def _client(cluster: Any) -> dict[str, Any]:
+    return {
+        'cpus': os.cpu_count(),
+        'load_average': os.getloadavg()[0],
+        'kernel': platform.release(),
+        'librados': str(cluster.version()),
+        'rbd': _version('rbd'),
+        'fio': _version('fio'),
+        'qemu': _version(qemu.PROGRAM),
     }
 
 
@@ -167,22 +192,37 @@ def counters(cluster: Any) -> Counters:
 
 
 def free(cluster: Any, pool: str) -> int:
-    """Return the free space of a pool, in bytes of data."""
+    """Return the free space of a pool, in bytes of data.
+
+    A quota can be less than the space of the OSDs.
+    """
     for each in command(cluster, 'df', detail='detail')['pools']:
         if each['name'] == pool:
-            return int(each['stats']['max_avail'])
+            return max(0, _free(each['stats']))
     return 0
 
 
-def load(before: Counters, after: Counters, but: str = '') -> dict[str, float]:
+def _free(stats: Mapping[str, int]) -> int:
+    found = [stats['max_avail']]
+    if stats.get('quota_bytes'):
+        found.append(stats['quota_bytes'] - stats['stored'])
+    if stats.get('quota_objects'):
+        objects = stats['quota_objects'] - stats['objects']
+        found.append(objects * layout.DEFAULT_OBJECT_SIZE)
+    return int(min(found))
+
+
+def load(
+    before: Counters, after: Counters, but: Collection[str] = ()
+) -> dict[str, float]:
     """Return the load between two readings, per second.
 
-    :param but: a pool to exclude
+    :param but: pools to exclude
     """
     seconds = max(after.taken - before.taken, 1e-3)
     done = [0, 0]
     for pool, values in after.pools.items():
-        if pool != but:
+        if pool not in but:
             start = before.pools.get(pool, (0, 0))
             for place in (0, 1):
                 done[place] += max(0, values[place] - start[place])

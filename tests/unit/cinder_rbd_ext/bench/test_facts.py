@@ -16,6 +16,7 @@
 import json
 import socket
 from typing import Any
+from unittest import mock
 
 import ddt
 
@@ -40,7 +41,27 @@ _ANSWERS: dict[str, Any] = {
         'osdmap': {'num_in_osds': 2, 'num_up_osds': 2},
     },
     'versions': {'overall': {'ceph version 16': 5}},
-    'osd dump': {'pools': [{'pool_name': 'p', 'size': 3, 'pg_num': 32}]},
+    'osd dump': {
+        'pools': [
+            {'pool_name': 'p', 'size': 3, 'pg_num': 32, 'crush_rule': 0},
+            {'pool_name': 'data', 'size': 2, 'pg_num': 64, 'crush_rule': 1},
+        ],
+        'osds': [
+            {'osd': 0, 'in': 1},
+            {'osd': 1, 'in': 1},
+            {'osd': 2, 'in': 0},
+        ],
+    },
+    'osd crush dump': {
+        'buckets': [
+            {'id': -1, 'items': [{'id': 0}, {'id': 1}, {'id': 2}]},
+            {'id': -2, 'items': [{'id': 1}, {'id': 2}]},
+        ],
+        'rules': [
+            {'rule_id': number, 'steps': [{'op': 'take', 'item': item}]}
+            for number, item in enumerate((-1, -2))
+        ],
+    },
     'df': {
         'pools': [
             {
@@ -78,6 +99,7 @@ class FactsTest(base.TestCase):
     def test_gather(self) -> None:
         found = facts.gather(_Cluster(), 'p')
         self.assertEqual(2, found['osds'])
+        self.assertEqual(2, found['osds_in_cluster'])
         self.assertFalse(found['client_is_osd_host'])
         self.assertEqual(
             {'public': 'network', 'cluster': 'separate'}, found['networks']
@@ -88,6 +110,12 @@ class FactsTest(base.TestCase):
         text = json.dumps(found)
         for secret in ('192.0.2', '198.51', 'one', socket.gethostname()):
             self.assertNotIn(f'"{secret}', text)
+
+    def test_osds_of_the_data_pool(self) -> None:
+        found = facts.gather(_Cluster(), 'p', 'data')
+        # The rule of the data pool chooses two OSDs, and one is out.
+        self.assertEqual(1, found['osds'])
+        self.assertEqual(2, found['pool']['data_pool']['replicas'])
 
     def test_overrides(self) -> None:
         cluster = fake_rados.Cluster('volumes')
@@ -117,13 +145,29 @@ class FactsTest(base.TestCase):
         self.assertEqual(7, facts.free(_Cluster(), 'p'))
         self.assertEqual(0, facts.free(_Cluster(), 'none-such'))
 
+    @ddt.data(
+        ({'quota_bytes': 5, 'stored': 2}, 3),
+        ({'quota_bytes': 5, 'stored': 6}, 0),
+        ({'quota_bytes': 100, 'stored': 2}, 7),
+        ({'quota_objects': 5, 'objects': 4}, 7),
+        ({'quota_objects': 5, 'objects': 5}, 0),
+        ({'quota_bytes': 0, 'stored': 6, 'quota_objects': 0}, 7),
+    )
+    @ddt.unpack
+    def test_free_with_quota(self, quota: Any, expected: int) -> None:
+        stats = {'max_avail': 7, **quota}
+        with mock.patch.dict(
+            _ANSWERS, {'df': {'pools': [{'name': 'p', 'stats': stats}]}}
+        ):
+            self.assertEqual(expected, facts.free(_Cluster(), 'p'))
+
     def test_load(self) -> None:
         before = facts.Counters({'p': (0, 0), 'q': (10, 100)}, 0.0)
         after = facts.counters(_Cluster())
         after = facts.Counters(after.pools, 5.0)
         self.assertEqual(
             {'operations_per_second': 1.0, 'bytes_per_second': 40.0},
-            facts.load(before, after, 'p'),
+            facts.load(before, after, {'p'}),
         )
 
     def test_observe(self) -> None:
