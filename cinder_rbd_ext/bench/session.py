@@ -17,6 +17,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import hashlib
 import itertools
 import pathlib
 import tempfile
@@ -31,12 +32,14 @@ from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench import results
+from cinder_rbd_ext.bench import space
 from cinder_rbd_ext.bench.guest import cloud
 from cinder_rbd_ext.bench.paths import deletion
 from cinder_rbd_ext.bench.paths import guest
 from cinder_rbd_ext.bench.paths import librbd
 from cinder_rbd_ext.bench.paths import qemu
 from cinder_rbd_ext.bench.paths import surroundings
+from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 #: Seconds for which the load of the cluster is measured before and after a
@@ -72,6 +75,7 @@ class Session:
         self._folder = folder
         self._say = say
         self._said: set[str] = set()
+        self._images: images.Images | None = None
         self.results = results.resumed(
             folder, given, target.cluster.get_fsid(), target.pool
         )
@@ -93,18 +97,9 @@ class Session:
         target = self._target
         with contextlib.ExitStack() as stack:
             ioctx = stack.enter_context(_opened(target))
-            self._images = _swept(target, ioctx, self._say)
+            around = self._around(stack, ioctx)
             waiting = self._waiting(cells)
-            self._check(waiting)
-            scratch = tempfile.TemporaryDirectory(prefix='rbd-bench-')
-            around = surroundings.Surroundings(
-                target,
-                self._settings,
-                ioctx,
-                self._images,
-                pathlib.Path(stack.enter_context(scratch)),
-                self._say,
-            )
+            self._check(waiting, around)
             self._paths = _paths(around)
             # Earlier facts remain if the run continues without the cloud.
             of_guest = self.results.environment.get('guest', {})
@@ -113,7 +108,9 @@ class Session:
                     guest.opened(around, self._place, of_guest)
                 )
             self._watch('before', watched)
-            found = facts.gather(target.cluster, target.pool)
+            found = facts.gather(
+                target.cluster, target.pool, self._space.data_pool
+            )
             found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
             found['guest'] = of_guest
             self.results.environment = found
@@ -122,6 +119,41 @@ class Session:
             # benchmark.
             time.sleep(min(watched, _LAG))
             self._watch('after', watched)
+
+    def _around(
+        self, stack: contextlib.ExitStack, ioctx: Any
+    ) -> surroundings.Surroundings:
+        """Return what the paths use, after the removal of old images."""
+        target = self._target
+        self._space = space.Space(target.cluster, target.pool)
+        own = self._images = _swept(target, ioctx, self._say)
+        stack.callback(own.discard_all)
+        try:
+            # The pool or the options of the client can set a data pool.
+            self._space.use(own.prepare())
+        except (processes.EngineError, target.librbd.Error) as error:
+            raise fields.refused(
+                '--pool',
+                target.pool,
+                f'no image can be created ({error})',
+                'a pool in which --ceph-user can create images',
+            ) from error
+        scratch = tempfile.TemporaryDirectory(prefix='rbd-bench-')
+        return surroundings.Surroundings(
+            target,
+            self._settings,
+            ioctx,
+            own,
+            self._space,
+            pathlib.Path(stack.enter_context(scratch)),
+            self._say,
+        )
+
+    @property
+    def not_removed(self) -> list[str]:
+        """Messages about the images that exist now."""
+        names = self._images.present if self._images else []
+        return [images.not_removed(self._target.pool, x) for x in names]
 
     def _waiting(
         self, cells: Sequence[matrix.Cell]
@@ -134,21 +166,18 @@ class Session:
             if (cell.ident, repetition) not in done
         ]
 
-    def _check(self, waiting: Sequence[tuple[int, matrix.Cell]]) -> None:
-        """Check the limit and the pool before anything is written."""
+    def _check(
+        self,
+        waiting: Sequence[tuple[int, matrix.Cell]],
+        around: surroundings.Surroundings,
+    ) -> None:
+        """Check the limit and the pool before data is written."""
         needed = max(
             (matrix.data_bytes(cell, self._settings) for _, cell in waiting),
             default=0,
         )
-        self._images.check(needed)
-        there = facts.free(self._target.cluster, self._target.pool)
-        if needed > there // 2:
-            raise fields.refused(
-                '--pool',
-                self._target.pool,
-                f'{needed} bytes of data are needed, and {there} are free',
-                'a pool with twice the space, or a smaller --image-size',
-            )
+        around.own_images.check(needed)
+        around.space.check(needed)
 
     def _watch(self, when: str, seconds: float) -> None:
         found = facts.observe(self._target.cluster, seconds)
@@ -163,31 +192,57 @@ class Session:
         left = sum(matrix.seconds(cell, self._settings) for _, cell in waiting)
         done, began, planned = 0, time.monotonic(), left
         progress(0, len(waiting), left)
+
+        def add(sample: results.Sample, cell: matrix.Cell) -> None:
+            nonlocal done, left
+            self.results.add(sample)
+            results.save(self._folder, self.results)
+            done += 1
+            left -= matrix.seconds(cell, self._settings)
+            # The actual time, including steps that the estimate omits.
+            pace = (time.monotonic() - began) / max(planned - left, 1)
+            progress(done, len(waiting), left * max(pace, 0.1))
+
         for _, group in itertools.groupby(
             waiting, lambda each: (each[0], each[1].image)
         ):
-            for sample, cell in self._measure_group(list(group)):
-                self.results.add(sample)
-                results.save(self._folder, self.results)
-                done += 1
-                left -= matrix.seconds(cell, self._settings)
-                # The actual time, including steps that the estimate omits.
-                pace = (time.monotonic() - began) / max(planned - left, 1)
-                progress(done, len(waiting), left * max(pace, 0.1))
+            self._measure_group(list(group), add)
 
     def _measure_group(
-        self, group: Sequence[tuple[int, matrix.Cell]]
-    ) -> Iterator[tuple[results.Sample, matrix.Cell]]:
+        self,
+        group: Sequence[tuple[int, matrix.Cell]],
+        add: Callable[[results.Sample, matrix.Cell], None],
+    ) -> None:
         """Measure combinations of one image."""
         first = group[0][1]
-        with contextlib.ExitStack() as stack:
-            path = self._paths[first.run.path]
-            try:
-                measure = stack.enter_context(path.prepared(first))
-            except processes.EngineError as error:
-                measure = _failing(error)
-            for repetition, cell in group:
-                yield self._guarded(repetition, cell, measure), cell
+        try:
+            with contextlib.ExitStack() as stack:
+                measure = self._prepared(stack, first)
+                for repetition, cell in group:
+                    add(self._guarded(repetition, cell, measure), cell)
+        except self._target.librbd.Error as error:
+            # Only the end of the context raises this, after the measurements.
+            self._say(f'{first.ident}: the image was not closed: {error}')
+
+    def _prepared(
+        self, stack: contextlib.ExitStack, cell: matrix.Cell
+    ) -> surroundings.Measure:
+        """Prepare an image; return the function that measures, or fails."""
+        path = self._paths[cell.run.path]
+        try:
+            self._space.require(matrix.data_bytes(cell, self._settings))
+            return stack.enter_context(path.prepared(cell))
+        except self._failures as error:
+            return _failing(error)
+
+    @property
+    def _failures(self) -> tuple[type[Exception], ...]:
+        """The errors of one combination, after which the others are measured.
+
+        If the cluster is lost, the next query of it ends the run.
+        """
+        librbd = self._target.librbd.Error
+        return processes.EngineError, errors.OptionError, librbd
 
     def _guarded(
         self,
@@ -196,18 +251,18 @@ class Session:
         measure: surroundings.Measure,
     ) -> results.Sample:
         """Return a measurement, or its error."""
-        file = results.raw_name(repetition, cell.ident)
+        file = _raw_name(repetition, cell.ident)
         key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
         before = facts.counters(self._target.cluster)
         try:
             found = measure(cell, self._folder / results.RAW / file)
-        except processes.EngineError as error:
+        except self._failures as error:
             if str(error) not in self._said:
                 self._said.add(str(error))
                 self._say(f'{cell.ident}: {error}')
             return results.Sample(*key, repetition, 0.0, error=str(error))
         others = facts.load(
-            before, facts.counters(self._target.cluster), self._target.pool
+            before, facts.counters(self._target.cluster), self._space.pools
         )
         detail = {
             **found.detail,
@@ -224,7 +279,18 @@ class Session:
         )
 
 
-def _failing(error: processes.EngineError) -> surroundings.Measure:
+def _raw_name(repetition: int, cell: str) -> str:
+    """Return the name of the file for the output of fio.
+
+    A file name can be shorter than the identity of a combination, and names
+    can differ only in characters that it does not contain.
+    """
+    start = results.raw_name(repetition, cell).removesuffix('.json')
+    digest = hashlib.sha256(cell.encode()).hexdigest()[:8]
+    return f'{start[:150]}-{digest}.json'
+
+
+def _failing(error: Exception) -> surroundings.Measure:
     def measure(cell: matrix.Cell, raw: pathlib.Path) -> NoReturn:
         raise error
 
@@ -244,6 +310,8 @@ def _paths(
 @contextlib.contextmanager
 def _opened(target: surroundings.Target) -> Iterator[Any]:
     ioctx = target.cluster.open_ioctx(target.pool)
+    # librbd adopts this. Removals otherwise wait for space in a full pool.
+    ioctx.set_osdmap_full_try()
     try:
         yield ioctx
     finally:
@@ -257,6 +325,6 @@ def _swept(
     features = images.default_features(
         target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
     )
-    found = images.Images(target.librbd, ioctx, features, target.limit)
-    found.sweep(say)
+    found = images.Images(target.librbd, ioctx, features, target.limit, say)
+    found.sweep()
     return found

@@ -179,11 +179,14 @@ class RBD(fake_migration.Migrations):
         images[c_name] = clone
 
     def remove(self, ioctx: fake_rados.Ioctx, name: str) -> None:
-        """Remove an image."""
+        """Remove an image, or move it to the trash if an option says so."""
         images = ioctx.images('RBD.remove')
         if name not in images:
             raise fake_images.ImageNotFound('error removing image')
         stored = images[name]
+        pool = ioctx.pool
+        if pool.is_full and 'rbd_trash' not in pool.objects:
+            raise fake_images.ImageNotFound('error removing image')
         if stored.snapshots:
             raise fake_images.ImageHasSnapshots('error removing image')
         if any(
@@ -191,10 +194,29 @@ class RBD(fake_migration.Migrations):
             for handle in self._cluster.open_images
         ):
             raise fake_images.ImageBusy('error removing image')
-        stored.detach()
+        option = 'rbd_move_to_trash_on_remove'
+        if {**ioctx.client.settings, **pool.config}.get(option) == 'true':
+            pool.trash[stored.ident] = stored
+        else:
+            stored.detach()
         del images[name]
         # librbd moves an image to the trash first; the object remains.
-        ioctx.pool.objects['rbd_trash'] = b''
+        pool.objects['rbd_trash'] = b''
+
+    def trash_list(self, ioctx: fake_rados.Ioctx) -> Iterator[dict[str, Any]]:
+        """Return the images in the trash."""
+        ioctx.images('RBD.trash_list')
+        for ident, stored in list(ioctx.pool.trash.items()):
+            yield {'id': ident, 'name': stored.name, 'source': 'USER'}
+
+    def trash_remove(
+        self, ioctx: fake_rados.Ioctx, image_id: str, force: bool = False
+    ) -> None:
+        """Remove an image from the trash."""
+        ioctx.images('RBD.trash_remove')
+        if image_id not in ioctx.pool.trash:
+            raise fake_images.ImageNotFound('error deleting image from trash')
+        ioctx.pool.trash.pop(image_id).detach()
 
     def rename(
         self, ioctx: fake_rados.Ioctx, source: str, target: str

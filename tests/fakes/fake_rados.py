@@ -79,6 +79,10 @@ class Pool:
     max_avail: int = 0
     #: Contents of RADOS objects of the pool, such as its trash.
     objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    #: RBD images in the trash, by their IDs.
+    trash: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: Whether no object can be created.
+    is_full: bool = False
     #: The enabled applications.
     applications: tuple[str, ...] = ('rbd',)
     #: The error number of writes, 0 if they succeed.

@@ -21,6 +21,7 @@ import time
 from cinder_rbd_ext.bench import fields
 from cinder_rbd_ext.bench import fio
 from cinder_rbd_ext.bench import matrix
+from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench.paths import surroundings
 
 
@@ -36,19 +37,32 @@ class Deletion:
         yield self._measure
 
     def _measure(self, cell: matrix.Cell, raw: pathlib.Path) -> fio.Figures:
+        """Delete an image.
+
+        :raises processes.EngineError: if the first attempt failed
+        """
         size = fields.size('size', cell.values['size'])
         with self._around.own_images.created(size, 0, cell.keys) as name:
             began = time.monotonic()
-            self._wait_for_removal(name)
+            gone = self._wait_for_removal(name)
             taken = time.monotonic() - began
+            if not gone:
+                # A wait for another client is not part of a deletion.
+                raise processes.EngineError(
+                    f'image {name} was not removed at the first attempt, '
+                    'because another client had it open'
+                )
         return fio.Figures(1 / taken, {'seconds': taken}, ())
 
-    def _wait_for_removal(self, name: str) -> None:
-        """Remove an image in a thread, so that Ctrl-C is handled meanwhile."""
+    def _wait_for_removal(self, name: str) -> bool:
+        """Remove an image in a thread, so that Ctrl-C is handled meanwhile.
+
+        Return whether it is gone after one attempt.
+        """
         with futures.ThreadPoolExecutor(1) as thread:
-            removal = thread.submit(self._around.own_images.remove, name)
+            removal = thread.submit(self._around.own_images.remove, name, 0)
             try:
-                removal.result()
+                return removal.result()
             except KeyboardInterrupt:
                 self._around.say(f'Waiting for the deletion of {name}.')
                 raise

@@ -19,6 +19,7 @@ import time
 from typing import Any
 
 from cinder_rbd_ext.bench import fio
+from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
@@ -32,6 +33,10 @@ from rbd_volume_options import wire
 
 #: Size of the image that marks the run, in bytes. It stays empty.
 _MARK = 2**20
+_UNVERIFIED = (
+    'The cache modes are not verified: the API does not show those of '
+    'attachments. Enable the API extension to verify them.'
+)
 #: Seconds by which fio may exceed its configured time.
 _LATE = 120.0
 
@@ -114,7 +119,7 @@ class Guest:
                 gib = -(-(job.OFFSET + size) // sizes.GIB)
                 volume = place.create_volume(self._name, gib, cell.keys)
                 image = f'volume-{volume}'
-                self._check(image)
+                self._check(image, cell.keys)
                 part = (f'--offset={job.OFFSET}', f'--size={size}')
                 around.fill(image, *part)
 
@@ -166,17 +171,29 @@ class Guest:
         self._place.remove_servers(self._name)
         self._is_attached = False
 
-    def _check(self, image: str) -> None:
-        """Check that the volume is in the pool of the run."""
+    def _check(self, image: str, wanted: plan.Keys) -> None:
+        """Check the pool, the layout and the features of the volume.
+
+        :raises processes.EngineError: if it has others than the combination
+        """
         around = self._around
+        librbd = around.target.librbd
         try:
-            with around.target.librbd.Image(around.ioctx, image):
-                pass
-        except around.target.librbd.ImageNotFound:
+            with librbd.Image(around.ioctx, image, read_only=True) as disk:
+                different = images.differences(disk, wanted)
+                data_pool = around.space.named(disk.data_pool_id())
+        except librbd.ImageNotFound:
             raise processes.EngineError(
                 f'{image} is not in the pool {around.target.pool}; choose '
                 'another --pool or --volume-type'
             ) from None
+        if different:
+            raise processes.EngineError(
+                f'{image} does not have what its metadata requests '
+                f'({"; ".join(different)}); use a back end with this driver '
+                'that allows these keys, or another --volume-type'
+            )
+        around.space.require(around.settings.image_size, data_pool)
 
     def _measure(
         self, cell: matrix.Cell, volume: str, image: str, raw: pathlib.Path
@@ -193,7 +210,7 @@ class Guest:
         place.set_metadata(volume, keys.CACHE_MODE, mode)
         self._is_attached = True
         try:
-            _check_mode(place.attach(self._server, volume), mode)
+            self._check_mode(place.attach(self._server, volume), mode)
             answer = self._answer()
         except processes.EngineError:
             # If this fails too, the next measurement has another server.
@@ -227,15 +244,24 @@ class Guest:
         )
         return answer
 
+    def _check_mode(self, volume: api.Record, mode: str) -> None:
+        """Check the recorded cache mode of an attachment.
 
-def _check_mode(volume: api.Record, mode: str) -> None:
-    """Check the recorded cache mode of an attachment, if there is one.
-
-    :raises processes.EngineError: if it is not that of the combination
-    """
-    recorded = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
-    others = sorted({each for each in recorded.values() if each} - {mode})
-    if others:
-        raise processes.EngineError(
-            f'the volume was attached with {others[0]} instead of {mode}'
-        )
+        :raises processes.EngineError: if it is not that of the combination
+        """
+        recorded = volume.get(wire.ATTRIBUTE_CACHE_MODES)
+        if not recorded:
+            if 'cache_mode' not in self._facts:
+                self._around.say(_UNVERIFIED)
+            self._facts['cache_mode'] = 'not verified'
+            return
+        self._facts.setdefault('cache_mode', 'verified')
+        for found in recorded.values():
+            if found is None:
+                raise processes.EngineError(
+                    f'the compute host chose the cache mode instead of {mode}'
+                )
+            if found != mode:
+                raise processes.EngineError(
+                    f'the volume was attached with {found} instead of {mode}'
+                )

@@ -27,6 +27,7 @@ from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
+from cinder_rbd_ext.bench import space
 
 #: Measures a combination. Takes the file for the output of fio.
 Measure = Callable[[matrix.Cell, pathlib.Path], fio.Figures]
@@ -72,6 +73,7 @@ class Surroundings:
     """What the paths use.
 
     :ivar ioctx: context of the pool
+    :ivar space: the pools of the run
     :ivar scratch: a folder for files that are removed after the run
     :ivar say: shows a line to the operator
     """
@@ -80,6 +82,7 @@ class Surroundings:
     settings: plan.Settings
     ioctx: Any
     own_images: images.Images
+    space: space.Space
     scratch: pathlib.Path
     say: Callable[[str], None]
 

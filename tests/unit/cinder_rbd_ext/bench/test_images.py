@@ -13,11 +13,14 @@
 
 """Unit tests of cinder_rbd_ext.bench.images."""
 
+import time
 from typing import Any
+from unittest import mock
 
 import ddt
 
 from cinder_rbd_ext.bench import images
+from cinder_rbd_ext.bench import processes
 from rbd_volume_options import errors
 from tests import feature_bits
 from tests.fakes import fake_librbd
@@ -36,8 +39,13 @@ class ImagesTest(base.TestCase):
         connected = self.cluster.connected()
         self.ioctx = connected.__enter__()
         self.addCleanup(connected.__exit__, None, None, None)
+        self.said: list[str] = []
         self.images = images.Images(
-            self.librbd, self.ioctx, feature_bits.DEFAULT, 2**20
+            self.librbd,
+            self.ioctx,
+            feature_bits.DEFAULT,
+            2**20,
+            self.said.append,
         )
 
     def make(self, name: str) -> None:
@@ -75,18 +83,135 @@ class ImagesTest(base.TestCase):
     def test_sweep(self) -> None:
         for name in (_LEFT, 'volume-1'):
             self.make(name)
-        said: list[str] = []
-        self.images.sweep(said.append)
+        self.images.sweep()
         self.assertEqual(['volume-1'], self.cluster.names())
-        self.assertIn(_LEFT, said[0])
+        self.assertIn(_LEFT, self.said[0])
 
     def test_image_of_another_run(self) -> None:
         self.make(_LEFT)
-        said: list[str] = []
         with self.images.held(_LEFT):
-            self.images.sweep(said.append, 0)
+            self.images.sweep(0)
         self.assertEqual([_LEFT], self.cluster.names())
-        self.assertIn('in use by another run', said[-1])
+        self.assertIn('in use by another run', self.said[-1])
+
+    def test_interrupted_while_another_client_has_it_open(self) -> None:
+        def interrupt(seconds: float) -> None:
+            self.image.close()
+            raise KeyboardInterrupt
+
+        def create() -> None:
+            with self.images.created(2**30, 0, {}) as name:
+                self.image = self.images.held(name)
+
+        sleep = mock.patch.object(time, 'sleep', autospec=True)
+        with sleep as waited:
+            waited.side_effect = interrupt
+            self.assertRaises(KeyboardInterrupt, create)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual([], self.images.present)
+
+    def test_image_that_stays_open(self) -> None:
+        remove = mock.patch.object(
+            images.Images, 'remove', autospec=True, return_value=False
+        )
+        with remove, self.images.created(2**30, 2**20, {}) as name:
+            pass
+        (line,) = self.said
+        self.assertIn(f'Not removed: volumes/{name}; the next run', line)
+        self.assertEqual([name], self.images.present)
+        # Its data still counts towards the limit.
+        self.assertRaises(errors.OptionError, self.images.check, 1)
+        self.images.discard_all()
+        self.assertEqual([], self.cluster.names())
+
+    def test_removal_that_fails(self) -> None:
+        self.cluster.fail('RBD.remove', self.librbd.OSError('no answer'))
+        with self.images.created(2**30, 0, {}):
+            pass
+        self.assertIn('no answer', self.said[0])
+
+    def test_refused_image(self) -> None:
+        created = self.images.created(2**60, 0, {'rbd:object_size': '4K'})
+        error = self.assertRaises(processes.EngineError, created.__enter__)
+        self.assertIn(f'image {images.PREFIX}', str(error))
+
+    def test_pool_that_moves_images_to_the_trash(self) -> None:
+        pool = self.cluster.pools['volumes']
+        pool.config['rbd_move_to_trash_on_remove'] = 'true'
+        self.make('volume-1')
+        self.librbd.RBD().remove(self.ioctx, 'volume-1')
+        with self.images.created(2**30, 0, {}):
+            pass
+        (kept,) = pool.trash.values()
+        self.assertEqual('volume-1', kept.name)
+
+    def test_sweep_of_the_trash(self) -> None:
+        pool = self.cluster.pools['volumes']
+        pool.config['rbd_move_to_trash_on_remove'] = 'true'
+        self.make(_LEFT)
+        self.librbd.RBD().remove(self.ioctx, _LEFT)
+        self.images.sweep()
+        self.assertEqual({}, pool.trash)
+        self.assertIn(_LEFT, self.said[0])
+
+    def test_trash_that_the_binding_cannot_read(self) -> None:
+        listed = mock.patch.object(
+            fake_librbd.RBD, 'trash_list', autospec=True
+        )
+        self.make(_LEFT)
+        with listed as trash_list:
+            trash_list.side_effect = IndexError
+            self.assertEqual([_LEFT], self.images.left())
+
+    def test_full_pool_without_trash_directory(self) -> None:
+        self.make(_LEFT)
+        self.cluster.pools['volumes'].is_full = True
+        self.assertFalse(self.images.remove(_LEFT))
+
+    def test_prepare(self) -> None:
+        pool = self.cluster.pools['volumes']
+        self.assertEqual(pool.number, self.images.prepare())
+        pool.is_full = True
+        self.make(_LEFT)
+        self.assertTrue(self.images.remove(_LEFT))
+
+    @ddt.data(
+        ({}, []),
+        (
+            {'rbd:object_size': '1M'},
+            ['rbd:object_size is 4194304 instead of 1048576'],
+        ),
+        (
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'},
+            [
+                'rbd:stripe_unit is 4194304 instead of 65536',
+                'rbd:stripe_count is 1 instead of 8',
+            ],
+        ),
+        (
+            {'rbd:object_map': 'false'},
+            ['rbd:object_map is True instead of False'],
+        ),
+        ({'rbd:object_map': 'true'}, []),
+        (
+            {'rbd:features': 'layering'},
+            [
+                'rbd:features is deep-flatten, exclusive-lock, fast-diff, '
+                'layering, object-map instead of layering'
+            ],
+        ),
+    )
+    @ddt.unpack
+    def test_differences(self, keys: Any, expected: list[str]) -> None:
+        self.make('volume-1')
+        with self.librbd.Image(self.ioctx, 'volume-1') as image:
+            self.assertEqual(expected, images.differences(image, keys))
+        made = images.arguments(keys, feature_bits.DEFAULT)
+        self.librbd.RBD().create(
+            self.ioctx, 'volume-2', 2**20, old_format=False, **made
+        )
+        with self.librbd.Image(self.ioctx, 'volume-2') as image:
+            self.assertEqual([], images.differences(image, keys))
 
     def test_other_images(self) -> None:
         self.make('volume-1')

@@ -13,6 +13,10 @@
 
 """Unit tests of cinder_rbd_ext.bench.session."""
 
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import itertools
 import pathlib
 import time
 from typing import Any
@@ -22,15 +26,18 @@ import fixtures
 
 from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import fio
+from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
 from cinder_rbd_ext.bench import plan
 from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench import qemu
 from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import session
+from cinder_rbd_ext.bench import space
 from cinder_rbd_ext.bench.guest import cloud
 from cinder_rbd_ext.bench.paths import surroundings
 from rbd_volume_options import errors
+from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
@@ -60,8 +67,10 @@ class SessionTest(base.TestCase):
             'volumes',
             2**30,
         )
+        self.gather = self.replace(
+            facts, 'gather', side_effect=lambda *args: {'pool': {}}
+        )
         for name, value in (
-            ('gather', {'pool': {}}),
             ('observe', {'client_load_average': 0.0}),
             ('counters', _NO_LOAD),
         ):
@@ -79,9 +88,9 @@ class SessionTest(base.TestCase):
         return patch.start()
 
     def run_plan(self, *words: str) -> results.Results:
-        said: list[str] = []
+        self.said: list[str] = []
         running = session.Session(
-            self.target, self.plan, self.folder, said.append, self.place
+            self.target, self.plan, self.folder, self.said.append, self.place
         )
         selection = matrix.parse_selection(self.plan, words)
         cells = matrix.select(matrix.cells(self.plan), selection)
@@ -111,6 +120,137 @@ class SessionTest(base.TestCase):
         found = self.run_plan('path=qemu', 'cache_mode=none')
         self.assertEqual({'QEMU aborts'}, {x.error for x in found.samples})
         self.assertEqual([], self.cluster.names())
+
+    def test_refused_combination(self) -> None:
+        """The others are measured."""
+        self.plan = dataclasses.replace(
+            self.plan,
+            runs=tuple(
+                dataclasses.replace(
+                    run,
+                    # The object map would be too large.
+                    axes={**run.axes, 'size': ('1T', '4000000T')},
+                )
+                if run.path == plan.DELETION
+                else run
+                for run in self.plan.runs
+            ),
+        )
+        found = self.run_plan('run=deletion', 'features=with')
+        self.assertEqual(2, len(found.done()))
+        failed = {x.values['size']: x.error for x in found.samples if x.error}
+        self.assertEqual(['4000000T'], list(failed))
+        self.assertIn('image cinder-rbd-ext-bench-', failed['4000000T'])
+        self.assertIn('size=4000000T', self.said[0])
+
+    def test_invalid_layout(self) -> None:
+        """A plan in Python can have one; the parser refuses it."""
+        run = self.plan.runs[0]
+        layouts = {'wrong': {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'}}
+        changed = dataclasses.replace(run, layouts={**run.layouts, **layouts})
+        self.plan = dataclasses.replace(self.plan, runs=(changed,))
+        found = self.run_plan('cache_mode=none')
+        self.assertEqual(8, len(found.done()))
+        errors_found = {x.error for x in found.samples if x.error}
+        self.assertIn('not a factor of the object size', errors_found.pop())
+
+    def test_failing_librbd(self) -> None:
+        self.figures.side_effect = [
+            fake_images.OSError('no answer'),
+            *[_FIGURES] * 5,
+        ]
+        found = self.run_plan('layout=stock', 'workload=small')
+        self.assertEqual(5, len(found.done()))
+        self.assertEqual([], self.cluster.names())
+
+    def test_image_that_is_not_closed(self) -> None:
+        @contextlib.contextmanager
+        def held(own: images.Images, name: str) -> Iterator[None]:
+            yield
+            raise fake_images.OSError('lost')
+
+        self.replace(images.Images, 'held', side_effect=held)
+        words = ('run=disks', 'cache_mode=none', 'workload=small')
+        self.assertEqual(4, len(self.run_plan(*words).done()))
+        self.assertIn('was not closed', self.said[0])
+
+    def test_interrupted_when_results_are_written(self) -> None:
+        """The image is removed before the pool is closed."""
+        save = self.replace(results, 'save')
+        save.side_effect = [None, KeyboardInterrupt]
+        interrupted = None
+        try:
+            self.run_plan('layout=striped')
+        except KeyboardInterrupt as error:
+            # The traceback keeps all frames alive.
+            interrupted = error
+        self.assertIsNotNone(interrupted)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual([], self.cluster.ended)
+
+    def test_full_pool(self) -> None:
+        """The space is checked before each image, and removals do not wait."""
+        self.replace(time, 'sleep')
+        self.replace(space, 'SETTLED')
+        opened = self.replace(fake_rados.Ioctx, 'set_osdmap_full_try')
+        self.free.side_effect = [*[2**40] * 4, *[0] * 1000]
+        with mock.patch.object(time, 'monotonic', autospec=True) as clock:
+            clock.side_effect = map(float, itertools.count(0, 10))
+            found = self.run_plan('run=disks', 'cache_mode=none')
+        self.assertTrue(opened.called)
+        self.assertEqual(2, len(found.done()))
+        failed = {x.error for x in found.samples if x.error}
+        self.assertEqual(1, len(failed))
+        self.assertIn('0 are free in the pool volumes', failed.pop())
+
+    def test_data_pool_of_the_client(self) -> None:
+        self.cluster.add_pool('data')
+        ident = self.cluster.pools['data'].number
+        prepare = self.replace(images.Images, 'prepare', return_value=ident)
+        load = self.replace(facts, 'load', return_value={})
+        self.run_plan('run=deletion')
+        self.assertTrue(prepare.called)
+        self.assertEqual({'volumes', 'data'}, load.call_args[0][2])
+        self.gather.assert_called_with(mock.ANY, 'volumes', 'data')
+        self.free.assert_called_with(mock.ANY, 'data')
+
+    def test_pool_in_which_nothing_can_be_created(self) -> None:
+        self.cluster.fail('RBD.create', fake_images.OSError('refused'))
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertRegex(str(error), '--pool.*refused')
+
+    def test_images_that_exist_now(self) -> None:
+        running = session.Session(self.target, self.plan, self.folder)
+        self.assertEqual([], running.not_removed)
+        shown: list[list[str]] = []
+        cells = matrix.cells(self.plan)[:1]
+
+        def figures(reports: Any) -> fio.Figures:
+            shown.append(running.not_removed)
+            return _FIGURES
+
+        self.figures.side_effect = figures
+        running.run(cells, watched=0)
+        self.assertRegex(shown[0][0], 'Not removed: volumes/cinder-rbd-ext-')
+        self.assertEqual([], running.not_removed)
+
+    def test_names_of_files(self) -> None:
+        """They differ although only their special characters differ."""
+        run = self.plan.runs[0]
+        works = tuple(
+            dataclasses.replace(run.workloads[0], name=name + '\xe9' * 50)
+            for name in ('a b', 'a-b')
+        )
+        layouts: dict[str, plan.Keys] = {'x' * 60: {}}
+        changed = dataclasses.replace(
+            run, name='r' * 60, workloads=works, layouts=layouts,
+            features={'y' * 60: {}},
+        )  # fmt: skip
+        self.plan = dataclasses.replace(self.plan, runs=(changed,))
+        found = self.run_plan('cache_mode=none')
+        names = {each.raw for each in found.samples}
+        self.assertEqual(4, len(names))
+        self.assertTrue(max(map(len, names)) < 200)
 
     def test_interrupted_and_continued(self) -> None:
         self.figures.side_effect = [_FIGURES, _FIGURES, KeyboardInterrupt]

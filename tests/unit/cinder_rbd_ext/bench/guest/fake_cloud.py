@@ -23,6 +23,8 @@ from typing import Any
 
 import requests
 
+from cinder_rbd_ext.bench import images
+from tests import feature_bits
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 
@@ -105,6 +107,7 @@ class Cloud:
     :ivar answer: returns what the guest writes for the number of a job
     :ivar modes: the cache mode of each attachment, in this order
     :ivar recorded: the recorded cache mode, if not the requested one
+    :ivar is_stock: whether Cinder ignores the keys of volumes
     :ivar status: of a new server
     :ivar refuse_attachment: whether a compute host refuses an attachment
     """
@@ -117,7 +120,8 @@ class Cloud:
         self.ready = 'cinder-rbd-ext-bench: ready\r\n'
         self.answer: Callable[[int], str] = results
         self.modes: list[str] = []
-        self.recorded = ''
+        self.recorded: str | None = ''
+        self.is_stock = False
         self.status = 'ACTIVE'
         self.refuse_attachment = False
         self.compute = Service()
@@ -186,9 +190,18 @@ class Cloud:
             'attachments': [],
         }
         self.volumes[ident] = volume
+        made = {
+            key: value
+            for key, value in volume['metadata'].items()
+            if key.startswith('rbd:') and not self.is_stock
+        }
         with self._cluster.connected() as ioctx:
             fake_librbd.Librbd(self._cluster).RBD().create(
-                ioctx, f'volume-{ident}', 2**30, old_format=False
+                ioctx,
+                f'volume-{ident}',
+                2**30,
+                old_format=False,
+                **images.arguments(made, feature_bits.DEFAULT),
             )
         return {'volume': volume}
 
@@ -217,8 +230,11 @@ class Cloud:
         mode = volume['metadata']['rbd:cache_mode']
         self.modes.append(mode)
         volume.update(status='in-use', attachments=[server])
-        recorded = {'attachment': self.recorded or mode}
-        volume['os-rbd-volume-options:cache_modes'] = recorded
+        if not self.is_stock:
+            # An empty text is the requested mode.
+            found = mode if self.recorded == '' else self.recorded
+            recorded = {'attachment': found}
+            volume['os-rbd-volume-options:cache_modes'] = recorded
         start = self._cluster.stored(f'volume-{ident}').start.decode()
         number = int(start.split()[1])
         self.servers[server]['console'] += self.answer(number)

@@ -18,9 +18,11 @@ from unittest import mock
 
 import fixtures
 
+from cinder_rbd_ext.bench import facts
 from cinder_rbd_ext.bench import fio
 from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import plan
+from cinder_rbd_ext.bench import space
 from cinder_rbd_ext.bench.paths import surroundings
 from tests import feature_bits
 from tests.fakes import fake_librbd
@@ -56,10 +58,18 @@ class PathTestCase(base.TestCase):
             surroundings.Target(client, librbd, conf, 'me', 'volumes', 2**30),
             plan.Settings(1, 2, 1, 2**20),
             ioctx,
-            images.Images(librbd, ioctx, feature_bits.DEFAULT, 2**30),
+            images.Images(
+                librbd,
+                ioctx,
+                feature_bits.DEFAULT,
+                2**30,
+                self.said.append,
+            ),
+            space.Space(client, 'volumes'),
             self.folder,
             self.said.append,
         )
+        self.free = self.replace(facts, 'free', return_value=2**40)
         self.fio = self.replace(fio, 'run', return_value=[])
         if self.mocks_figures:
             self.replace(fio, 'figures', return_value=FIGURES)

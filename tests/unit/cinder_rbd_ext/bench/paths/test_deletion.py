@@ -13,6 +13,7 @@
 """Unit tests of cinder_rbd_ext.bench.paths.deletion."""
 
 from cinder_rbd_ext.bench import images
+from cinder_rbd_ext.bench import processes
 from cinder_rbd_ext.bench.paths import deletion
 from tests.unit.cinder_rbd_ext.bench import samples
 from tests.unit.cinder_rbd_ext.bench.paths import base
@@ -39,3 +40,14 @@ class DeletionTest(base.PathTestCase):
             )
         self.assertIn('Waiting for the deletion', self.said[0])
         self.assertEqual(2, remove.call_count)
+
+    def test_image_that_another_client_has_open(self) -> None:
+        """The wait for the other client would be part of the figure."""
+        remove = self.replace(images.Images, 'remove')
+        remove.side_effect = [False, True]
+        with self.path.prepared(self.cell) as measure:
+            error = self.assertRaises(
+                processes.EngineError, measure, self.cell, self.raw()
+            )
+        self.assertIn('another client had it open', str(error))
+        self.assertEqual(0, remove.call_args_list[0][0][2])

@@ -13,9 +13,11 @@
 """Unit tests of cinder_rbd_ext.bench.paths.guest."""
 
 import contextlib
+import dataclasses
 import json
 import time
 from typing import Any
+from unittest import mock
 
 from cinder_rbd_ext.bench import images
 from cinder_rbd_ext.bench import matrix
@@ -128,6 +130,51 @@ class GuestTest(base.PathTestCase):
                 processes.EngineError, measure, self.cells[0], self.raw()
             )
         self.assertIn('writethrough instead of none', str(error))
+
+    def test_mode_of_the_compute_host(self) -> None:
+        self.fake.recorded = None
+        with self.opened() as path, path.prepared(self.cells[0]) as measure:
+            error = self.assertRaises(
+                processes.EngineError, measure, self.cells[0], self.raw()
+            )
+        self.assertIn('host chose the cache mode instead', str(error))
+
+    def test_verified_mode(self) -> None:
+        with self.opened() as path, path.prepared(self.cells[0]) as measure:
+            measure(self.cells[0], self.raw())
+        self.assertEqual('verified', self.facts['cache_mode'])
+
+    def test_stock_back_end(self) -> None:
+        self.fake.is_stock = True
+        with self.opened() as path:
+            context = path.prepared(self.cells[0])
+            error = self.assertRaises(processes.EngineError, context.__enter__)
+            self.assertIn('stripe_unit is 4194304 instead', str(error))
+            # The default layout can be measured.
+            plain = dataclasses.replace(
+                self.cells[0],
+                values={**self.cells[0].values, 'layout': 'stock'},
+            )
+            with path.prepared(plain) as measure:
+                for _ in range(2):
+                    measure(plain, self.raw())
+        self.assertEqual('not verified', self.facts['cache_mode'])
+        (line,) = self.said
+        self.assertIn('cache modes are not verified', line)
+
+    def test_data_pool_of_the_volume_type(self) -> None:
+        other = self.cluster.add_pool('volumes-data').number
+        create = self.place.create_volume
+
+        def elsewhere(*args: Any) -> str:
+            ident = create(*args)
+            self.cluster.stored(f'volume-{ident}').data_pool = other
+            return ident
+
+        self.replace(self.place, 'create_volume', side_effect=elsewhere)
+        with self.opened() as path, path.prepared(self.cells[0]):
+            self.assertIn('volumes-data', self.around.space.pools)
+            self.free.assert_called_with(mock.ANY, 'volumes-data')
 
     def test_server_that_fails_is_created_once(self) -> None:
         self.fake.ready = 'cinder-rbd-ext-bench: failed fio is missing\n'
