@@ -14,22 +14,18 @@
 """``cinder-rbd-ext bench``: measure a cluster."""
 
 import argparse
-from collections.abc import Iterator
-import contextlib
 import dataclasses
 import pathlib
 from typing import Any
 
 from cliff import command
 from cliff import lister
-from osc_lib import exceptions
 
 from cinder_rbd_ext.client import bench_cloud
+from cinder_rbd_ext.client import bench_session
 from cinder_rbd_ext.client import ceph_arguments
 from cinder_rbd_ext.client import libraries
 from cinder_rbd_ext.client import printable
-from cinder_rbd_ext.client import progress
-from cinder_rbd_ext.client import running
 from rbd_volume_options import sizes
 
 _LIMIT = '10G'
@@ -142,79 +138,17 @@ class BenchRun(command.Command):
                     self.app.stdout.write(f'{cell.ident}\n')
                 return
             folder = parsed_args.output or pathlib.Path(f'bench-{given.name}')
-            found = self._measure(parsed_args, given, cells, folder)
-            for path in report.write(folder, given, found, self._say):
-                self.app.stdout.write(f'{path}\n')
-
-    def _measure(
-        self,
-        parsed_args: argparse.Namespace,
-        given: Any,
-        cells: Any,
-        folder: pathlib.Path,
-    ) -> Any:
-        import rados
-        import rbd
-
-        from cinder_rbd_ext.bench import session
-        from cinder_rbd_ext.bench.paths import surroundings
-
-        shell: Any = self.app
-        limit = sizes.parse_size('--limit', parsed_args.limit)
-        with (
-            _ended(parsed_args.ceph_conf, folder),
-            running.ended_by_signals(),
-            rados.Rados(
-                conffile=parsed_args.ceph_conf,
-                rados_id=parsed_args.ceph_user,
-            ) as cluster,
-            progress.with_time_left(self.app.stderr) as show,
-        ):
-            measured = session.Session(
-                surroundings.Target(
-                    cluster,
-                    rbd,
-                    pathlib.Path(parsed_args.ceph_conf),
-                    parsed_args.ceph_user,
-                    parsed_args.pool,
-                    limit,
-                ),
-                given,
-                folder,
-                self._say,
-                bench_cloud.cloud(
-                    parsed_args, shell.cloud, cluster.get_fsid()
-                ),
+            found, failure = bench_session.run(
+                self.app, parsed_args, given, cells, folder
             )
-            watched = 0.3 if parsed_args.short else session.WATCHED
-            measured.run(cells, show, watched)
-        return measured.results
+            if found.samples or not failure:
+                for path in report.write(folder, given, found, self._say):
+                    self.app.stdout.write(f'{path}\n')
+            if failure:
+                raise failure
 
     def _say(self, line: str) -> None:
         self.app.stderr.write(f'{printable.text(line)}\n')
-
-
-@contextlib.contextmanager
-def _ended(conf: str, folder: pathlib.Path) -> Iterator[None]:
-    """Report an interruption or an error of Ceph as an error of the command.
-
-    :param conf: the path of ceph.conf
-    :param folder: the folder with which the same command continues
-    """
-    import rados
-    import rbd
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise exceptions.CommandError(
-            f'Interrupted. To continue, use the same command with '
-            f'--output {folder}'
-        ) from None
-    except (rados.Error, rbd.Error) as error:
-        raise exceptions.CommandError(
-            printable.text(f'{conf}: {error}')
-        ) from error
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
