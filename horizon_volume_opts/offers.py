@@ -17,6 +17,8 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from horizon_volume_opts import answers
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes as modes
@@ -187,8 +189,8 @@ class UserOffer:
             raise errors.OptionError(
                 keys.FEATURES,
                 features.joined(wanted),
-                'not allowed by this volume type: '
-                + features.joined(wanted - frozenset(allowed)),
+                _('not allowed by this volume type: %(names)s')
+                % {'names': features.joined(wanted - frozenset(allowed))},
                 features.joined(allowed),
                 Origin.VOLUME_METADATA,
             )
@@ -201,7 +203,7 @@ class UserOffer:
             raise errors.OptionError(
                 keys.OBJECT_MAP,
                 str(asked.object_map).lower(),
-                'not allowed by this volume type',
+                _('not allowed by this volume type'),
                 ', '.join(str(each).lower() for each in choices),
                 Origin.VOLUME_METADATA,
             )

@@ -17,8 +17,8 @@ import re
 
 from cinderclient import exceptions as cinder_exceptions
 from django.utils.translation import gettext
-from django.utils.translation import gettext_noop
 
+from horizon_volume_opts import phrasing
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
@@ -37,32 +37,6 @@ _FORBIDDEN = re.compile(
     )
 )
 
-#: The reason for each layout rule. Errors have their reasons in English.
-REASONS: dict[errors.Code, str] = {
-    errors.Code.STRIPING_INCOMPLETE: gettext_noop(
-        'stripe unit and stripe count must be set together'
-    ),
-    errors.Code.UNIT_NOT_A_FACTOR: gettext_noop(
-        'the stripe unit is not a factor of the object size'
-    ),
-    errors.Code.STRIPE_COUNT_TOO_LARGE: gettext_noop(
-        'the stripe count is larger than allowed'
-    ),
-    errors.Code.OBJECT_MAP_TOO_LARGE: gettext_noop(
-        'the volume has too many objects for an object map'
-    ),
-    errors.Code.OBJECT_SIZE_TOO_SMALL: gettext_noop(
-        'the object size is smaller than allowed'
-    ),
-    errors.Code.NOT_WHOLE_STRIPES: gettext_noop(
-        'the size of the volume is not a multiple of stripe unit x stripe '
-        'count'
-    ),
-    errors.Code.TOO_MANY_OBJECTS: gettext_noop(
-        'the volume would have too many objects'
-    ),
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
@@ -77,16 +51,7 @@ class Refusal:
 
 
 def of_error(error: errors.OptionError) -> Refusal:
-    """Return the refusal for an error of the rules.
-
-    In English, the reason is that of the error, which has the numbers. In
-    another language, it is the translation for the code of the error.
-    """
-    reason = error.reason
-    if error.code:
-        general = REASONS[error.code]
-        translated = gettext(general)
-        reason = error.reason if translated == general else translated
+    """Return the refusal for an error of the rules, for the user."""
     text = gettext('%(value)s: %(reason)s; allowed: %(allowed)s')
     return Refusal(
         error.key,
@@ -95,8 +60,8 @@ def of_error(error: errors.OptionError) -> Refusal:
             text
             % {
                 'value': errors.shown(error.value),
-                'reason': reason,
-                'allowed': error.allowed,
+                'reason': phrasing.in_words(error.reason),
+                'allowed': phrasing.in_words(error.allowed),
             },
         ),
     )

@@ -18,6 +18,7 @@ import enum
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import lists
+from rbd_volume_options import phrases
 
 
 class CacheMode(enum.Enum):
@@ -58,7 +59,10 @@ def parse_cache_mode(value: str) -> CacheMode:
         if mode.value == value:
             return mode
     raise errors.OptionError(
-        keys.CACHE_MODE, value, 'not a cache mode', joined(SAFE_CACHE_MODES)
+        keys.CACHE_MODE,
+        value,
+        phrases.Phrase('not a cache mode'),
+        joined(SAFE_CACHE_MODES),
     )
 
 
@@ -74,8 +78,13 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
             raise errors.OptionError(
                 keys.CACHE_MODE,
                 value,
-                f'{errors.shown(word)} is not a cache mode',
-                'a comma-separated list of ' + joined(tuple(CacheMode)),
+                phrases.Phrase(
+                    '{word} is not a cache mode', word=errors.shown(word)
+                ),
+                phrases.Phrase(
+                    'a comma-separated list of {names}',
+                    names=joined(tuple(CacheMode)),
+                ),
             )
     return tuple(known[word] for word in words)
 
@@ -83,7 +92,7 @@ def parse_cache_modes(value: str) -> tuple[CacheMode, ...]:
 def joined(modes: Collection[CacheMode]) -> str:
     """Return the names of modes for a message, ordered as in the enum."""
     names = ', '.join(m.value for m in CacheMode if m in modes)
-    return names or 'no cache mode'
+    return names or phrases.Phrase('no cache mode')
 
 
 def librbd_caches(setting: str) -> bool:

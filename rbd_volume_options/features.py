@@ -23,6 +23,7 @@ import dataclasses
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import lists
+from rbd_volume_options import phrases
 
 Features = frozenset[str]
 
@@ -88,8 +89,9 @@ MAP_OFF: Features = frozenset({OBJECT_MAP, FAST_DIFF})
 #: ``cls::rbd::MAX_OBJECT_MAP_OBJECT_COUNT``.
 MAX_OBJECT_MAP_OBJECTS = 256_000_000
 
-_ALLOWED = 'a comma-separated list of ' + ', '.join(
-    f.name for f in FEATURES.values() if f.choosable
+_ALLOWED = phrases.Phrase(
+    'a comma-separated list of {names}',
+    names=', '.join(f.name for f in FEATURES.values() if f.choosable),
 )
 _TRUE = frozenset({'true', 't', 'yes', 'y', 'on', '1'})
 _FALSE = frozenset({'false', 'f', 'no', 'n', 'off', '0'})
@@ -147,20 +149,34 @@ def parse_features(value: str) -> Features:
     for name in names:
         if name not in FEATURES:
             raise _refused(
-                value, f'{errors.shown(name)} is not an image feature'
+                value,
+                phrases.Phrase(
+                    '{name} is not an image feature', name=errors.shown(name)
+                ),
             )
         if not FEATURES[name].choosable:
             raise _refused(
                 value,
-                f'{name} cannot be set; it follows from the layout or the '
-                'data pool',
+                phrases.Phrase(
+                    '{name} cannot be set; it follows from the layout or the '
+                    'data pool',
+                    name=name,
+                ),
             )
     for name in sorted(chosen):
         for needed in FEATURES[name].requires:
             if needed not in chosen:
-                raise _refused(value, f'{name} requires {needed}')
+                raise _refused(
+                    value,
+                    phrases.Phrase(
+                        '{name} requires {needed}', name=name, needed=needed
+                    ),
+                )
     if LAYERING not in chosen:
-        raise _refused(value, 'layering is missing, which clones require')
+        raise _refused(
+            value,
+            phrases.Phrase('layering is missing, which clones require'),
+        )
     return chosen | {FAST_DIFF} if OBJECT_MAP in chosen else chosen
 
 
@@ -184,7 +200,10 @@ def parse_object_map(value: str | bool) -> bool:
     if text.isascii() and text.lower() in _FALSE:
         return False
     raise errors.OptionError(
-        keys.OBJECT_MAP, value, 'not a boolean', "true, false or '<is> True'"
+        keys.OBJECT_MAP,
+        value,
+        phrases.Phrase('not a boolean'),
+        phrases.Phrase("true, false or '<is> True'"),
     )
 
 

@@ -16,6 +16,7 @@ import dataclasses
 import enum
 import unicodedata
 
+from rbd_volume_options import phrases
 from rbd_volume_options import wire
 
 #: The prefix of all keys of the suite. Other names are ignored.
@@ -151,7 +152,7 @@ PAIR = (STRIPE_UNIT, STRIPE_COUNT)
 OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
 #: The allowed keys in messages if no key is allowed.
-NO_KEY = f'none of the {PREFIX} keys'
+NO_KEY = phrases.Phrase('none of the rbd: keys')
 
 
 # Letters without a decomposition that a collation compares as a plain letter:

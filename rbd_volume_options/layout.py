@@ -20,6 +20,7 @@ import dataclasses
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import phrases
 from rbd_volume_options import sizes
 
 #: librbd accepts orders from 12 to 25; 26 is the limit of journal objects.
@@ -35,8 +36,8 @@ MIN_STRIPE_UNIT = 512
 #: so many OSDs to stripe over. The limit of the back end is lower.
 MAX_STRIPE_COUNT = 2**31 - 1
 
-OBJECT_SIZE_ALLOWED = 'a power of two from 4 KiB to 32 MiB'
-STRIPE_UNIT_ALLOWED = (
+OBJECT_SIZE_ALLOWED = phrases.Phrase('a power of two from 4 KiB to 32 MiB')
+STRIPE_UNIT_ALLOWED = phrases.Phrase(
     'a power of two from 512 bytes to the object size, '
     'together with rbd:stripe_count'
 )
@@ -161,8 +162,8 @@ def parse_chunk_size(
         raise errors.OptionError(
             'rbd_store_chunk_size',
             mebibytes,
-            'not an object size that librbd supports',
-            '1, 2, 4, 8, 16 or 32 (MiB)',
+            phrases.Phrase('not an object size that librbd supports'),
+            phrases.Phrase('1, 2, 4, 8, 16 or 32 (MiB)'),
             origin,
         )
     return size
@@ -173,9 +174,13 @@ def _power_of_two(
 ) -> int:
     size = sizes.parse_size(key, value)
     if not is_power_of_two(size):
-        raise errors.OptionError(key, value, 'not a power of two', allowed)
+        raise errors.OptionError(
+            key, value, phrases.Phrase('not a power of two'), allowed
+        )
     if not smallest <= size <= MAX_OBJECT_SIZE:
-        raise errors.OptionError(key, value, 'out of range', allowed)
+        raise errors.OptionError(
+            key, value, phrases.Phrase('out of range'), allowed
+        )
     return size
 
 
@@ -190,8 +195,10 @@ def parse_stripe_count(value: str | int) -> int:
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             value,
-            'out of range',
-            f'a whole number from 1 to {MAX_STRIPE_COUNT}',
+            phrases.Phrase('out of range'),
+            phrases.Phrase(
+                'a whole number from 1 to {maximum}', maximum=MAX_STRIPE_COUNT
+            ),
         )
     return count
 
@@ -209,8 +216,14 @@ def check_unit(
         raise errors.OptionError(
             keys.STRIPE_UNIT,
             unit,
-            f'not a factor of the object size, {object_size}',
-            f'a power of two from 512 bytes to {object_size}',
+            phrases.Phrase(
+                'not a factor of the object size, {object_size}',
+                object_size=object_size,
+            ),
+            phrases.Phrase(
+                'a power of two from 512 bytes to {object_size}',
+                object_size=object_size,
+            ),
             origin,
             errors.Code.UNIT_NOT_A_FACTOR,
         )

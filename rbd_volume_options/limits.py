@@ -19,6 +19,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import phrases
 from rbd_volume_options import sizes
 
 # In the class below, cache_modes is an attribute.
@@ -71,8 +72,8 @@ def check_stripe_count(
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             striping.count,
-            'more than this back end allows',
-            f'1 to {limits.max_stripe_count}',
+            phrases.Phrase('more than this back end allows'),
+            phrases.Phrase('1 to {maximum}', maximum=limits.max_stripe_count),
             origin,
             errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
@@ -92,8 +93,12 @@ def check_object_size(
         raise errors.OptionError(
             keys.OBJECT_SIZE,
             object_size,
-            'smaller than this back end allows',
-            f'a power of two from {smallest} to {largest}',
+            phrases.Phrase('smaller than this back end allows'),
+            phrases.Phrase(
+                'a power of two from {smallest} to {largest}',
+                smallest=smallest,
+                largest=largest,
+            ),
             origin,
             errors.Code.OBJECT_SIZE_TOO_SMALL,
         )
@@ -121,17 +126,24 @@ def check_object_count(
             keys.OBJECT_SIZE,
             image_layout.object_size,
             _too_many(image_layout, size, count),
-            f'up to {limits.max_objects:,} objects on this back end; use a '
-            f'larger {keys.OBJECT_SIZE}',
+            phrases.Phrase(
+                'up to {maximum:,} objects on this back end; use a larger '
+                'rbd:object_size',
+                maximum=limits.max_objects,
+            ),
             origin,
             errors.Code.TOO_MANY_OBJECTS,
         )
 
 
-def _too_many(image_layout: layout.ImageLayout, size: int, count: int) -> str:
-    return (
-        f'a volume of {sizes.format_size(size)} ({image_layout}) has '
-        f'{count:,} objects'
+def _too_many(
+    image_layout: layout.ImageLayout, size: int, count: int
+) -> phrases.Phrase:
+    return phrases.Phrase(
+        'a volume of {size} ({image_layout}) has {count:,} objects',
+        size=sizes.format_size(size),
+        image_layout=image_layout,
+        count=count,
     )
 
 
@@ -146,7 +158,7 @@ def check_cache_mode(
         raise errors.OptionError(
             keys.CACHE_MODE,
             mode.value,
-            'not allowed by this back end',
+            phrases.Phrase('not allowed by this back end'),
             cache_modes.joined(limits.cache_modes),
             origin,
         )
@@ -170,9 +182,15 @@ def check_whole_stripes(
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             striping.count,
-            f'{sizes.format_size(size)} is not a multiple of '
-            f'{sizes.format_size(striping.unit)} x {striping.count}',
-            'values whose product divides the size, such as powers of two',
+            phrases.Phrase(
+                '{size} is not a multiple of {unit} x {count}',
+                size=sizes.format_size(size),
+                unit=sizes.format_size(striping.unit),
+                count=striping.count,
+            ),
+            phrases.Phrase(
+                'values whose product divides the size, such as powers of two'
+            ),
             origin,
             errors.Code.NOT_WHOLE_STRIPES,
         )
@@ -197,8 +215,11 @@ def check_object_map(
             keys.OBJECT_MAP,
             'true',
             _too_many(image_layout, size, count),
-            f'up to {features.MAX_OBJECT_MAP_OBJECTS:,} objects; use a '
-            f'larger {keys.OBJECT_SIZE}, or {keys.OBJECT_MAP} = false',
+            phrases.Phrase(
+                'up to {maximum:,} objects; use a larger rbd:object_size, or '
+                'rbd:object_map = false',
+                maximum=features.MAX_OBJECT_MAP_OBJECTS,
+            ),
             origin,
             errors.Code.OBJECT_MAP_TOO_LARGE,
         )

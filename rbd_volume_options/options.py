@@ -22,15 +22,20 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import phrases
 from rbd_volume_options import tenant_options
 
 T = TypeVar('T')
 
-_POOL_ALLOWED = (
+_POOL_ALLOWED = phrases.Phrase(
     'the name of a pool: up to 128 letters, digits, dots, hyphens and '
     'underscores'
 )
 _MAX_POOL_NAME = 128
+_NOT_OF = {
+    keys.Scope.VOLUME: phrases.Phrase('not a key of volume metadata'),
+    keys.Scope.TYPE: phrases.Phrase('not a key of volume type extra specs'),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,9 +104,11 @@ def unknown_key(
 
     The error has the exact spelling if the key resembles an existing one.
     """
-    reason, meant = 'unknown key', keys.normal(name)
+    reason, meant = phrases.Phrase('unknown key'), keys.normal(name)
     if meant in keys.KEYS:
-        reason = f'unknown key; the exact spelling is {meant}'
+        reason = phrases.Phrase(
+            'unknown key; the exact spelling is {key}', key=meant
+        )
     # The key is untrusted input too, and its length is not limited.
     return errors.OptionError(
         errors.shown(name), value, reason, keys.names(scope)
@@ -122,7 +129,7 @@ def check_keys(given: Mapping[str, object], scope: keys.Scope) -> None:
             raise errors.OptionError(
                 name,
                 value,
-                f'not a key of {scope.value}',
+                _NOT_OF[scope],
                 keys.names(scope),
             )
 
@@ -151,8 +158,8 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
     return errors.OptionError(
         key,
         value,
-        f'set without {missing}',
-        'both or neither',
+        phrases.Phrase('set without {key}', key=missing),
+        phrases.Phrase('both or neither'),
         code=errors.Code.STRIPING_INCOMPLETE,
     )
 
@@ -172,9 +179,18 @@ def parse_pool(value: str) -> str:
         or value.startswith('-')
     ):
         raise errors.OptionError(
-            keys.DATA_POOL, value, 'not a valid pool name', _POOL_ALLOWED
+            keys.DATA_POOL,
+            value,
+            phrases.Phrase('not a valid pool name'),
+            _POOL_ALLOWED,
         )
     return value
+
+
+def _contradicts(chosen: features.Features) -> phrases.Phrase:
+    return phrases.Phrase(
+        'contradicts rbd:features = {chosen}', chosen=features.joined(chosen)
+    )
 
 
 def check_contradictions(options: VolumeOptions) -> None:
@@ -189,15 +205,17 @@ def check_contradictions(options: VolumeOptions) -> None:
         raise errors.OptionError(
             keys.OBJECT_MAP,
             'true',
-            f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
-            f'{keys.FEATURES} with {features.OBJECT_MAP}, '
-            'or only one of the two',
+            _contradicts(chosen),
+            phrases.Phrase(
+                'rbd:features with object-map, or only one of the two'
+            ),
         )
     if not wanted and features.OBJECT_MAP in chosen:
         raise errors.OptionError(
             keys.OBJECT_MAP,
             'false',
-            f'contradicts {keys.FEATURES} = {features.joined(chosen)}',
-            f'{keys.FEATURES} without {features.OBJECT_MAP}, '
-            'or only one of the two',
+            _contradicts(chosen),
+            phrases.Phrase(
+                'rbd:features without object-map, or only one of the two'
+            ),
         )

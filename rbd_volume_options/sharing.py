@@ -16,6 +16,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import phrases
 from rbd_volume_options import precedence
 
 #: The only cache mode of a multi-attach volume. Whatever the volume, its type
@@ -41,14 +42,17 @@ def check_shareable(
             raise errors.OptionError(
                 keys.FEATURES,
                 features.joined(wanted.value),
-                f'a replicated volume type requires {name}',
-                f'features with {" and ".join(sorted(needed))}',
+                phrases.Phrase(
+                    'a replicated volume type requires {name}', name=name
+                ),
+                phrases.Phrase(
+                    'features with {names}', names=' and '.join(sorted(needed))
+                ),
                 wanted.origin,
             )
 
 
 def _check_multiattach(resolved: precedence.Resolved) -> None:
-    reason = 'volumes of a multi-attach type can have several writing clients'
     object_map, wanted = resolved.object_map, resolved.image_features
     if (
         object_map
@@ -56,16 +60,29 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
         and object_map.origin in precedence.ASKED
     ):
         raise errors.OptionError(
-            keys.OBJECT_MAP, 'true', reason, 'false', object_map.origin
+            keys.OBJECT_MAP,
+            'true',
+            phrases.Phrase(
+                'volumes of a multi-attach type can have several writing '
+                'clients'
+            ),
+            'false',
+            object_map.origin,
         )
     if wanted and wanted.origin in precedence.ASKED:
         for name in sorted(wanted.value & features.SINGLE_CLIENT):
             raise errors.OptionError(
                 keys.FEATURES,
                 features.joined(wanted.value),
-                f'{reason}, and {name} supports only one',
-                'features without '
-                + ', '.join(sorted(features.SINGLE_CLIENT)),
+                phrases.Phrase(
+                    'volumes of a multi-attach type can have several writing '
+                    'clients, and {name} supports only one',
+                    name=name,
+                ),
+                phrases.Phrase(
+                    'features without {names}',
+                    names=', '.join(sorted(features.SINGLE_CLIENT)),
+                ),
                 wanted.origin,
             )
     mode = resolved.cache_mode
@@ -77,7 +94,10 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
         raise errors.OptionError(
             keys.CACHE_MODE,
             mode.value.value,
-            f'{reason}, whose caches are not coherent',
+            phrases.Phrase(
+                'volumes of a multi-attach type can have several writing '
+                'clients, whose caches are not coherent'
+            ),
             MULTIATTACH_CACHE_MODE.value,
             mode.origin,
         )

@@ -20,6 +20,7 @@ are the same size. ``KB`` is refused because it is ambiguous: it can mean
 import re
 
 from rbd_volume_options import errors
+from rbd_volume_options import phrases
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -31,8 +32,10 @@ _UNITS = {'': 1, 'K': KIB, 'M': MIB, 'G': GIB}
 _SIZE = re.compile(r'([1-9][0-9]{0,18}|0)(?:([KMG])(?:iB)?|([kmg]))?')
 _COUNT = re.compile(r'[1-9][0-9]{0,9}|0')
 
-SIZE_FORMAT = "a whole number of bytes, or with a unit, such as '64K' or '4M'"
-COUNT_FORMAT = 'a whole number of at least 1'
+SIZE_FORMAT = phrases.Phrase(
+    "a whole number of bytes, or with a unit, such as '64K' or '4M'"
+)
+COUNT_FORMAT = phrases.Phrase('a whole number of at least 1')
 
 
 def parse_size(key: str, value: str | int) -> int:
@@ -42,7 +45,9 @@ def parse_size(key: str, value: str | int) -> int:
     """
     match = _SIZE.fullmatch(_text(key, value, SIZE_FORMAT))
     if not match:
-        raise errors.OptionError(key, value, 'not a size', SIZE_FORMAT)
+        raise errors.OptionError(
+            key, value, phrases.Phrase('not a size'), SIZE_FORMAT
+        )
     unit = (match[2] or match[3] or '').upper()
     return int(match[1]) * _UNITS[unit]
 
@@ -55,14 +60,19 @@ def parse_count(key: str, value: str | int) -> int:
     text = _text(key, value, COUNT_FORMAT)
     if not _COUNT.fullmatch(text) or int(text) < 1:
         raise errors.OptionError(
-            key, value, 'not a positive whole number', COUNT_FORMAT
+            key,
+            value,
+            phrases.Phrase('not a positive whole number'),
+            COUNT_FORMAT,
         )
     return int(text)
 
 
 def _text(key: str, value: str | int, allowed: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise errors.OptionError(key, value, 'not a number', allowed)
+        raise errors.OptionError(
+            key, value, phrases.Phrase('not a number'), allowed
+        )
     return str(value)
 
 

@@ -15,6 +15,7 @@
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import lists
+from rbd_volume_options import phrases
 
 
 def parse(value: str) -> frozenset[str]:
@@ -28,8 +29,14 @@ def parse(value: str) -> frozenset[str]:
             raise errors.OptionError(
                 keys.TENANT_OPTIONS,
                 value,
-                f'{errors.shown(name)} is not a key that tenants can set',
-                'a comma-separated list of ' + ', '.join(keys.VOLUME_KEYS),
+                phrases.Phrase(
+                    '{name} is not a key that tenants can set',
+                    name=errors.shown(name),
+                ),
+                phrases.Phrase(
+                    'a comma-separated list of {names}',
+                    names=', '.join(keys.VOLUME_KEYS),
+                ),
             )
     return names
 
@@ -43,7 +50,7 @@ def check(given: frozenset[str], allowed: frozenset[str]) -> None:
         raise errors.OptionError(
             name,
             'given',
-            'tenants may not set this key on this volume type',
+            phrases.Phrase('tenants may not set this key on this volume type'),
             ', '.join(k for k in keys.VOLUME_KEYS if k in allowed)
             or keys.NO_KEY,
             errors.Origin.VOLUME_METADATA,

@@ -46,6 +46,7 @@ _NAMES = {
     'last_translator': 'RBD volume options contributors',
     'language_team': '',
 }
+_RULES = 'rbd_volume_options'
 _HEADER = '# Made by tools/catalogues.py. Translate the .po files only.'
 # The dashboard marks strings as Django does, the others as oslo.i18n.
 _KEYWORDS: dict[str, Any] = {
@@ -54,15 +55,21 @@ _KEYWORDS: dict[str, Any] = {
     'ngettext_lazy': (1, 2),
     'pgettext_lazy': ((1, 'c'), 2),
 }
+# The rules mark their texts so, and the dashboard translates them.
+_PHRASES: dict[str, Any] = {'Phrase': None}
 
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """The strings of a package that are translated together."""
+    """The strings of a package that are translated together.
+
+    :ivar has_phrases: whether the package translates the texts of the rules
+    """
 
     package: str
     name: str
     config: str
+    has_phrases: bool = False
 
     @property
     def folder(self) -> pathlib.Path:
@@ -87,7 +94,7 @@ DOMAINS = (
             *('cinder_rbd_ext', 'glance_store_objmap', 'nova_rbd_cache'),
         )
     ),
-    Domain('horizon_volume_opts', 'django', 'django.cfg'),
+    Domain('horizon_volume_opts', 'django', 'django.cfg', True),
     Domain('horizon_volume_opts', 'djangojs', 'djangojs.cfg'),
 )
 
@@ -126,6 +133,11 @@ def extracted(domain: Domain) -> catalog.Catalog:
         found.add(
             message, None, [(path, 0)], auto_comments=comments, context=context
         )
+    if domain.has_phrases:
+        for name, _, message, _, _ in extract.extract_from_dir(
+            ROOT / _RULES, [('**.py', 'python')], None, _PHRASES
+        ):
+            found.add(message, None, [(f'{_RULES}/{name}', 0)])
     return found
 
 

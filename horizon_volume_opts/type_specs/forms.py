@@ -23,6 +23,7 @@ from openstack_dashboard import api
 import openstack_dashboard.dashboards.admin.volume_types.extras.forms as stock
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import refusals
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
 from rbd_volume_options import errors
@@ -90,6 +91,11 @@ class _Checked:
         return True
 
 
+def _text(error: errors.OptionError) -> str:
+    """Return a message with the key, which can be another one of the type."""
+    return f'{error.key} = {refusals.of_error(error).text}'
+
+
 class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
     """Suggests our keys, checks them and sets a pair in one request."""
 
@@ -136,7 +142,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
                 return data
             self.specs[other] = partner
         if _is_ours(key) and (error := self._check(self.specs)):
-            self.add_error(self._field_of(error, key), str(error))
+            self.add_error(self._field_of(error, key), _text(error))
         return data
 
     @staticmethod
@@ -176,7 +182,7 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
             and value is not None
             and (error := self._check({key: value}))
         ):
-            self.add_error('value', str(error))
+            self.add_error('value', _text(error))
         return data
 
     def handle(self, request: Any, data: dict[str, Any]) -> Any:

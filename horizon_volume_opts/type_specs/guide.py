@@ -18,6 +18,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from horizon_volume_opts import phrasing
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -72,11 +73,11 @@ class Entry:
 
     key: str
     summary: Any
-    allowed: str
+    allowed: Any
     choices: Sequence[str]
 
 
-def _allowed(key: str) -> str:
+def _allowed(key: str) -> Any:
     """Return the allowed values from an error, to define them only once."""
     specs = {}
     if keys.partner(key):
@@ -88,7 +89,7 @@ def _allowed(key: str) -> str:
             errors.Origin.VOLUME_TYPE,
         )
     except errors.OptionError as error:
-        return error.allowed
+        return phrasing.in_words_lazy(error.allowed)
     raise AssertionError(f'{key} accepts any value')
 
 

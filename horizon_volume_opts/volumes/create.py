@@ -40,6 +40,7 @@ LOG = logging.getLogger(__name__)
 _TEMPLATE = 'horizon_volume_opts/_volume_options.html'
 
 #: The fields of the stock form for each kind of source.
+_SOURCE_ALLOWED = _('a volume without RBD volume options; or try again')
 _SOURCE_FIELDS = {
     'snapshot_source': source.SNAPSHOT,
     'volume_source': source.VOLUME,
@@ -133,8 +134,8 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
                     raise errors.OptionError(
                         key,
                         self._metadata[key],
-                        'the source of the volume is not available',
-                        'a volume without RBD volume options; or try again',
+                        str(_('the source of the volume is not available')),
+                        str(_SOURCE_ALLOWED),
                     ) from error
         return None
 

@@ -21,6 +21,7 @@ from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import layouts
 from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
@@ -90,7 +91,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         return growth.step(self._state.layout)
 
     def _text(self, there: layout.ImageLayout, size: int) -> str:
-        lines = [str(_IMAGE % {'layout': there})]
+        lines = [str(_IMAGE % {'layout': layouts.in_words(there)})]
         if self._step > 1 and there.striping:
             lines.append(
                 str(

@@ -27,7 +27,9 @@ from tests import tree
 from tests.unit import base
 
 _LANGUAGE = 'de'
-_PLACEHOLDER = re.compile(r'%\(\w+\)[sd]|%[sdr]|</?\w+[^>]*>|\{\$.*?\$\}')
+_PLACEHOLDER = re.compile(
+    r'%\(\w+\)[sd]|%[sdr]|</?\w+[^>]*>|\{\$.*?\$\}|\{\w+:?,?\}'
+)
 _HINT = 'run python tools/catalogues.py'
 
 

@@ -15,9 +15,13 @@
 from cinderclient import exceptions
 from django.utils import translation
 
+from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
 from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
 
 
 class ReadTestCase(base.TestCase):
@@ -61,14 +65,60 @@ class OfErrorTestCase(base.TestCase):
             refusals.of_error(error),
         )
 
-    def test_each_rule_can_be_translated(self) -> None:
-        self.assertEqual(set(errors.Code), set(refusals.REASONS))
-        for code in errors.Code:
-            error = errors.OptionError('rbd:x', 'v', 'is off', 'w', code=code)
-            with translation.override('en'):
-                english = refusals.of_error(error).text
-            self.assertEqual("'v': is off; allowed: w", english)
+    def test_german(self) -> None:
+        """Reason and allowed values; the value and names stay."""
+        metadata = errors.Origin.VOLUME_METADATA
+        for given, text in (
+            (
+                {'rbd:object_size': '3M'},
+                "'3M': keine Zweierpotenz; erlaubt: eine Zweierpotenz von "
+                '4 KiB bis 32 MiB',
+            ),
+            (
+                {'rbd:stripe_unit': '64K'},
+                "'64K': ohne rbd:stripe_count gesetzt; erlaubt: beide oder "
+                'keiner',
+            ),
+            (
+                {'rbd:features': 'layering,object-map'},
+                "'layering,object-map': object-map erfordert exclusive-lock; "
+                'erlaubt: eine durch Kommas getrennte Liste aus layering, '
+                'exclusive-lock, object-map, fast-diff, deep-flatten, '
+                'journaling',
+            ),
+        ):
+            error: errors.OptionError = self.assertRaises(
+                errors.OptionError,
+                options.parse,
+                given,
+                keys.Scope.VOLUME,
+                metadata,
+            )
             with translation.override('de'):
-                german = refusals.of_error(error).text
-            self.assertNotIn('is off', german)
-            self.assertIn('erlaubt: w', german)
+                self.assertEqual(text, refusals.of_error(error).text)
+
+    def test_german_of_a_type(self) -> None:
+        offer = offers.UserOffer.of(
+            fake_cloud.offered(
+                'rbd',
+                stripe_unit={'settable': False},
+                object_map={'allowed': [False]},
+            )
+        )
+        for given, text in (
+            (
+                {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '2'},
+                "'given': Mandanten dürfen diesen Schlüssel bei diesem "
+                'Datenträgertyp nicht setzen',
+            ),
+            (
+                {'rbd:object_map': 'true'},
+                "'true': von diesem Datenträgertyp nicht erlaubt; erlaubt: "
+                'false',
+            ),
+        ):
+            with translation.override('de'):
+                error: errors.OptionError = self.assertRaises(
+                    errors.OptionError, offer.check, given, None
+                )
+                self.assertIn(text, refusals.of_error(error).text)

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The texts of the rules, in the language of the user."""
+
+import string
+from typing import Any
+
+from django.utils import formats
+from django.utils import functional
+from django.utils.translation import gettext
+
+from horizon_volume_opts import layouts
+from rbd_volume_options import layout
+from rbd_volume_options import phrases
+
+
+class _Formatter(string.Formatter):
+    """Formats the values of a phrase as the language of the user does."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, phrases.Phrase):
+            return in_words(value)
+        if isinstance(value, layout.ImageLayout):
+            return layouts.in_words(value)
+        if format_spec == ',':
+            return formats.number_format(value, force_grouping=True)
+        return str(super().format_field(value, format_spec))
+
+
+def in_words(text: str) -> str:
+    """Return a text; a phrase of the rules is translated."""
+    if not isinstance(text, phrases.Phrase):
+        return text
+    # The catalogue has the templates of all phrases.
+    template = gettext(text.template)
+    return _Formatter().vformat(template, (), text.values)
+
+
+#: The same for texts of modules, whose language is that of the request.
+in_words_lazy = functional.lazy(in_words, str)

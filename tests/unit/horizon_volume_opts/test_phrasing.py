@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The texts of the rules, in the language of the user."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+
+from django.utils import translation
+
+from horizon_volume_opts import phrasing
+from rbd_volume_options import layout
+from rbd_volume_options import phrases
+from tests import tree
+from tests.unit import base
+
+_RULES = tree.ROOT / 'rbd_volume_options'
+
+
+class InWordsTestCase(base.TestCase):
+    def test_values_in_the_language_of_the_user(self) -> None:
+        text = phrases.Phrase(
+            'a volume of {size} ({image_layout}) has {count:,} objects',
+            size='1 GiB',
+            image_layout=layout.ImageLayout(4096),
+            count=262144,
+        )
+        with translation.override('en'):
+            self.assertEqual(str(text), phrasing.in_words(text))
+        with translation.override('de'):
+            self.assertEqual(
+                'ein Datenträger mit 1 GiB (Objekte mit 4 KiB) hat 262.144 '
+                'Objekte',
+                phrasing.in_words(text),
+            )
+
+    def test_phrase_in_a_phrase(self) -> None:
+        inner = phrases.Phrase('out of range')
+        text = phrases.Phrase('set without {key}', key=inner)
+        with translation.override('de'):
+            self.assertEqual(
+                'ohne außerhalb des Bereichs gesetzt', phrasing.in_words(text)
+            )
+
+    def test_other_text_stays(self) -> None:
+        with translation.override('de'):
+            self.assertEqual('out of range', phrasing.in_words('out of range'))
+
+    def test_lazy(self) -> None:
+        text = phrasing.in_words_lazy(phrases.Phrase('out of range'))
+        for language, shown in (
+            ('en', 'out of range'),
+            ('de', 'außerhalb des Bereichs'),
+        ):
+            with translation.override(language):
+                self.assertEqual(shown, str(text))
+
+
+class RulesTestCase(base.TestCase):
+    """Each text of the rules can be translated."""
+
+    def test_errors_have_no_text_of_their_own(self) -> None:
+        for path in sorted(_RULES.glob('*.py')):
+            self.assertEqual([], list(_texts(path)))
+
+    def test_each_phrase_has_a_translation(self) -> None:
+        number = 0
+        for path in sorted(_RULES.glob('*.py')):
+            if path.name == 'phrases.py':
+                continue
+            for template in _templates(path):
+                number += 1
+                with translation.override('de'):
+                    self.assertNotEqual(
+                        template, translation.gettext(template)
+                    )
+        self.assertLess(50, number)
+
+
+def _calls(path: pathlib.Path, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            found = node.func
+            called = getattr(found, 'attr', getattr(found, 'id', ''))
+            if called == name:
+                yield node
+
+
+def _templates(path: pathlib.Path) -> Iterator[str]:
+    for call in _calls(path, 'Phrase'):
+        yield ast.literal_eval(call.args[0])
+
+
+def _texts(path: pathlib.Path) -> Iterator[str]:
+    """Yield plain sentences for the reason and for the allowed values."""
+    for call in _calls(path, 'OptionError'):
+        for argument in call.args[2:4]:
+            text = ast.unparse(argument)
+            if isinstance(argument, ast.JoinedStr) or (
+                isinstance(argument, ast.Constant) and ' ' in text
+            ):
+                yield text

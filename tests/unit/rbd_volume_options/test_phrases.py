@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import copy
+import json
+import pickle
+
+from rbd_volume_options import phrases
+from tests.unit import base
+
+
+class PhraseTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.phrase = phrases.Phrase('up to {maximum:,} objects', maximum=1000)
+
+    def test_is_the_text(self) -> None:
+        self.assertEqual('up to 1,000 objects', self.phrase)
+        self.assertEqual('"up to 1,000 objects"', json.dumps(self.phrase))
+
+    def test_parts(self) -> None:
+        self.assertEqual('up to {maximum:,} objects', self.phrase.template)
+        self.assertEqual({'maximum': 1000}, self.phrase.values)
+
+    def test_values_are_no_templates(self) -> None:
+        self.assertEqual('{x} ', phrases.Phrase('{key} ', key='{x}'))
+
+    def test_copies_have_the_parts(self) -> None:
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            written = pickle.dumps(self.phrase, protocol)
+            self.check(pickle.loads(written))  # noqa: S301 - made above
+        self.check(copy.copy(self.phrase))
+        self.check(copy.deepcopy(self.phrase))
+
+    def check(self, other: phrases.Phrase) -> None:
+        self.assertEqual(self.phrase, other)
+        self.assertEqual(self.phrase.template, other.template)
+        self.assertEqual(self.phrase.values, other.values)
