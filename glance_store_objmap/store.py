@@ -48,7 +48,7 @@ _BITS = capabilities.BitMasks
 
 #: Name of the entry point. It must be one of the store's schemes, because
 #: glance_store looks up a store by its type in ``enabled_backends``.
-STORE_TYPE = 'rbd_objmap'
+STORE_TYPE = wire.STORE_TYPE
 
 
 class StoreLocation(stock.StoreLocation):

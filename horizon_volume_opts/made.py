@@ -124,10 +124,11 @@ def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
     if reason := _text(shown.get(wire.ATTRIBUTE_REFUSED)):
         yield Refusal(Step.CREATION, reason)
     attaching = _mapping(shown.get(wire.ATTRIBUTE_ATTACH_REFUSED))
-    if reason := _text(attaching.get('reason')):
-        yield Refusal(Step.ATTACHMENT, reason, _text(attaching.get('at')))
+    if reason := _text(attaching.get(wire.ATTACH_REFUSED_REASON)):
+        at = _text(attaching.get(wire.ATTACH_REFUSED_AT))
+        yield Refusal(Step.ATTACHMENT, reason, at)
     converting = _mapping(shown.get(wire.ATTRIBUTE_CONVERSION))
-    if reason := _text(converting.get('reason')):
+    if reason := _text(converting.get(wire.CONVERSION_REASON)):
         yield Refusal(Step.CONVERSION, reason)
 
 

@@ -95,14 +95,17 @@ def requirements(
     client = cinder.cinderclient(context).client
     for volume in volumes:
         _response, body = client.get(
-            f'/volumes/{volume}{wire.ROUTE}?instance_uuid={server}',
+            f'/volumes/{volume}{wire.ROUTE}'
+            f'?{wire.NEXT_ATTACHMENT_SERVER}={server}',
             timeout=_TIMEOUT,
         )
         found = body[wire.NEXT_ATTACHMENT]
         words = found[wire.REQUIRED_CACHE_MODES]
         if words is not None:
             modes = frozenset(_known(words))
-            yield Requirement(volume, modes, str(found['reason']))
+            yield Requirement(
+                volume, modes, str(found[wire.NEXT_ATTACHMENT_REASON])
+            )
 
 
 def _known(words: list[str]) -> Iterator[cache_modes.CacheMode]:

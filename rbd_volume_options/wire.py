@@ -34,6 +34,10 @@ NEXT_ATTACHMENT = 'next_attachment'
 #: Its item: the cache modes of which the host must offer one. Null if the
 #: volume can be attached on any host, with or without the Nova plug-in.
 REQUIRED_CACHE_MODES = 'required_cache_modes'
+#: Its item: why the volume cannot be attached, if the list is empty.
+NEXT_ATTACHMENT_REASON = 'reason'
+#: Parameter of the request: the server, whose attachment is to be replaced.
+NEXT_ATTACHMENT_SERVER = 'instance_uuid'
 
 # Attributes of a volume. Sizes are in bytes; null if there is no record.
 ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
@@ -49,9 +53,15 @@ ATTRIBUTE_ORIGINS = f'{ALIAS}:origins'
 ATTRIBUTE_REFUSED = f'{ALIAS}:refused'
 #: The reason and the time of the last refused attachment.
 ATTRIBUTE_ATTACH_REFUSED = f'{ALIAS}:attach_refused'
+ATTACH_REFUSED_REASON = 'reason'
+ATTACH_REFUSED_AT = 'at'
 #: The progress of a conversion of the image by a retype, or the reason why the
-#: last one was not possible.
+#: last one was not possible. Items that do not apply are null.
 ATTRIBUTE_CONVERSION = f'{ALIAS}:conversion'
+CONVERSION_PERCENT = 'percent'
+CONVERSION_AT = 'at'
+CONVERSION_REASON = 'reason'
+CONVERSION_NEW_TYPE = 'new_type_id'
 
 # Fields of the response that lists the options of a volume type.
 SUPPORTED = 'supported'
@@ -82,8 +92,7 @@ MIXED = (
 #: Parameter of DELETE for an extra spec that removes both keys of a pair.
 WITH_PARTNER = 'with_partner'
 
-# Values of DEFAULT_FROM. Clients and scripts compare them. Messages use the
-# same names.
+# Values of DEFAULT_FROM. Clients compare them. Messages use the same names.
 FROM_VOLUME_METADATA = 'volume metadata'
 FROM_VOLUME_TYPE = 'volume type'
 FROM_SOURCE_VOLUME = 'source volume'
@@ -201,7 +210,41 @@ RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
 #: why the volume could not be created.
 FORMER_REFUSED = 'rbd_volume_options_error'
 
+# The report of an audit: a JSON document that cinder-rbd-ext writes and
+# Horizon reads. Horizon ignores its other fields.
+
+#: Version of the document; a higher version may remove or rename fields.
+AUDIT_VERSION = 'version'
+AUDIT_THIS_VERSION = 1
+AUDIT_TAKEN = 'taken'
+AUDIT_FINDINGS = 'findings'
+AUDIT_IMAGES = 'images'
+# Fields of a finding.
+AUDIT_KIND = 'kind'
+AUDIT_POOL = 'pool'
+AUDIT_IMAGE = 'image'
+AUDIT_DETAIL = 'detail'
+AUDIT_VOLUME = 'volume'
+#: The kind of an image of a volume that Cinder does not have.
+AUDIT_ORPHAN_VOLUME = 'orphan-volume'
+# Fields of an image.
+AUDIT_NAME = 'name'
+AUDIT_USED = 'used'
+AUDIT_OBJECT_MAP = 'object_map'
+# Values of AUDIT_OBJECT_MAP.
+AUDIT_MAP_VALID = 'valid'
+AUDIT_MAP_INVALID = 'invalid'
+AUDIT_MAP_NONE = 'none'
+
+# Glance
+
+#: Type of our store, in ``enabled_backends``.
+STORE_TYPE = 'rbd_objmap'
+
 # Horizon
+
+#: Name of the file in Horizon's folder ``enabled``.
+DASHBOARD_ENABLED = '_3110_rbd_volume_options.py'
 
 #: Prefix of the routes that Horizon's pages request, below ``/api/``.
 DASHBOARD_ROUTE = 'rbd_volume_options/'

@@ -18,7 +18,6 @@ required here.
 """
 
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import record
@@ -37,6 +36,15 @@ _OF_IMAGE = (
     wire.ATTRIBUTE_STRIPE_COUNT,
     wire.ATTRIBUTE_FEATURES,
     wire.ATTRIBUTE_DATA_POOL,
+)
+
+
+# The items of the attribute of a conversion.
+_CONVERSION = (
+    wire.CONVERSION_PERCENT,
+    wire.CONVERSION_AT,
+    wire.CONVERSION_REASON,
+    wire.CONVERSION_NEW_TYPE,
 )
 
 
@@ -68,7 +76,12 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
         wire.ATTRIBUTE_CACHE_MODES: _cache_modes(volume),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: (
-            dataclasses.asdict(refusal) if refusal else None
+            {
+                wire.ATTACH_REFUSED_REASON: refusal.reason,
+                wire.ATTACH_REFUSED_AT: refusal.at,
+            }
+            if refusal
+            else None
         ),
         wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
     }
@@ -82,14 +95,18 @@ def _conversion(
     :param shows_type: whether the caller may see the id of the new type,
         which may be one that tenants cannot see
     """
-    shown = {'percent': None, 'at': None, 'reason': None, 'new_type_id': None}
+    shown = dict.fromkeys(_CONVERSION)
     found = marker.read(recorded)
     if found is not None and volume.status == marker.RETYPING:
         new_type = found.type_id if shows_type else None
-        told = {'percent': found.percent, 'at': found.at}
-        return {**shown, **told, 'new_type_id': new_type}
+        return {
+            **shown,
+            wire.CONVERSION_PERCENT: found.percent,
+            wire.CONVERSION_AT: found.at,
+            wire.CONVERSION_NEW_TYPE: new_type,
+        }
     reason = marker.refusal(recorded)
-    return {**shown, 'reason': reason} if reason else None
+    return {**shown, wire.CONVERSION_REASON: reason} if reason else None
 
 
 def _admin_metadata(volume: Any) -> Mapping[str, str]:

@@ -31,9 +31,6 @@ from rbd_volume_options import wire
 
 Answer = dict[str, Any]
 
-#: Parameter of the request: the server, whose attachment is to be replaced.
-SERVER = 'instance_uuid'
-
 
 class NextAttachmentController(wsgi.Controller):
     """Shows what an attachment requires of a compute host."""
@@ -51,14 +48,18 @@ class NextAttachmentController(wsgi.Controller):
         context = req.environ['cinder.context']
         volume = objects.Volume.get_by_id(context, volume_id)
         policies.check(context, policies.GET, volume)
-        found = self._required(volume, req.GET.get(SERVER))
+        found = self._required(
+            volume, req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
+        )
         modes = found.modes
         return {
             wire.NEXT_ATTACHMENT: {
                 wire.REQUIRED_CACHE_MODES: (
                     None if modes is None else [mode.value for mode in modes]
                 ),
-                'reason': str(found.error) if found.error else None,
+                wire.NEXT_ATTACHMENT_REASON: (
+                    str(found.error) if found.error else None
+                ),
             }
         }
 

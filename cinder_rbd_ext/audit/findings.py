@@ -15,6 +15,8 @@
 import dataclasses
 import enum
 
+from rbd_volume_options import wire
+
 
 class Severity(enum.IntEnum):
     """Severity of a finding, which is also the exit status of the command."""
@@ -58,7 +60,7 @@ OVERRIDE = Kind(
     'Check that it is intended: rbd config image list <image>.',
 )
 ORPHAN_VOLUME = Kind(
-    'orphan-volume',
+    wire.AUDIT_ORPHAN_VOLUME,
     _WARNING,
     'Manage it with Cinder, or move it to the trash.',
 )

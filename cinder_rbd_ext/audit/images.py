@@ -23,6 +23,7 @@ from typing import Any
 from cinder_rbd_ext.audit import usage
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import wire
 
 #: Prefix of the image metadata that overrides Ceph's configuration.
 OVERRIDE = 'conf_'
@@ -31,10 +32,10 @@ OVERRIDE = 'conf_'
 class MapState(enum.Enum):
     """State of the object map of an image or a snapshot."""
 
-    VALID = 'valid'
+    VALID = wire.AUDIT_MAP_VALID
     #: librbd ignores the map until it is rebuilt.
-    INVALID = 'invalid'
-    NONE = 'none'
+    INVALID = wire.AUDIT_MAP_INVALID
+    NONE = wire.AUDIT_MAP_NONE
 
 
 @dataclasses.dataclass(frozen=True)

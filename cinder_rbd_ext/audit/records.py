@@ -38,7 +38,7 @@ class Volume:
     :ivar image_id: the id in the name of its image, another one than
         :ivar:`ident` after a migration
     :ivar pool: Cinder's pool, ``host@backend#pool``
-    :ivar made: the ``os-rbd-volume-options`` attributes, without the prefix
+    :ivar made: the ``os-rbd-volume-options`` attributes
     :ivar metadata: as its project has set it
     """
 
@@ -205,7 +205,7 @@ def of_body(body: Body) -> Volume:
         bool(body.get('multiattach')),
         migration not in (None, 'success', 'error', 'none'),
         {
-            key.removeprefix(prefix): value
+            key: value
             for key, value in body.items()
             if key.startswith(prefix) and value is not None
         },

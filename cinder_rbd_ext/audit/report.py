@@ -22,9 +22,7 @@ from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import scan
-
-#: Version of the JSON document; a higher version may remove or rename fields.
-VERSION = 1
+from rbd_volume_options import wire
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +77,8 @@ class Report:
     def plain(self) -> dict[str, Any]:
         """Return the report as plain values; sizes are in bytes."""
         return {
-            'version': VERSION,
-            'taken': self.taken.isoformat(),
+            wire.AUDIT_VERSION: wire.AUDIT_THIS_VERSION,
+            wire.AUDIT_TAKEN: self.taken.isoformat(),
             'seconds': round(self.seconds, 3),
             'counts': [
                 {
@@ -90,8 +88,8 @@ class Report:
                 }
                 for each in self.counts
             ],
-            'findings': [_plain_finding(each) for each in self.found],
-            'images': [
+            wire.AUDIT_FINDINGS: [_plain_finding(each) for each in self.found],
+            wire.AUDIT_IMAGES: [
                 _plain_image(image)
                 for each in self.scans
                 for image in each.found
@@ -159,12 +157,12 @@ def _used(group: Iterable[images.Image]) -> int | None:
 
 def _plain_finding(found: findings.Finding) -> dict[str, Any]:
     return {
-        'kind': found.kind.code,
+        wire.AUDIT_KIND: found.kind.code,
         'severity': found.kind.severity.name.lower(),
-        'pool': found.pool,
-        'image': found.image,
-        'detail': found.detail,
-        'volume': found.volume,
+        wire.AUDIT_POOL: found.pool,
+        wire.AUDIT_IMAGE: found.image,
+        wire.AUDIT_DETAIL: found.detail,
+        wire.AUDIT_VOLUME: found.volume,
         'project': found.project,
         'remedy': found.kind.remedy,
     }
@@ -173,23 +171,23 @@ def _plain_finding(found: findings.Finding) -> dict[str, Any]:
 def _plain_image(image: images.Image) -> dict[str, Any]:
     made = image.image_layout
     return {
-        'pool': image.pool,
-        'name': image.name,
+        wire.AUDIT_POOL: image.pool,
+        wire.AUDIT_NAME: image.name,
         'id': image.ident,
         'size': image.size,
-        'used': image.used,
+        wire.AUDIT_USED: image.used,
         'object_size': made.object_size,
         'stripe_unit': made.stripe_unit,
         'stripe_count': made.stripe_count,
         'features': sorted(image.image_features),
         'data_pool': image.data_pool,
-        'object_map': image.map_state.value,
+        wire.AUDIT_OBJECT_MAP: image.map_state.value,
         'parent': image.parent,
         'snapshots': [
             {
-                'name': each.name,
+                wire.AUDIT_NAME: each.name,
                 'namespace': each.namespace,
-                'object_map': each.map_state.value,
+                wire.AUDIT_OBJECT_MAP: each.map_state.value,
                 'children': len(each.children),
             }
             for each in image.snapshots

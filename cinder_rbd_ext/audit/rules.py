@@ -23,6 +23,7 @@ from cinder_rbd_ext.audit import names
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import scan
 from rbd_volume_options import features
+from rbd_volume_options import wire
 
 #: Number of objects from which the deletion of an image without a valid map is
 #: reported as slow. On a cluster with one OSD, it took about two minutes.
@@ -31,6 +32,8 @@ MANY_OBJECTS = 1_000_000
 # Status of a volume in a retype, and the time without progress after which
 # the retype is reported. A running service updates the progress every minute.
 _RETYPING = 'retyping'
+# Prefix of the names of attributes, which findings leave out.
+_PREFIX = f'{wire.ALIAS}:'
 _STALLED = datetime.timedelta(minutes=10)
 
 _Found = Iterator[findings.Finding]
@@ -108,9 +111,9 @@ def _is_being_converted(
     )
     if volume is None or volume.status != _RETYPING:
         return False
-    conversion = volume.made.get('conversion') or {}
+    conversion = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
     try:
-        text = str(conversion.get('at')).replace('Z', '+00:00')
+        text = str(conversion.get(wire.CONVERSION_AT)).replace('Z', '+00:00')
         at = datetime.datetime.fromisoformat(text)
     except ValueError:
         return False
@@ -244,16 +247,17 @@ def _of_volume(image: images.Image, volume: records.Volume) -> _Found:
         if recorded != actual:
             yield finding(
                 findings.CONTRADICTION,
-                f'{attribute} is {actual}, recorded as {recorded}',
+                f'{attribute.removeprefix(_PREFIX)} is {actual}, recorded as '
+                f'{recorded}',
             )
 
 
 def _actual(image: images.Image) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an image, as the API shows them."""
     made = image.image_layout
-    yield 'object_size', made.object_size
-    yield 'stripe_unit', made.stripe_unit
-    yield 'stripe_count', made.stripe_count
-    yield 'features', sorted(image.image_features)
+    yield wire.ATTRIBUTE_OBJECT_SIZE, made.object_size
+    yield wire.ATTRIBUTE_STRIPE_UNIT, made.stripe_unit
+    yield wire.ATTRIBUTE_STRIPE_COUNT, made.stripe_count
+    yield wire.ATTRIBUTE_FEATURES, sorted(image.image_features)
     if image.data_pool:
-        yield 'data_pool', image.data_pool
+        yield wire.ATTRIBUTE_DATA_POOL, image.data_pool

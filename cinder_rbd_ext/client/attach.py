@@ -166,7 +166,7 @@ def _reason(volume: Record, refused_before: Record | None) -> str:
     """Return why a volume was not attached, if the reason is known."""
     refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused and refused != refused_before:
-        reason = printable.text(refused['reason'])
+        reason = printable.text(refused[wire.ATTACH_REFUSED_REASON])
         return f'Volume {volume["id"]} was not attached: {reason}'
     return (
         f'Volume {volume["id"]} was not attached, but Cinder did not refuse '

@@ -195,12 +195,15 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
         yield 'creation', failed, 'refused by the driver'
     refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
     if refused:
-        yield 'last attachment', refused['reason'], refused['at']
+        reason = refused[wire.ATTACH_REFUSED_REASON]
+        yield 'last attachment', reason, refused[wire.ATTACH_REFUSED_AT]
     conversion = volume.get(wire.ATTRIBUTE_CONVERSION)
-    if conversion and conversion['reason']:
-        yield 'last retype', conversion['reason'], 'refused by the driver'
+    if conversion and conversion[wire.CONVERSION_REASON]:
+        reason = conversion[wire.CONVERSION_REASON]
+        yield 'last retype', reason, 'refused by the driver'
     elif conversion:
-        yield 'retype', f'{conversion["percent"]} %', conversion['at']
+        done = conversion[wire.CONVERSION_PERCENT]
+        yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
 
 
 def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:

@@ -22,9 +22,10 @@ from typing import Any
 from cinder_rbd_ext.doctor import cinder_parts
 from cinder_rbd_ext.doctor import configuration
 from cinder_rbd_ext.doctor import findings
+from rbd_volume_options import wire
 
-STORE = 'rbd_objmap'
-ENABLED = '_3110_rbd_volume_options.py'
+STORE = wire.STORE_TYPE
+ENABLED = wire.DASHBOARD_ENABLED
 #: Folders of Horizon in distributions and virtual environments.
 ENABLED_FOLDERS = (
     'etc/openstack-dashboard/enabled',

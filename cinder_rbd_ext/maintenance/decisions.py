@@ -26,6 +26,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 
 class Action(enum.Enum):
@@ -153,7 +154,8 @@ def has_invalid_map(image: images.Image) -> bool:
 
 def _contradicts(target: selection.Target, after: features.Features) -> bool:
     """Return whether the record contradicts an image with these features."""
-    recorded = target.volume.made.get('features') if target.volume else None
+    made = target.volume.made if target.volume else {}
+    recorded = made.get(wire.ATTRIBUTE_FEATURES)
     return recorded is not None and frozenset(recorded) != after
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.maintenance import outcomes
+from rbd_volume_options import wire
 
 #: Status of a volume in a retype.
 _RETYPING = 'retyping'
@@ -54,7 +55,7 @@ def is_running(volume: records.Volume) -> bool:
 
 def percent(volume: records.Volume) -> int | None:
     """Return the progress of a conversion; None if it is unknown."""
-    found: int | None = _conversion(volume).get('percent')
+    found: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
     return found
 
 
@@ -74,7 +75,7 @@ def unchanged(
     about: outcomes.Outcome, volume: records.Volume
 ) -> outcomes.Outcome:
     """Return the outcome of a retype that did not change the type."""
-    reason = _conversion(volume).get('reason')
+    reason = _conversion(volume).get(wire.CONVERSION_REASON)
     if reason:
         return about.refused(outcomes.Refused(NOT_CONVERTED, reason))
     return dataclasses.replace(
@@ -97,5 +98,5 @@ def stalled(about: outcomes.Outcome, seconds: float) -> outcomes.Outcome:
 
 
 def _conversion(volume: records.Volume) -> dict[str, Any]:
-    found: dict[str, Any] = volume.made.get('conversion') or {}
+    found: dict[str, Any] = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
     return found

@@ -28,15 +28,19 @@ from typing import Any
 
 from horizon_volume_opts import conf
 from horizon_volume_opts.admin_images import images
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_VERSION = 1
 _VOLUME = re.compile(r'volume-([0-9a-f-]{36})')
 # The name of a snapshot follows the name of its image.
 _OF_VOLUME = re.compile(r'volume-([0-9a-f-]{36})(?:@.*)?', re.DOTALL)
-_ORPHAN = 'orphan-volume'
-_SHOWN = ('kind', 'pool', 'image', 'detail')
+_SHOWN = (
+    wire.AUDIT_KIND,
+    wire.AUDIT_POOL,
+    wire.AUDIT_IMAGE,
+    wire.AUDIT_DETAIL,
+)
 _STATES = {
     each.value: each
     for each in (
@@ -90,7 +94,7 @@ class Report:
         if seen and (agrees or state is images.MapState.UNKNOWN):
             state = seen
         kinds = [
-            each['kind']
+            each[wire.AUDIT_KIND]
             for ident in dict.fromkeys((image.ident, image_id))
             for each in self.findings.get(ident, ())
         ]
@@ -131,30 +135,34 @@ def _of(values: Any) -> Report:
 
     :raises LookupError, TypeError, ValueError: for another document
     """
-    if values['version'] != _VERSION:
-        raise ValueError(f'unknown version {values["version"]}')
+    version = values[wire.AUDIT_VERSION]
+    if version != wire.AUDIT_THIS_VERSION:
+        raise ValueError(f'unknown version {version}')
     orphans = {
-        each['image'] for each in values['findings'] if each['kind'] == _ORPHAN
+        each[wire.AUDIT_IMAGE]
+        for each in values[wire.AUDIT_FINDINGS]
+        if each[wire.AUDIT_KIND] == wire.AUDIT_ORPHAN_VOLUME
     }
     found: dict[str, list[Finding]] = {}
-    for each in values['findings']:
+    for each in values[wire.AUDIT_FINDINGS]:
         shown = {name: str(each[name]) for name in _SHOWN}
         found.setdefault(_volume(each, orphans), []).append(shown)
     ours = {
         match[1]: each
-        for each in values['images']
-        if (match := _VOLUME.fullmatch(each['name']))
+        for each in values[wire.AUDIT_IMAGES]
+        if (match := _VOLUME.fullmatch(each[wire.AUDIT_NAME]))
     }
     states = {
-        ident: _STATES[each['object_map']] for ident, each in ours.items()
+        ident: _STATES[each[wire.AUDIT_OBJECT_MAP]]
+        for ident, each in ours.items()
     }
     # Reports of older versions, and those without --used, have no value.
     used = {
-        ident: int(each['used'])
+        ident: int(each[wire.AUDIT_USED])
         for ident, each in ours.items()
-        if each.get('used') is not None
+        if each.get(wire.AUDIT_USED) is not None
     }
-    return Report(str(values['taken']), states, used, found)
+    return Report(str(values[wire.AUDIT_TAKEN]), states, used, found)
 
 
 def _volume(finding: Any, orphans: Collection[str]) -> str:
@@ -162,9 +170,9 @@ def _volume(finding: Any, orphans: Collection[str]) -> str:
 
     Reports of older releases have it only in the name of the image.
     """
-    if finding['volume']:
-        return str(finding['volume'])
-    image = finding['image']
+    if finding[wire.AUDIT_VOLUME]:
+        return str(finding[wire.AUDIT_VOLUME])
+    image = finding[wire.AUDIT_IMAGE]
     match = _OF_VOLUME.fullmatch(image)
     if match is None or image.partition('@')[0] in orphans:
         return ''

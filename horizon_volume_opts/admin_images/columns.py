@@ -26,6 +26,7 @@ from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 #: First characters by which a spreadsheet treats a cell as a formula.
 _FORMULA = ('=', '+', '-', '@', '\t', '\r', '\n')
@@ -123,10 +124,10 @@ def csv_lines(
 
 
 OF_FINDINGS: tuple[tuple[str, Any], ...] = (
-    ('kind', _('Kind')),
-    ('pool', _('Pool of Ceph')),
-    ('image', _('RBD Image')),
-    ('detail', _('Details')),
+    (wire.AUDIT_KIND, _('Kind')),
+    (wire.AUDIT_POOL, _('Pool of Ceph')),
+    (wire.AUDIT_IMAGE, _('RBD Image')),
+    (wire.AUDIT_DETAIL, _('Details')),
 )
 
 
@@ -135,7 +136,8 @@ def findings_csv(found: Iterable[Mapping[str, str]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
     yield writer.writerow([str(label) for _name, label in OF_FINDINGS])
     for each in found:
-        shown = {**each, 'kind': findings.label(each['kind'])}
+        kind = findings.label(each[wire.AUDIT_KIND])
+        shown = {**each, wire.AUDIT_KIND: kind}
         yield writer.writerow([_safe(shown[name]) for name, _l in OF_FINDINGS])
 
 

@@ -73,16 +73,16 @@ def _of(client: Any, volumes: list[Any]) -> Iterator[Conversion]:
     }
     for volume in volumes:
         told = getattr(volume, wire.ATTRIBUTE_CONVERSION, None) or {}
-        if told.get('percent') is None:
+        if told.get(wire.CONVERSION_PERCENT) is None:
             continue
-        new_type = told.get('new_type_id') or ''
+        new_type = told.get(wire.CONVERSION_NEW_TYPE) or ''
         yield Conversion(
             volume.id,
             getattr(volume, 'name', None) or volume.id,
             volume.volume_type or '',
             names.get(new_type, new_type),
-            int(told['percent']),
-            _time(told.get('at')),
+            int(told[wire.CONVERSION_PERCENT]),
+            _time(told.get(wire.CONVERSION_AT)),
         )
 
 

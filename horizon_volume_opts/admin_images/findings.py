@@ -16,11 +16,13 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from rbd_volume_options import wire
+
 LABELS: dict[str, Any] = {
     'object-map-invalid': _('invalid object map'),
     'snapshot-object-map-invalid': _('invalid object map of a snapshot'),
     'configuration-override': _('overrides the configuration of Ceph'),
-    'orphan-volume': _('image without a volume'),
+    wire.AUDIT_ORPHAN_VOLUME: _('image without a volume'),
     'orphan-snapshot': _('snapshot without a volume snapshot'),
     'orphan-backup-snapshot': _('snapshot without a backup'),
     'orphan-image': _('image without a Glance image'),

@@ -17,17 +17,18 @@ import enum
 from typing import Any
 
 from rbd_volume_options import layout
+from rbd_volume_options import wire
 
 
 class MapState(enum.Enum):
     """The known state of the object map of an image."""
 
-    VALID = 'valid'
+    VALID = wire.AUDIT_MAP_VALID
     #: The image has a map; only Ceph knows whether it is valid.
     UNCHECKED = 'unchecked'
-    NONE = 'none'
+    NONE = wire.AUDIT_MAP_NONE
     #: librbd ignores the map until it is rebuilt.
-    INVALID = 'invalid'
+    INVALID = wire.AUDIT_MAP_INVALID
     #: There is no record of the image.
     UNKNOWN = 'unknown'
 

@@ -35,6 +35,30 @@ _SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
 
 #: Literals that equal a name but have another meaning.
 _OTHER_MEANING = {
+    ('cinder_rbd_ext/audit/images.py', 'name'): "librbd's item",
+    ('cinder_rbd_ext/audit/images.py', 'pool'): "librbd's item",
+    ('cinder_rbd_ext/audit/images.py', 'image'): "librbd's item",
+    (
+        'cinder_rbd_ext/client/volume_rbd.py',
+        'reason',
+    ): 'field of a volume type',
+    (
+        'horizon_volume_opts/admin_images/columns.py',
+        'name',
+    ): 'name of a column',
+    (
+        'horizon_volume_opts/admin_images/columns.py',
+        'used',
+    ): 'name of a column',
+    (
+        'horizon_volume_opts/admin_images/columns.py',
+        'pool',
+    ): 'name of a column',
+    (
+        'horizon_volume_opts/admin_images/columns.py',
+        'findings',
+    ): 'name of a column',
+    ('horizon_volume_opts/admin_images/columns.py', 'none'): 'text of a cell',
     ('cinder_rbd_ext/bench/plan.py', 'cache_mode'): 'axis of a plan',
     ('cinder_rbd_ext/client/attach.py', 'cache_mode'): 'column of a table',
     ('cinder_rbd_ext/client/create.py', 'Glance image'): 'help text',
@@ -68,15 +92,28 @@ _SCRIPT_NAME = re.compile(
 )
 
 
-def _wire_names() -> set[str]:
+#: Prefixes of names in wire.py whose values are ordinary words, such as items
+#: of an attribute. Only modules that use the group must not repeat them.
+_GROUPS = ('ATTACH_REFUSED', 'AUDIT', 'CONVERSION', 'NEXT_ATTACHMENT')
+
+
+def _wire_names(words: bool, group: str = '') -> set[str]:
+    """Return the values of names.
+
+    :param words: whether to return those of :data:`_GROUPS` or the others
+    :param group: the only group of interest
+    """
+    starts = tuple(f'{each}_' for each in _GROUPS)
     names: set[str] = set()
     for name, value in vars(wire).items():
-        if name.isupper():
+        if name.isupper() and words == name.startswith(starts):
+            if isinstance(value, int) or not name.startswith(group):
+                continue
             names.update((value,) if isinstance(value, str) else value)
     return names
 
 
-_NAMES = _wire_names() | set(keys.KEYS)
+_NAMES = _wire_names(words=False) | set(keys.KEYS)
 _PARTS = re.compile(
     '|'.join(
         rf'(?<![\w-]){re.escape(name)}(?![\w-])'
@@ -93,9 +130,20 @@ def _docstrings(module: ast.Module) -> Iterator[ast.AST]:
             yield body[0].value
 
 
+def _words(source: str) -> set[str]:
+    """Return the words that a module must not repeat."""
+    return {
+        word
+        for group in _GROUPS
+        if re.search(rf'\bwire\.(ATTRIBUTE_)?{group}(_|\b)', source)
+        for word in _wire_names(words=True, group=f'{group}_')
+    }
+
+
 def _repeated(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and name of each literal that repeats a name."""
     module = ast.parse(source)
+    words = _words(source)
     excluded = {id(node) for node in _docstrings(module)}
     for node in ast.walk(module):
         if not isinstance(node, ast.Constant) or id(node) in excluded:
@@ -103,7 +151,7 @@ def _repeated(source: str) -> Iterator[tuple[int, str]]:
         text = node.value
         if not isinstance(text, str):
             continue
-        if text in _NAMES:
+        if text in _NAMES or text in words:
             yield node.lineno, text
         elif wire.REFUSED in text:
             yield node.lineno, wire.REFUSED
@@ -154,13 +202,14 @@ class PythonTestCase(base.TestCase):
         ("items['rbd:stripe_unit']", 'rbd:stripe_unit'),
         ("re.compile(r'rbd:stripe_unit=\\d+')", 'rbd:stripe_unit'),
         ("words = ('strict', 'other')", 'strict'),
+        ("told[wire.ATTRIBUTE_ATTACH_REFUSED]['reason']", 'reason'),
         ("message = 'RBD volume option refused: %s'", wire.REFUSED),
     )
     @ddt.unpack
     def test_finds(self, source: str, name: str | None) -> None:
         found = [text for _line, text in _repeated(source)]
         self.assertEqual(1, len(found))
-        self.assertIn(found[0], _NAMES)
+        self.assertIn(found[0], _NAMES | _words(source))
         if name:
             self.assertEqual([name], found)
 
@@ -170,6 +219,7 @@ class PythonTestCase(base.TestCase):
         "HELP = 'Unless rbd:stripe_unit is given.'",
         "X = 'rbd_volume_options_v3'",
         "X = 'rbd_object_size'",
+        "X = 'reason'",
         'report[wire.RBD_MAX_OBJECTS]',
     )
     def test_passes_over(self, source: str) -> None:

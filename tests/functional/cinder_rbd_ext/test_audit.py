@@ -33,6 +33,7 @@ from cinder_rbd_ext.audit import rules
 from cinder_rbd_ext.audit import run
 from cinder_rbd_ext.audit import scan
 from rbd_volume_options import features
+from rbd_volume_options import wire
 from tests.functional import ceph
 
 _MIB = 2**20
@@ -132,7 +133,7 @@ class HealthyTest(AuditTestCase):
     """No findings in a healthy pool."""
 
     def test_nothing_is_found(self) -> None:
-        source = self.volume(made={'object_size': 4 * _MIB})
+        source = self.volume(made={wire.ATTRIBUTE_OBJECT_SIZE: 4 * _MIB})
         clone = f'volume-{uuid.uuid4()}'
         self.record(clone.removeprefix('volume-'))
         self.snapshot(source, f'{clone}.clone_snap')
@@ -320,7 +321,7 @@ class PlantedTest(AuditTestCase):
         self.check(findings.MULTIATTACH, name)
 
     def test_contradiction(self) -> None:
-        name = self.volume(made={'object_size': 8 * _MIB})
+        name = self.volume(made={wire.ATTRIBUTE_OBJECT_SIZE: 8 * _MIB})
         self.check(findings.CONTRADICTION, name)
 
     def test_no_deep_flatten(self) -> None:

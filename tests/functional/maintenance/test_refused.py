@@ -15,6 +15,7 @@
 import signal
 import time
 
+from rbd_volume_options import wire
 from tests.functional.maintenance import object_map_case
 
 
@@ -86,7 +87,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
             object_map_case.PLAIN, metadata={'rbd:object_map': 'false'}
         )
         recorded = self.volume(
-            object_map_case.PLAIN, made={'features': ['layering']}
+            object_map_case.PLAIN, made={wire.ATTRIBUTE_FEATURES: ['layering']}
         )
         self.types['plain'] = {'rbd:features': 'layering'}
         typed = self.volume(object_map_case.PLAIN, volume_type='plain')

@@ -193,7 +193,9 @@ class RecordsTest(base.TestCase):
         }
         (volume,) = self.read(body).volumes.values()
         self.assertEqual(f'volume-{facts.OTHER}', volume.image_name)
-        self.assertEqual({'object_size': 2**20}, volume.made)
+        self.assertEqual(
+            {'os-rbd-volume-options:object_size': 2**20}, volume.made
+        )
         self.assertTrue(volume.multiattach)
         self.assertTrue(volume.migrating)
         self.assertEqual({'rbd:object_map': 'true'}, volume.metadata)

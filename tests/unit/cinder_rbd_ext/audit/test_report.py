@@ -18,6 +18,7 @@ import json
 from cinder_rbd_ext.audit import findings
 from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.audit import report
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 
@@ -70,7 +71,7 @@ class ReportTest(base.TestCase):
     def test_plain(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
         plain = json.loads(json.dumps(self.make(finding).plain()))
-        self.assertEqual(report.VERSION, plain['version'])
+        self.assertEqual(wire.AUDIT_THIS_VERSION, plain['version'])
         self.assertEqual('2026-01-02T00:00:00+00:00', plain['taken'])
         self.assertEqual('error', plain['findings'][0]['severity'])
         self.assertEqual(

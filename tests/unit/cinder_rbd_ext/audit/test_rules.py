@@ -21,6 +21,7 @@ from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.audit import rules
 from cinder_rbd_ext.audit import scan
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 
@@ -41,11 +42,11 @@ class RulesTest(base.TestCase):
 
     def test_healthy(self) -> None:
         made = {
-            'object_size': 4 * 2**20,
-            'stripe_unit': 4 * 2**20,
-            'stripe_count': 1,
-            'features': sorted(facts.MAPPED),
-            'cache_modes': {},
+            wire.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
+            wire.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
+            wire.ATTRIBUTE_STRIPE_COUNT: 1,
+            wire.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
+            wire.ATTRIBUTE_CACHE_MODES: {},
         }
         there = facts.pool(facts.image())
         known = facts.known(facts.volume(made=made))
@@ -59,9 +60,12 @@ class RulesTest(base.TestCase):
     )
     @ddt.unpack
     def test_contradiction(self, attribute: str, value: object) -> None:
-        known = facts.known(facts.volume(made={attribute: value}))
+        known = facts.known(
+            facts.volume(made={f'{wire.ALIAS}:{attribute}': value})
+        )
         ((code, detail),) = self.found(facts.pool(facts.image()), known)
         self.assertEqual('attributes-contradict-image', code)
+        self.assertTrue(detail.startswith(f'{attribute} is '))
         self.assertIn(f'recorded as {value}', detail)
 
     @ddt.data(
@@ -75,11 +79,12 @@ class RulesTest(base.TestCase):
     def test_conversion(
         self, status: str, minutes: int | None, codes: list[str]
     ) -> None:
-        made: dict[str, Any] = {'object_size': 2**20}
+        made: dict[str, Any] = {wire.ATTRIBUTE_OBJECT_SIZE: 2**20}
         if minutes is not None:
             at = _NOW - datetime.timedelta(minutes=minutes)
             told = at.strftime('%Y-%m-%dT%H:%M:%SZ')
-            made['conversion'] = {'percent': 4, 'at': told, 'reason': None}
+            half = {'percent': 4, 'at': told, 'reason': None}
+            made[wire.ATTRIBUTE_CONVERSION] = half
         there = facts.pool(facts.image(migrating=True))
         known = facts.known(facts.volume(made=made, status=status))
         found = [code for code, _ in self.found(there, known)]

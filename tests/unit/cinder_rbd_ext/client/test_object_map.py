@@ -18,6 +18,7 @@ from cinder_rbd_ext.audit import scan
 from cinder_rbd_ext.maintenance import decisions
 from cinder_rbd_ext.maintenance import object_maps
 from cinder_rbd_ext.maintenance import recorded
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.audit import facts
 from tests.unit.cinder_rbd_ext.client import commands
 
@@ -84,7 +85,9 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertIn(text, self.err.getvalue())
 
     def test_record(self) -> None:
-        self.known = facts.known(facts.volume(made={'features': ['layering']}))
+        self.known = facts.known(
+            facts.volume(made={wire.ATTRIBUTE_FEATURES: ['layering']})
+        )
         words = ('enable', '--volumes', '--dry-run')
         self.assertEqual(1, self.object_map(*words))
         self.out.truncate(0)

@@ -18,6 +18,7 @@ from typing import Any
 
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.maintenance import retypes
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.audit import facts
 
 
@@ -65,7 +66,7 @@ class Cinder:
                 self._finish(ident)
             elif self._left[ident] == 1:
                 half = {'percent': 50, 'at': 'now', 'reason': None}
-                self.change(ident, made={'conversion': half})
+                self.change(ident, made={wire.ATTRIBUTE_CONVERSION: half})
         return self.volumes.get(ident)
 
     def retype(self, ident: str, wanted: retypes.Wanted) -> str:
@@ -102,7 +103,8 @@ class Cinder:
         del self._left[ident]
         if ident in self.failed:
             reason = self.failed[ident]
-            made = {'conversion': {'percent': None, 'reason': reason}}
+            told = {'percent': None, 'reason': reason}
+            made = {wire.ATTRIBUTE_CONVERSION: told}
             self.change(ident, status='available', made=made)
         else:
             self.change(ident, status='available', volume_type='new', made={})

@@ -22,6 +22,7 @@ from cinder_rbd_ext.maintenance import selection
 from cinder_rbd_ext.maintenance import use
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 
@@ -85,7 +86,7 @@ class PlanTest(base.TestCase):
     def test_record(
         self, action: _Action, recorded: list[str], expected: bool
     ) -> None:
-        target = _target({'made': {'features': recorded}})
+        target = _target({'made': {wire.ATTRIBUTE_FEATURES: recorded}})
         self.assertIs(expected, decisions.plan(action, target).record)
 
 
@@ -172,7 +173,7 @@ class ObstacleTest(base.TestCase):
         )
 
     def test_record(self) -> None:
-        target = _target({'made': {'features': ['layering']}})
+        target = _target({'made': {wire.ATTRIBUTE_FEATURES: ['layering']}})
         self.assertIs(
             decisions.RECORDED, self.obstacle(_Action.ENABLE, target)
         )

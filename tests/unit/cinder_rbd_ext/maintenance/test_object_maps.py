@@ -22,6 +22,7 @@ from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import recorded
 from cinder_rbd_ext.maintenance import selection
 from rbd_volume_options import features
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 from tests.unit.cinder_rbd_ext.maintenance import stubs
@@ -79,7 +80,7 @@ class ObjectMapsTest(base.TestCase):
         )
 
     def test_record(self) -> None:
-        target = _target(made={'features': ['layering']})
+        target = _target(made={wire.ATTRIBUTE_FEATURES: ['layering']})
         (change,) = self.planned(_Action.ENABLE, target)
         self.assertIn(
             'corrected the record', change.apply(None, None, frozenset())

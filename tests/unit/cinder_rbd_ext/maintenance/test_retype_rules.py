@@ -19,6 +19,7 @@ import ddt
 from cinder_rbd_ext.maintenance import outcomes
 from cinder_rbd_ext.maintenance import retype_rules
 from cinder_rbd_ext.maintenance import retypes
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 
@@ -59,7 +60,7 @@ class RulesTest(base.TestCase):
 
     def test_percent(self) -> None:
         self.assertIsNone(retype_rules.percent(facts.volume()))
-        made = {'conversion': {'percent': 7}}
+        made = {wire.ATTRIBUTE_CONVERSION: {'percent': 7}}
         self.assertEqual(7, retype_rules.percent(facts.volume(made=made)))
 
     def test_outcomes(self) -> None:
@@ -67,7 +68,7 @@ class RulesTest(base.TestCase):
         about = retypes.about(volume)
         found = retype_rules.unchanged(about, volume)
         self.assertEqual(outcomes.Status.FAILED, found.status)
-        made = {'conversion': {'reason': 'has clones'}}
+        made = {wire.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
         found = retype_rules.unchanged(about, facts.volume(made=made))
         self.assertEqual('not-converted', found.code)
         found = retype_rules.stalled(about, 90)

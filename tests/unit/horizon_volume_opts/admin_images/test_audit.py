@@ -150,7 +150,10 @@ class ReportTestCase(base.TestCase):
             )
         )
         known = facts.known(
-            facts.volume(multiattach=True, made={'stripe_count': 2})
+            facts.volume(
+                multiattach=True,
+                made={'os-rbd-volume-options:stripe_count': 2},
+            )
         )
         now = datetime.datetime.now(datetime.timezone.utc)
         found = list(rules.of_pool(there, known, now))
