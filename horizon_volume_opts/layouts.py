@@ -21,9 +21,10 @@ from rbd_volume_options import sizes
 def in_words(image_layout: layout.ImageLayout) -> str:
     """Return a layout as text: ``4 MiB objects, 64 KiB x 8``."""
     size = sizes.format_size(image_layout.object_size)
-    if image_layout.striping is None:
-        return _('%(size)s objects') % {'size': size}
-    return _('%(size)s objects, %(unit)s x %(count)d') % {
+    template: str = _('%(size)s objects')
+    if image_layout.striping:
+        template = _('%(size)s objects, %(unit)s x %(count)d')
+    return template % {
         'size': size,
         'unit': sizes.format_size(image_layout.stripe_unit),
         'count': image_layout.stripe_count,

@@ -33,7 +33,7 @@ class _Formatter(string.Formatter):
         if isinstance(value, layout.ImageLayout):
             return layouts.in_words(value)
         if format_spec == ',':
-            return formats.number_format(value, force_grouping=True)
+            return str(formats.number_format(value, force_grouping=True))
         return str(super().format_field(value, format_spec))
 
 

@@ -126,7 +126,7 @@ class NumbersTestCase(page_case.PageCase):
         self.cinder.volumes.all += [
             fake_cinder.volume(page_case.MAP) for _ in range(1999)
         ]
-        self.cinder.volumes.all[0].size = 12345
+        vars(self.cinder.volumes.all[0])['size'] = 12345
         self.addCleanup(translation.activate, translation.get_language())
         for language, shown in (
             ('en', ('2,000 images', '12,345', '1,999 object map,')),
