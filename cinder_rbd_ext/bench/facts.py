@@ -81,10 +81,15 @@ def gather(cluster: Any, pool: str, data_pool: str = '') -> dict[str, Any]:
         'object_stores': _counted(metadata, 'osd_objectstore'),
         'networks': _networks(metadata),
         'pool': of_pool,
-        'options': {name: cluster.conf_get(name) for name in OPTIONS},
+        'options': options(cluster),
         'client': _client(cluster),
         'time': time.strftime('%Y-%m-%d %H:%M:%S %z'),
     }
+
+
+def options(cluster: Any) -> dict[str, str]:
+    """Return the options of a connection that affect the results."""
+    return {name: cluster.conf_get(name) for name in OPTIONS}
 
 
 def _pool(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Session:
         """
         target = self._target
         with contextlib.ExitStack() as stack:
-            ioctx = stack.enter_context(_opened(target))
+            ioctx = stack.enter_context(opened(target.cluster, target.pool))
             around = self._around(stack, ioctx)
             waiting = self._waiting(cells)
             self._check(waiting, around)
@@ -112,6 +112,7 @@ class Session:
                 target.cluster, target.pool, self._space.data_pool
             )
             found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
+            found['options'].update(target.options)
             found['guest'] = of_guest
             self.results.environment = found
             self._measure_all(waiting, progress)
@@ -308,8 +309,12 @@ def _paths(
 
 
 @contextlib.contextmanager
-def _opened(target: surroundings.Target) -> Iterator[Any]:
-    ioctx = target.cluster.open_ioctx(target.pool)
+def opened(cluster: Any, pool: str) -> Iterator[Any]:
+    """Yield the context of a pool.
+
+    :param cluster: a connection of librados
+    """
+    ioctx = cluster.open_ioctx(pool)
     # librbd adopts this. Removals otherwise wait for space in a full pool.
     ioctx.set_osdmap_full_try()
     try:

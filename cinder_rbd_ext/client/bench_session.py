@@ -118,18 +118,22 @@ def _measure(
     import rados
     import rbd
 
+    from cinder_rbd_ext.bench import facts
     from cinder_rbd_ext.bench import session
     from cinder_rbd_ext.bench.paths import surroundings
 
     limit = sizes.parse_size('--limit', parsed_args.limit)
+    client = {
+        'conffile': parsed_args.ceph_conf,
+        'rados_id': parsed_args.ceph_user,
+    }
     with (
-        rados.Rados(
-            conffile=parsed_args.ceph_conf,
-            rados_id=parsed_args.ceph_user,
-            conf=OPTIONS,
-        ) as cluster,
+        rados.Rados(**client, conf=OPTIONS) as cluster,
         progress.with_time_left(app.stderr) as show,
     ):
+        # The options of the measured programs; the monitors store some.
+        with rados.Rados(**client) as plain:
+            options = facts.options(plain)
         target = surroundings.Target(
             cluster,
             rbd,
@@ -137,6 +141,7 @@ def _measure(
             parsed_args.ceph_user,
             parsed_args.pool,
             limit,
+            options,
         )
         place = bench_cloud.cloud(parsed_args, app.cloud, cluster.get_fsid())
         measured = session.Session(target, given, folder, say, place)

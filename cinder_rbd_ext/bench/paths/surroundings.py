@@ -43,6 +43,8 @@ class Target:
     :ivar librbd: the module ``rbd``
     :ivar conf: path of ceph.conf
     :ivar limit: maximum bytes of data at one time
+    :ivar options: the options of the client, where those of the connection
+        differ
     """
 
     cluster: Any
@@ -51,6 +53,7 @@ class Target:
     user: str
     pool: str
     limit: int
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Path(Protocol):

@@ -31,6 +31,7 @@ from cinder_rbd_ext.bench import results
 from cinder_rbd_ext.bench import shipped
 from tests import tree
 from tests.functional import ceph
+from tests.functional import filling
 
 # The checkout is not installed and has no version.
 _PROGRAM = """
@@ -181,6 +182,21 @@ class BenchTest(testtools.TestCase):
         self.assertEqual(1, child.returncode, shown)
         self.assertIn('Interrupted', shown)
         self.assertEqual(['volume-1'], self.cluster.names())
+
+    def test_interrupted_twice_without_an_answer_of_the_cluster(self) -> None:
+        child = self.start('ceph-2022', '--runtime', '60')
+        self.wait_for_image(child)
+        monitor = filling.Monitor(self.cluster)
+        self.addCleanup(monitor.resume)
+        monitor.pause()
+        child.send_signal(signal.SIGINT)
+        # Only now the second one counts.
+        time.sleep(2)
+        child.send_signal(signal.SIGINT)
+        shown, _ = child.communicate(timeout=30)
+        self.assertEqual(1, child.returncode, shown)
+        self.assertRegex(shown, f'Not removed: volumes/{images.PREFIX}')
+        monitor.resume()
 
     def test_killed_and_continued(self) -> None:
         # Without this the image of a killed client stays locked for half a

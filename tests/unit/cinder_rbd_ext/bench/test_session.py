@@ -68,7 +68,12 @@ class SessionTest(base.TestCase):
             2**30,
         )
         self.gather = self.replace(
-            facts, 'gather', side_effect=lambda *args: {'pool': {}}
+            facts,
+            'gather',
+            side_effect=lambda *args: {
+                'pool': {},
+                'options': {'a': '60', 'b': '1'},
+            },
         )
         for name, value in (
             ('observe', {'client_load_average': 0.0}),
@@ -113,6 +118,13 @@ class SessionTest(base.TestCase):
         fills = [x for x in self.fio.call_args_list if '--rw=write' in x[0][0]]
         fills = [x for x in fills if '--name=fill' in x[0][0]]
         self.assertEqual(4, len(fills))
+
+    def test_options_of_the_client(self) -> None:
+        """The connection has others."""
+        changed = {**vars(self.target), 'options': {'a': '0'}}
+        self.target = surroundings.Target(**changed)
+        found = self.run_plan('run=deletion')
+        self.assertEqual({'a': '0', 'b': '1'}, found.environment['options'])
 
     def test_failed_measurement(self) -> None:
         failing = processes.EngineError('QEMU aborts')

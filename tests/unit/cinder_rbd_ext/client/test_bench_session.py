@@ -39,7 +39,11 @@ class _Rados(fake_rados.Rados):
 
     def __init__(self, cluster: fake_rados.Cluster, **kwargs: Any) -> None:
         super().__init__(cluster)
-        self.settings = dict(kwargs['conf'])
+        self.settings = dict(kwargs.get('conf', {}))
+
+    def conf_get(self, option: str) -> str | None:
+        """Return the value of an option of this client."""
+        return self.settings.get(option, super().conf_get(option))
 
     def __enter__(self) -> '_Rados':
         self.connect()
@@ -94,6 +98,7 @@ class BenchSessionTest(base.TestCase):
         return status, shown.getvalue()
 
     def add_sample(self, measured: session.Session, *args: Any) -> None:
+        self.measured = measured
         measured.results.environment = dict(samples.ENVIRONMENT)
         measured.results.add(samples.sample(1.0))
 
@@ -101,12 +106,16 @@ class BenchSessionTest(base.TestCase):
         self.measure.side_effect = self.add_sample
         status, text = self.run_command()
         self.assertEqual(0, status, text)
-        (client,) = self.clients
+        client, plain = self.clients
         self.assertEqual('60', client.settings['rados_osd_op_timeout'])
         self.assertEqual('60', client.settings['rados_mon_op_timeout'])
         self.assertEqual(
             'false', client.settings['rbd_move_to_trash_on_remove']
         )
+        # The report shows the options of the measured programs.
+        self.assertEqual({}, plain.settings)
+        target = self.measured._target
+        self.assertIsNone(target.options['rados_osd_op_timeout'])
 
     @ddt.data(
         (KeyboardInterrupt(), 'Interrupted'),
