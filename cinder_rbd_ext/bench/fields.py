@@ -16,6 +16,7 @@
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import TypeVar
 
@@ -70,6 +71,26 @@ class Fields:
     def raw(self, key: str, default: Any = None) -> Any:
         """Return the value of a key, unchecked."""
         return self._given.get(key, default)
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Return a mapping, unchecked; an empty one if it is missing.
+
+        :raises OptionError: if it is not a mapping
+        """
+        found = self._given.get(key) or {}
+        if not isinstance(found, Mapping):
+            raise refused(self.path(key), found, 'not a mapping', 'a mapping')
+        return found
+
+    def items(self, key: str) -> Sequence[Any]:
+        """Return the items of a list, unchecked; none if it is missing.
+
+        :raises OptionError: if it is not a list
+        """
+        found = self._given.get(key) or []
+        if not isinstance(found, list):
+            raise refused(self.path(key), found, 'not a list', 'a list')
+        return found
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text.

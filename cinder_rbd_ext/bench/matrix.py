@@ -119,6 +119,8 @@ def select(
     """Return the cells of a selection.
 
     A run without a selected axis has no cells in the selection.
+
+    :raises OptionError: if there is none
     """
 
     def has(cell: Cell) -> bool:
@@ -131,7 +133,20 @@ def select(
             values.get(axis) in allowed for axis, allowed in selection.items()
         )
 
-    return [each for each in given if has(each)]
+    found = [each for each in given if has(each)]
+    if not found:
+        chosen = [
+            f'{axis}={value}'
+            for axis, allowed in selection.items()
+            for value in sorted(allowed)
+        ]
+        raise fields.refused(
+            '--select',
+            ' '.join(chosen),
+            'no combination has all of these values',
+            'values of the same run (see --dry-run without --select)',
+        )
+    return found
 
 
 def data_bytes(cell: Cell, settings: plan.Settings) -> int:

@@ -14,17 +14,17 @@
 """Plans: data that describes the measurements. Plans are YAML files."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import re
 from typing import Any
 
 import yaml
 
 from cinder_rbd_ext.bench import fields
+from cinder_rbd_ext.bench import variants
 from cinder_rbd_ext.bench import workload
 from rbd_volume_options import cache_modes
-from rbd_volume_options import errors
-from rbd_volume_options import keys
-from rbd_volume_options import options
 
 #: The paths to a volume: the programs that send the requests.
 LIBRBD = 'librbd'
@@ -49,8 +49,13 @@ EXPLANATIONS = (
     'objects',
     'same-host',
 )
+#: Those of paths that read and write, and of the path deletion.
+_OF_REQUESTS = ('osds', 'cache-policy', 'flush')
+_OF_DELETION = ('objects',)
+#: Bytes of an image. librbd counts with 63 bits.
+_SMALLEST, _LARGEST = 2**20, 2**60
 
-Keys = dict[str, str]
+Keys = variants.Keys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,13 +159,12 @@ def parse(text: str, short: bool = False) -> Plan:
         given,
         ('name', 'title', 'source', 'settings', 'short', 'runs', 'published'),
     )
-    found = top.raw('settings', {})
+    found = top.mapping('settings')
     if short:
-        found = {**found, **top.raw('short', {})}
+        found = {**found, **top.mapping('short')}
     runs = top.each('runs', _run)
+    _check_names(runs)
     by_name = {each.name: each for each in runs}
-    if len(by_name) < len(runs):
-        raise fields.refused('runs', text, 'duplicate name', 'unique names')
     return Plan(
         top.name('name'),
         top.text('title'),
@@ -169,9 +173,32 @@ def parse(text: str, short: bool = False) -> Plan:
         runs,
         tuple(
             _published(f'published[{place}]', each, by_name)
-            for place, each in enumerate(top.raw('published', []))
+            for place, each in enumerate(top.items('published'))
         ),
     )
+
+
+def _check_names(runs: Sequence[Run]) -> None:
+    """Check that the plots of each run have their own file names.
+
+    These contain only some characters of the name.
+    """
+    seen: dict[str, str] = {}
+    for place, each in enumerate(runs):
+        start = re.sub(r'[^a-z0-9]+', '-', each.name.lower())
+        reason = ''
+        if start in seen:
+            reason = f'duplicate name, as {seen[start]!r}'
+        elif start == '-':
+            reason = 'no letter from a to z and no digit'
+        if reason:
+            raise fields.refused(
+                f'runs[{place}].name',
+                each.name,
+                reason,
+                'names that differ in letters from a to z or digits',
+            )
+        seen[start] = each.name
 
 
 def read_settings(where: str, given: Any) -> Settings:
@@ -186,7 +213,7 @@ def read_settings(where: str, given: Any) -> Settings:
         found.number('warm_up', 0, 3600),
         found.number('runtime', 1, 86400),
         found.number('repetitions', 1, 100),
-        found.size('image_size'),
+        image_size(found.path('image_size'), found.raw('image_size')),
     )
 
 
@@ -197,12 +224,12 @@ def _run(where: str, given: Any) -> Run:
         PATHS,
     )
     found = fields.Fields(where, given, ('name', 'path', *_KEYS[path]))
-    layouts = _variants(found, 'layouts')
-    image_features = _variants(found, 'features')
+    layouts = variants.read(found, 'layouts')
+    image_features = variants.read(found, 'features')
     works: tuple[workload.Workload, ...] = ()
     if path != DELETION:
         works = found.each('workloads', workload.read)
-    _check_together(found, layouts, image_features)
+    variants.check_together(found, layouts, image_features)
     return Run(
         found.name('name'), path, layouts, image_features,
         _axes(found, path), works,
@@ -245,54 +272,21 @@ def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
 
 
 def _size(where: str, given: Any) -> str:
-    fields.size(where, given)
+    image_size(where, given)
     return str(given)
 
 
-def _variants(found: fields.Fields, key: str) -> dict[str, Keys]:
-    """Return keys of volume types by the names that the plan gives them."""
-    if key not in found:
-        return {'default': {}}
-    where = found.path(key)
-    given = found.raw(key)
-    if not isinstance(given, Mapping) or not given:
-        raise fields.refused(where, given, 'not a mapping', 'names with keys')
-    return {
-        fields.name(where, name): _keys(f'{where}.{name}', each)
-        for name, each in given.items()
-    }
+def image_size(where: str, given: Any) -> int:
+    """Return the size of an image in bytes.
 
-
-def _keys(where: str, given: Any) -> Keys:
-    if given is None:
-        return {}
-    names = (
-        keys.OBJECT_SIZE,
-        keys.STRIPE_UNIT,
-        keys.STRIPE_COUNT,
-        keys.OBJECT_MAP,
-        keys.FEATURES,
-    )
-    checked = fields.Fields(where, given, names)
-    found = {key: str(checked.raw(key)) for key in names if key in checked}
-    options.parse(found, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    :raises OptionError: if it is not a size, or out of range
+    """
+    found = fields.size(where, given)
+    if not _SMALLEST <= found <= _LARGEST:
+        raise fields.refused(
+            where, given, 'out of range', 'a size from 1M to 1048576T'
+        )
     return found
-
-
-def _check_together(
-    found: fields.Fields,
-    layouts: Mapping[str, Keys],
-    image_features: Mapping[str, Keys],
-) -> None:
-    for one in layouts.values():
-        for other in image_features.values():
-            if both := set(one) & set(other):
-                raise fields.refused(
-                    found.path('features'),
-                    ', '.join(sorted(both)),
-                    'set in layouts too',
-                    'a key in one of the two',
-                )
 
 
 def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
@@ -308,6 +302,8 @@ def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
             found.path('ratio'), ratio, 'not a ratio', 'a number above 0'
         )
     run = runs[found.choice('run', tuple(runs))]
+    others = _OF_REQUESTS if run.path == DELETION else _OF_DELETION
+    allowed = [each for each in EXPLANATIONS if each not in others]
     return Published(
         found.name('name'),
         found.text('statement'),
@@ -315,7 +311,7 @@ def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
         run.name,
         _side(found.path('of'), found.raw('of'), run),
         _side(found.path('to'), found.raw('to'), run),
-        found.each('explain', lambda w, v: fields.choice(w, v, EXPLANATIONS)),
+        found.each('explain', lambda w, v: fields.choice(w, v, allowed)),
         found.choice('path', PATHS) if 'path' in found else '',
     )
 

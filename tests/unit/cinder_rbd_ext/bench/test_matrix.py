@@ -45,6 +45,11 @@ class MatrixTest(base.TestCase):
         changes = sum(x != y for x, y in itertools.pairwise(order))
         self.assertEqual(len(set(order)) - 1, changes)
 
+    def test_selection_without_combinations(self) -> None:
+        words = ('run=deletion', 'cache_mode=none')
+        error = self.assertRaises(errors.OptionError, self.select, *words)
+        self.assertIn('run=deletion cache_mode=none', str(error))
+
     @ddt.data(
         ([], 14),
         (['cache_mode=none'], 4),

@@ -53,13 +53,38 @@ class PlanTest(base.TestCase):
         ('explain: [osds]', 'explain: [magic]', 'published.1..explain'),
         ('sizes: [1T]', 'sizes: [many]', 'sizes.0.'),
         ('runs:', 'runs: [', 'not YAML'),
+        ('sizes: [1T]', 'sizes: [0]', "sizes.0. = '0'.*from 1M"),
+        ('sizes: [1T]', 'sizes: [9999999999T]', 'sizes.0.*out of range'),
+        ('size: 1G', 'size: 0', 'settings.image_size.*from 1M'),
+        (
+            'name: disks',
+            'name: Deletion',
+            r'runs.1..*duplicate name, as .Deletion',
+        ),
+        ('name: disks', 'name: \xfc', r'runs.0..name.*from a to z'),
+        ('explain: [osds]', 'explain: [objects]', 'published.1.*osds, cache'),
+        ('explain: [objects]', 'explain: [flush]', 'published.2.*rate, obj'),
+        ('short: {repetitions: 1}', 'short: [1]', 'short = .*not a mapping'),
     )
     @ddt.unpack
     def test_refusal(self, old: str, new: str, text: str) -> None:
         changed = samples.PLAN.replace(old, new, 1)
         self.assertNotEqual(samples.PLAN, changed)
-        error = self.assertRaises(errors.OptionError, plan.parse, changed)
+        error = self.assertRaises(
+            errors.OptionError, plan.parse, changed, 'short' in old + new
+        )
         self.assertRegex(str(error), text)
+
+    @ddt.data('published:', 'published: []', '')
+    def test_nothing_published(self, line: str) -> None:
+        start, _, _ = samples.PLAN.partition('published:')
+        self.assertEqual((), plan.parse(start + line).published)
+
+    def test_published_that_is_not_a_list(self) -> None:
+        start, _, _ = samples.PLAN.partition('published:')
+        text = f'{start}published: 5'
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn("published = '5': not a list", str(error))
 
     def test_guest(self) -> None:
         run = plan.parse(samples.GUEST_PLAN).runs[0]
