@@ -27,10 +27,11 @@ from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
 from django.core import cache as caches
+from horizon import exceptions
 from openstack_dashboard.api import cinder
-import requests.exceptions
 
 from horizon_volume_opts import conf
+from horizon_volume_opts import failures
 from horizon_volume_opts import offers
 from rbd_volume_options import wire
 
@@ -39,6 +40,13 @@ LOG = logging.getLogger(__name__)
 #: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
+# The others are those of a response in another form.
+_FAILURES: tuple[type[Exception], ...] = (
+    *failures.OF_CINDER,
+    AttributeError,
+    LookupError,
+    TypeError,
+)
 
 
 class Unavailable(Exception):
@@ -133,18 +141,16 @@ def _ask(request: Any) -> Any:
                     offer.name,
                 )
         return found
-    except (cinder_exceptions.NotFound, cinder_exceptions.Forbidden) as error:
-        # 404: no API extension. 403: not allowed for this user.
+    except (
+        cinder_exceptions.NotFound,
+        cinder_exceptions.Forbidden,
+        exceptions.ServiceCatalogException,
+    ) as error:
+        # 404: no API extension. 403: not allowed for this user. Without an
+        # entry in the catalog: no Cinder in the user's region.
         LOG.info('RBD volume options are not available in Cinder: %s', error)
         return []
-    except (
-        cinder_exceptions.ClientException,
-        cinder_exceptions.ConnectionError,
-        requests.exceptions.RequestException,
-        AttributeError,
-        LookupError,
-        TypeError,
-    ) as error:
+    except _FAILURES as error:
         LOG.warning(
             'Could not get the RBD volume options of volume types; forms do '
             'not show them: %s',

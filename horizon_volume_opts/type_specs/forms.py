@@ -23,12 +23,22 @@ from openstack_dashboard import api
 import openstack_dashboard.dashboards.admin.volume_types.extras.forms as stock
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import failures
 from horizon_volume_opts import refusals
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+
+_UNREAD = _(
+    'Cinder did not return the extra specs of the volume type: %(reason)s. '
+    'Try again.'
+)
+_UNSAVED = _('Cinder did not save the extra spec: %(reason)s')
+
+# Lets the script of forms move to the first field with an error.
+_MARK = {'data-rbd-form': ''}
 
 
 def _is_ours(key: str) -> bool:
@@ -50,6 +60,23 @@ class _Checked:
     request: Any
     initial: dict[str, Any]
     add_error: Any
+    cleaned_data: dict[str, Any]
+
+    def clean(self) -> dict[str, Any]:
+        """Check the keys and values; show a failure of Cinder in the form.
+
+        Both the stock form and ours read the extra specs of the type.
+        """
+        try:
+            super().clean()  # type: ignore[misc]
+            self._check_ours(self.cleaned_data)
+        except failures.OF_CINDER as error:
+            self.add_error(None, _UNREAD % {'reason': error})
+        return self.cleaned_data
+
+    def _check_ours(self, data: dict[str, Any]) -> None:
+        """Check one of our keys together with the type's extra specs."""
+        raise NotImplementedError()
 
     def _check(self, specs: dict[str, str]) -> errors.OptionError | None:
         """Return the error in the type's resulting extra specs, or None.
@@ -87,6 +114,9 @@ class _Checked:
             field = 'partner' if rest and named == rest else 'value'
             self.add_error(field, error.message)
             return False
+        except failures.OF_CINDER as error:
+            self.add_error(None, _UNSAVED % {'reason': error})
+            return False
         messages.success(self.request, done % ', '.join(specs))
         return True
 
@@ -109,7 +139,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
                 'If the key is one of them, enter the value of the other one '
                 'here.'
             ),
-            {'class': 'rbd-partner'},
+            {'class': 'rbd-partner', **_MARK},
         ),
     )
 
@@ -122,12 +152,10 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         )
         self.specs: dict[str, str] = {}
 
-    def clean(self) -> dict[str, Any]:
-        """Check one of our keys together with the type's extra specs."""
-        data: dict[str, Any] = super().clean()
+    def _check_ours(self, data: dict[str, Any]) -> None:
         key, value = data.get('key'), data.get('value')
         if not key or value is None:
-            return data
+            return
         self.specs = {key: value}
         other = keys.partner(key)
         if partner := data.get('partner'):
@@ -139,11 +167,10 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
                         'rbd:stripe_count.'
                     ),
                 )
-                return data
+                return
             self.specs[other] = partner
         if _is_ours(key) and (error := self._check(self.specs)):
             self.add_error(self._field_of(error, key), _text(error))
-        return data
 
     @staticmethod
     def _field_of(error: errors.OptionError, key: str) -> str:
@@ -171,11 +198,10 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
             value, pools = self.fields['value'], None
             if entry.key == keys.DATA_POOL:
                 pools = _data_pools(self.request, self.initial['type_id'])
-            value.widget = widgets.ValuePick(entry, value.widget.attrs, pools)
+            attrs = {**value.widget.attrs, **_MARK}
+            value.widget = widgets.ValuePick(entry, attrs, pools)
 
-    def clean(self) -> dict[str, Any]:
-        """Check one of our keys together with the type's extra specs."""
-        data: dict[str, Any] = super().clean()
+    def _check_ours(self, data: dict[str, Any]) -> None:
         key, value = self.initial['key'], data.get('value')
         if (
             _is_ours(key)
@@ -183,7 +209,6 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
             and (error := self._check({key: value}))
         ):
             self.add_error('value', _text(error))
-        return data
 
     def handle(self, request: Any, data: dict[str, Any]) -> Any:
         """Save the value."""

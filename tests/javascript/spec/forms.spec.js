@@ -139,6 +139,18 @@ describe('A form with errors', () => {
       .toBe('why');
   });
 
+  it('keeps the help of a widget', () => {
+    open(`<form data-rbd-form>
+      <div class="form-group has-error">
+        <div><input id="key" aria-describedby="key_help">
+          <p class="help-block" id="key_help">help</p>
+          <p class="help-block" id="more">of a box</p></div>
+        ${ERROR}</div></form>`);
+    expect(window.document.activeElement.id).toBe('key');
+    expect(window.jQuery('#key').attr('aria-describedby'))
+      .toBe('key_help key_error_0');
+  });
+
   it('passes over what can not be seen', () => {
     open(`<form><div class="form-group has-error" data-rbd-field="a" hidden>
         <input id="hidden"></div>

@@ -20,7 +20,6 @@ _CREATE = f'{_OURS}/volumes/create.py'
 _CREATION = f'{_OURS}/volumes/creation.py'
 _ATTACH = f'{_OURS}/volumes/attach.py'
 _TABLE = f'{_OURS}/volumes/table.py'
-_MODE = f'{_OURS}/volumes/cache_mode.py'
 _EXTEND = f'{_OURS}/volumes/extend.py'
 _RETYPE = f'{_OURS}/volumes/retype.py'
 _REFUSING = f'{_OURS}/volumes/refusing.py'
@@ -337,6 +336,11 @@ FRAMEWORK = (
     ),
     contract.Clause(
         'horizon.messages', 'warning', _REFUSING, ('request', 'message')
+    ),
+    contract.Clause(
+        'horizon.exceptions',
+        'ServiceCatalogException',
+        f'{_OURS}/discovery.py',
     ),
     contract.Clause('horizon.forms', 'CharField', _SPECS),
     contract.Clause(

@@ -135,6 +135,12 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
             discovery.Unavailable, discovery.by_type, self.request()
         )
 
+    def test_a_region_without_cinder(self) -> None:
+        request = self.request()
+        request.user.services_region = 'elsewhere'
+        self.assertEqual({}, discovery.by_type(request))
+        self.assertEqual(0, self.asked())
+
     def test_a_cinder_without_the_extension(self) -> None:
         for status in (404, 403):
             cache.cache.clear()

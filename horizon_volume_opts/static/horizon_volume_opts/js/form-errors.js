@@ -23,15 +23,20 @@ horizon.rbdFormErrors = (function () {
 
   var OURS = '[data-rbd-field], [data-rbd-note], [data-rbd-form]';
 
-  /* Link the error texts of a stock field to it. */
+  /* Link the error texts of a stock field to it, in addition to its help.
+   * Texts inside a widget are not errors. */
   function describe($group, $control) {
-    var ids = $group.find('.help-block').map(function (number) {
+    var ids = ($control.attr('aria-describedby') || '').split(' ');
+    var $errors = $group.children('.help-block');
+    $errors.each(function (number) {
       this.id = this.id || $control.attr('id') + '_error_' + number;
-      return this.id;
-    }).get();
-    if (!$group.is('[data-rbd-field]') && ids.length) {
+      if (ids.indexOf(this.id) < 0) {
+        ids.push(this.id);
+      }
+    });
+    if (!$group.is('[data-rbd-field]') && $errors.length) {
       $control.attr({
-        'aria-describedby': ids.join(' '),
+        'aria-describedby': ids.join(' ').trim(),
         'aria-invalid': 'true'
       });
     }
@@ -56,7 +61,9 @@ horizon.rbdFormErrors = (function () {
   }
 
   function init(root) {
-    $(root).find('form').has(OURS).each(function () {
+    $(root).find('form').filter(function () {
+      return $(this).is(OURS) || $(this).find(OURS).length;
+    }).each(function () {
       var $form = $(this);
       show($form);
       // Bootstrap focuses the dialog itself when it is there.

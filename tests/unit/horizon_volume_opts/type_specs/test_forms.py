@@ -23,6 +23,7 @@ from django.core import cache
 from django.urls import reverse
 from openstack_dashboard import api
 from openstack_dashboard.test import helpers
+import requests.exceptions
 
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -39,9 +40,12 @@ class FakeType:
         self.specs: dict[str, str] = {}
         self.requests: list[dict[str, str]] = []
         self.refuses: Exception | None = None
+        self.unreadable: Exception | None = None
 
     def get_keys(self) -> dict[str, str]:
         """Return the extra specs."""
+        if self.unreadable:
+            raise self.unreadable
         return dict(self.specs)
 
     def set_keys(self, specs: dict[str, str]) -> None:
@@ -90,6 +94,44 @@ class PagesTestCase(helpers.BaseAdminViewTests):
         self.assertEqual([field] if field else [], list(refused))
         self.assertIn(words, refused.get(field, page))
         self.assertEqual([], self.type.requests)
+
+
+_FAILURES = (
+    cinder_exceptions.ClientException(500, 'broken'),
+    cinder_exceptions.Forbidden(403, 'not yours'),
+    cinder_exceptions.ConnectionError('nobody there'),
+    requests.exceptions.Timeout('slow'),
+)
+
+
+@ddt.ddt
+class FailureTestCase(PagesTestCase):
+    """Failures of Cinder after the form was opened."""
+
+    def check_kept(self, response: Any, failure: Exception) -> None:
+        self.check_refused(response, '', html.unescape(str(failure)))
+        self.assertContains(response, 'value="8M"')
+
+    @ddt.data(*_FAILURES)
+    def test_reading(self, failure: Exception) -> None:
+        self.type.unreadable = failure
+        for key in ('rbd:object_size', 'volume_backend_name'):
+            self.check_kept(self.create(key, '8M'), failure)
+        self.check_kept(self.edit('rbd:object_size', '8M'), failure)
+
+    @ddt.data(*_FAILURES)
+    def test_saving(self, failure: Exception) -> None:
+        self.type.refuses = failure
+        self.check_kept(self.create('rbd:object_size', '8M'), failure)
+        self.check_kept(self.edit('rbd:object_size', '8M'), failure)
+
+    def test_forms_are_marked_for_the_script(self) -> None:
+        for page in ('create', 'edit'):
+            args = (_TYPE, 'rbd:object_size')[: 1 + (page == 'edit')]
+            where = f'horizon:admin:volume_types:extras:{page}'
+            self.type.specs['rbd:object_size'] = '4M'
+            response = self.client.get(reverse(where, args=args))
+            self.assertContains(response, 'data-rbd-form')
 
 
 @ddt.ddt

@@ -53,6 +53,8 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
         response = self.post('fast')
         self.assertEqual(['mode'], list(response.context['form'].errors))
         self.assertIn('not a cache mode', str(response.context['form'].errors))
+        # The script of forms moves to the field.
+        self.assertIn('data-rbd-form', response.content.decode())
         self.assertEqual({}, self.volume['metadata'])
 
     def test_what_the_type_no_longer_offers_is_kept(self) -> None:

@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The failures that forms handle, from Horizon's client of Cinder."""
+
+from openstack_dashboard.api import cinder
+import requests.exceptions
+
+from horizon_volume_opts import failures
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import test_rest
+
+
+class FailuresTestCase(test_rest.RestTestCase):
+    def test_of_a_request(self) -> None:
+        for fault in (
+            fake_cloud.Refused(500, 'broken'),
+            fake_cloud.Refused(404, 'not found'),
+            requests.exceptions.Timeout('slow'),
+            requests.exceptions.ConnectionError('nobody there'),
+        ):
+            self.cloud.faults = {'GET /v3/p/volumes/': fault}
+            self.assertRaises(
+                failures.OF_CINDER,
+                cinder.volume_get,
+                self.request('/'),
+                'v',
+            )
