@@ -298,8 +298,10 @@ class Store(stock.Store):
                 self.get_connection(self.conf_file, self.user) as conn,
                 conn.open_ioctx(target_pool) as ioctx,
             ):
-                trash.check_gone(releases.rbd_of(self), ioctx, image_name)
-            raise
+                librbd = releases.rbd_of(self)
+                if not trash.complete_removal(librbd, ioctx, image_name):
+                    trash.check_gone(librbd, ioctx, image_name)
+                    raise
 
     @capabilities.check
     def get(

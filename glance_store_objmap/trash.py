@@ -12,12 +12,15 @@
 
 """The trash of a pool; librbd moves each image to it to remove it."""
 
+import logging
 from typing import Any
 
 from glance_store import exceptions
 from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import i18n
+
+LOG = logging.getLogger(__name__)
 
 #: The RADOS object that lists the trash. librbd creates it when it removes
 #: the first image.
@@ -34,6 +37,26 @@ def exists(ioctx: Any) -> bool:
         ioctx.stat(TRASH)
     except stock.rados.ObjectNotFound:
         return False
+    return True
+
+
+def complete_removal(librbd: Any, ioctx: Any, name: str) -> bool:
+    """Complete the removal of an image that was interrupted.
+
+    librbd finds such an image in the trash by its name. It cannot be opened.
+
+    :param librbd: ``rbd.RBD``
+    :returns: whether there was something to remove
+    :raises glance_store.exceptions.InUseByStore: while the cluster waits for
+        the client that was interrupted
+    """
+    try:
+        librbd.remove(ioctx, name)
+    except stock.rbd.ImageNotFound:
+        return False
+    except stock.rbd.ImageBusy as error:
+        raise exceptions.InUseByStore() from error
+    LOG.info('Completed the removal of RBD image %s', name)
     return True
 
 

@@ -94,13 +94,18 @@ def repeating(driver: _Driver) -> _Driver:
     return driver
 
 
+def is_repeated(driver: Any, error: BaseException) -> bool:
+    """Return whether an operation that fails with an error is repeated."""
+    return driver.shares_connections and not LOST.isdisjoint(numbers(error))
+
+
 def _repeated(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
-            if not self.shares_connections or LOST.isdisjoint(numbers(error)):
+            if not is_repeated(self, error):
                 raise
             LOG.warning(
                 'The Ceph cluster refused a connection during %(name)s; '

@@ -37,13 +37,10 @@ from cinder_rbd_ext.imaging import removals
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 # Arguments of librbd's functions are named features.
 _from_mask = features.from_mask
-# librbd drops some of the other bits, and its release decides which.
-_CHOOSABLE = features.to_mask(features.CHOOSABLE)
 
 PoolName = Callable[[int], str]
 #: Checks an open image before its size changes. The second argument is the
@@ -52,7 +49,6 @@ SizeCheck = Callable[[Any, int], None]
 
 # Suffix of the source's snapshot, which has the name of the new volume.
 _CLONE_SNAPSHOT = clone_names.SNAPSHOT
-_DEFAULT_DATA_POOL = 'rbd_default_data_pool'
 
 
 class Librbd(delegate.Delegate):
@@ -149,44 +145,20 @@ class Librbd(delegate.Delegate):
 
         It is set in the pool's configuration, ceph.conf or the monitors.
         """
-        return _striping(self.pool_options(ioctx))
+        return planned.striping(self.pool_options(ioctx))
 
     def pool_options(self, ioctx: Any) -> dict[str, str]:
-        """Return the configuration of a pool, defaults included."""
-        listed = self._wrapped.RBD().config_list(ioctx)
-        return {option['name']: option['value'] for option in listed}
+        """Return the configuration of a pool, defaults included.
 
-    def state_of_new(
-        self, ioctx: Any, given: dict[str, Any], options: dict[str, str]
-    ) -> plan.ImageState | None:
-        """Return the image that librbd creates with some arguments.
-
-        :param given: librbd's arguments
-        :param options: the configuration of the pool
-        :returns: None if the configuration decides on a part of it
+        The OSDs are queried. The stock driver's statistics and a retype run in
+        the thread that runs all of eventlet.
         """
-        order, mask = given.get('order'), given.get('features')
-        unit, count = given.get('stripe_unit'), given.get('stripe_count')
-        pool = given.get('data_pool')
-        if (
-            not order
-            or mask is None
-            or mask & ~_CHOOSABLE
-            or not (unit or _striping(options) is None)
-            or not (pool or not options.get(_DEFAULT_DATA_POOL))
-        ):
-            return None
-        if pool == ioctx.get_pool_name():
-            pool = None
-        size = 1 << order
-        image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
-        return plan.ImageState(
-            image_layout,
-            features.of_new_image(
-                _from_mask(mask), image_layout.striping is not None, bool(pool)
-            ),
-            pool,
-        )
+
+        def read() -> dict[str, str]:
+            listed = self._wrapped.RBD().config_list(ioctx)
+            return {option['name']: option['value'] for option in listed}
+
+        return read()
 
     def is_there(self, ioctx: Any, name: str) -> bool:
         """Return whether an image exists.
@@ -223,20 +195,28 @@ class Librbd(delegate.Delegate):
             raise
         creation.was_made()
 
-    def discard(self, ioctx: Any, name: str) -> None:
-        """Remove a complete or partial image; failures are logged."""
+    def complete_removal(self, ioctx: Any, name: str) -> bool:
+        """Remove what the interrupted removal of an image has left.
+
+        librbd moves an image to the trash before it removes the data. Then the
+        image cannot be opened, and librbd does not list it in the trash. A
+        second removal finds it there by its name, and continues.
+
+        :returns: whether there was something to remove
+        """
         try:
             self._wrapped.RBD().remove(ioctx, name)
         except self._wrapped.ImageNotFound:
-            LOG.debug('Image %s does not exist', name)
+            return False
+        return True
+
+    def discard(self, ioctx: Any, name: str) -> None:
+        """Remove a complete or partial image; failures are logged."""
+        try:
+            if not self.complete_removal(ioctx, name):
+                LOG.debug('Image %s does not exist', name)
         except self._wrapped.Error:
             LOG.exception('Could not remove the incomplete image %s', name)
-
-
-def _striping(options: dict[str, str]) -> layout.Striping | None:
-    unit = int(options.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0))
-    count = int(options.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0))
-    return layout.Striping(unit, count) if unit and count else None
 
 
 class RBD(delegate.Delegate):
@@ -268,7 +248,7 @@ class RBD(delegate.Delegate):
             options = self._librbd.pool_options(ioctx)
             striping = None
             if creation.needs_default_striping:
-                striping = _striping(options)
+                striping = planned.striping(options)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             image_layout = layout.ImageLayout(object_size, striping)
@@ -278,7 +258,7 @@ class RBD(delegate.Delegate):
                 self._wrapped.create(
                     ioctx, name, size, old_format=old_format, **given
                 )
-            creation.state = self._librbd.state_of_new(ioctx, given, options)
+            creation.state = planned.state(ioctx, given, options)
 
     def clone(
         self,
@@ -315,9 +295,7 @@ class RBD(delegate.Delegate):
             creation.inherits_cache_setting = parent.has_cache_setting
             if how.layout:
                 # Without one, librbd keeps parts of the parent's.
-                creation.state = self._librbd.state_of_new(
-                    c_ioctx, given, options
-                )
+                creation.state = planned.state(c_ioctx, given, options)
 
     def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove an image, unless its creation has just failed.
@@ -339,7 +317,9 @@ class RBD(delegate.Delegate):
 
     def trash_list(self, ioctx: Any) -> Iterator[dict[str, Any]]:
         """List the trash, also while an image is being converted."""
-        return removals.trash_of(self._wrapped, ioctx)
+        return self._librbd.removals.until_lost(
+            removals.trash_of(self._wrapped, ioctx)
+        )
 
     def trash_remove(
         self, ioctx: Any, image_id: str, *args: Any, **kwargs: Any

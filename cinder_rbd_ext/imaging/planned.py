@@ -10,12 +10,18 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The plan of an image, as arguments of librbd."""
+"""The plan of an image, as arguments of librbd, and the planned image."""
 
 from typing import Any
 
 from rbd_volume_options import features
+from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
+
+# librbd drops some of the other bits, and its release decides which.
+_CHOOSABLE = features.to_mask(features.CHOOSABLE)
+_DEFAULT_DATA_POOL = 'rbd_default_data_pool'
 
 
 def arguments(how: plan.ImagePlan) -> dict[str, Any]:
@@ -37,3 +43,46 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
     if how.data_pool:
         given['data_pool'] = how.data_pool
     return given
+
+
+def striping(options: dict[str, str]) -> layout.Striping | None:
+    """Return the default striping of a pool's configuration."""
+    unit = int(options.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0))
+    count = int(options.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0))
+    return layout.Striping(unit, count) if unit and count else None
+
+
+def state(
+    ioctx: Any, given: dict[str, Any], options: dict[str, str]
+) -> plan.ImageState | None:
+    """Return the image that librbd creates with some arguments.
+
+    :param ioctx: a context of the pool
+    :param given: librbd's arguments
+    :param options: the configuration of the pool
+    :returns: None if the configuration decides on a part of it
+    """
+    order, mask = given.get('order'), given.get('features')
+    unit, count = given.get('stripe_unit'), given.get('stripe_count')
+    pool = given.get('data_pool')
+    if (
+        not order
+        or mask is None
+        or mask & ~_CHOOSABLE
+        or not (unit or striping(options) is None)
+        or not (pool or not options.get(_DEFAULT_DATA_POOL))
+    ):
+        return None
+    if pool == ioctx.get_pool_name():
+        pool = None
+    size = 1 << order
+    image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
+    return plan.ImageState(
+        image_layout,
+        features.of_new_image(
+            features.from_mask(mask),
+            image_layout.striping is not None,
+            bool(pool),
+        ),
+        pool,
+    )

@@ -13,9 +13,12 @@
 """Removals of images that more than librbd takes part in."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
+import itertools
 from typing import Any
+from typing import Protocol
 
 from cinder import exception
 from oslo_log import log as logging
@@ -24,11 +27,25 @@ from cinder_rbd_ext.i18n import _
 
 LOG = logging.getLogger(__name__)
 
+_Entry = dict[str, Any]
+
 #: Removes an image: librbd's object, the context of the pool, the name.
 Remove = Callable[[Any, Any, str], None]
-#: A context in which an image of the trash is removed: librbd's object, the
-#: context of the pool, the image's id.
-Purge = Callable[[Any, Any, str], contextlib.AbstractContextManager[None]]
+
+
+class Purge(Protocol):
+    """A purge of the trash.
+
+    :ivar is_lost: whether the purge must end, because its connection was lost
+    """
+
+    is_lost: bool
+
+    def removing(
+        self, rbd: Any, ioctx: Any, image_id: str
+    ) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which an image of the trash is removed."""
+        ...
 
 
 class Removals:
@@ -49,7 +66,7 @@ class Removals:
 
     @contextlib.contextmanager
     def purging(self, purge: Purge) -> Iterator[None]:
-        """Have a context take part in each removal from the trash."""
+        """Have a purge take part in each removal from the trash."""
         self._purge = purge
         try:
             yield
@@ -66,11 +83,24 @@ class Removals:
         """Return the context in which an image of the trash is removed."""
         if self._purge is None:
             return contextlib.nullcontext()
-        return self._purge(rbd, ioctx, image_id)
+        return self._purge.removing(rbd, ioctx, image_id)
+
+    def until_lost(self, trash: Iterable[_Entry]) -> Iterator[_Entry]:
+        """Yield the images of the trash until their purge must end.
+
+        The stock driver catches and logs all errors, one for each image.
+        """
+        purge = self._purge
+        return itertools.takewhile(
+            lambda entry: purge is None or not purge.is_lost, trash
+        )
 
 
-def trash_of(rbd: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
-    """Yield the images in the trash of a pool, as far as librbd can list them.
+def trash_of(rbd: Any, ioctx: Any) -> list[_Entry]:
+    """Return the images in the trash of a pool, as far as librbd lists them.
+
+    librbd's own iterator queries the OSDs when the first image is taken, in
+    the thread that takes it.
 
     The source of a migration is in the trash until the migration ends. The
     Python binding of Ceph 16 does not know such entries and stops with
@@ -78,19 +108,17 @@ def trash_of(rbd: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
 
     :param rbd: ``rbd.RBD``
     """
-    listed = iter(rbd.trash_list(ioctx))
-    while True:
-        try:
-            yield next(listed)
-        except StopIteration:
-            return
-        except IndexError:
-            LOG.warning(
-                'Could not read the whole trash of pool %s, because an image '
-                'of the pool is being converted or migrated',
-                ioctx.get_pool_name(),
-            )
-            return
+    found = []
+    try:
+        for entry in rbd.trash_list(ioctx):
+            found.append(entry)
+    except IndexError:
+        LOG.warning(
+            'Could not read the whole trash of pool %s, because an image of '
+            'the pool is being converted or migrated',
+            ioctx.get_pool_name(),
+        )
+    return found
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import functools
 import re
+import time
 from typing import Any
 
 from cinder import context
@@ -28,6 +29,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
@@ -36,6 +38,13 @@ from cinder_rbd_ext.lifecycle import turns
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
+
+#: Seconds to wait for the end of a watch. An OSD keeps the watch of a client
+#: that was killed for 30 seconds by default.
+WATCHED_FOR = 40.0
+
+# Seconds between two attempts to remove an image with a watch.
+_PAUSE = 1.0
 
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
@@ -49,12 +58,14 @@ class _Deletion:
     :ivar has_clones: whether the image is kept under another name because it
         has clones; also true if the image was not found
     :ivar deferral: moves the image to the trash, if deletion is deferred
+    :ivar is_found: whether the image could be opened
     """
 
     sources: clone_sources.CloneSources
     deferral: trash.Deferral | None = None
     reference: clone_sources.Reference | None = None
     has_clones: bool = True
+    is_found: bool = False
 
 
 class Deletions:
@@ -97,14 +108,45 @@ class Deletions:
                 yield
         finally:
             del self._current[volume.name]
-        with _clean_up(volume.name):
+        if not deletion.is_found and not self._under_way.get(volume.name):
+            # The stock driver considers such a volume deleted.
+            self._complete(client, volume.name)
+        with self._clean_up(volume.name):
             # The image does not name its source if the clone was flattened.
             # There is no image if its creation was interrupted early.
             reference = deletion.reference or _recorded(volume)
             if reference and not self._is_there(client, volume.name):
                 deletion.sources.release(reference)
+                if not deletion.is_found:
+                    kept = reference.source + clone_sources.DELETED
+                    self._complete_source(client, kept)
             if deletion.has_clones:
                 deletion.sources.settle(volume.name + clone_sources.DELETED)
+
+    def _complete(self, client: Any, name: str) -> None:
+        """Complete an earlier removal of an image, if it was interrupted.
+
+        :raises VolumeIsBusy: if a client still has the image open
+        """
+        librbd = releases.off_the_hub(self._driver.librbd)
+        until = time.monotonic() + WATCHED_FOR
+        while True:
+            try:
+                if librbd.complete_removal(client.ioctx, name):
+                    LOG.info('Completed the removal of image %s', name)
+                return
+            except self._driver.rbd.ImageBusy as error:
+                if time.monotonic() > until:
+                    raise exception.VolumeIsBusy(volume_name=name) from error
+            time.sleep(_PAUSE)
+
+    def _complete_source(self, client: Any, name: str) -> None:
+        """Complete the removal of a deleted source, if it was interrupted.
+
+        The deletion of its last clone removes the source, too.
+        """
+        if not self._is_there(client, name):
+            self._complete(client, name)
 
     def opened(self, image: Any) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
@@ -116,8 +158,9 @@ class Deletions:
         deletion = self._current.get(name)
         if deletion is None:
             return
+        deletion.is_found = True
         has_snapshots = True
-        with _clean_up(name):
+        with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = deletion.sources.has_clones(image)
             deletion.reference = deletion.sources.reference_of(image)
@@ -128,14 +171,15 @@ class Deletions:
         if deletion.deferral is not None:
             deletion.deferral.has_snapshots = has_snapshots
         elif not has_snapshots:
-            with _clean_up(name):
+            with self._clean_up(name):
                 invalid_maps.rebuild(image)
 
     def _deferral(self) -> trash.Deferral | None:
         if not self._driver.configuration.enable_deferred_deletion:
             return None
         return trash.Deferral(
-            self._driver.configuration.deferred_deletion_delay
+            self._driver.rbd,
+            self._driver.configuration.deferred_deletion_delay,
         )
 
     def _deferring(
@@ -154,7 +198,7 @@ class Deletions:
 
         The stock driver fails here if the clone was moved to the trash.
         """
-        with _clean_up(parent_name):
+        with self._clean_up(parent_name):
             self._clone_sources(client).release(
                 clone_sources.Reference(
                     parent_name.removesuffix(clone_sources.DELETED),
@@ -164,14 +208,18 @@ class Deletions:
 
     @contextlib.contextmanager
     def purging(self) -> Iterator[None]:
-        """Remove what only the trash required, while it is purged."""
+        """Remove what only the trash required, while it is purged.
+
+        Failures are logged: an exception would end the stock driver's periodic
+        purge until the service restarts.
+        """
         before: set[str] = set()
-        with _clean_up('the trash'):
-            before = self._trashed()
         purge = trash.Purge(self._driver.librbd, self._before_purge)
-        with self._driver.librbd.removals.purging(purge.removing):
+        with _logged():
+            before = self._trashed()
+        with _logged(), self._driver.librbd.removals.purging(purge):
             yield
-        with _clean_up('the trash'):
+        with _logged():
             if before - self._trashed():
                 self._release_all(purge.released)
                 self._settle_all()
@@ -179,7 +227,7 @@ class Deletions:
     def _before_purge(self, image: Any) -> clone_sources.Reference | None:
         """Return the source of a clone that is being purged."""
         reference = None
-        with _clean_up('the trash'):
+        with self._clean_up('the trash'):
             pool = self._driver.configuration.rbd_pool
             reference = clone_sources.reference_of(
                 self._driver.rbd, pool, image
@@ -192,7 +240,7 @@ class Deletions:
         with rbd.RADOSClient(self._driver) as client:
             sources = self._clone_sources(client)
             for reference in references:
-                with _clean_up(reference.source):
+                with self._clean_up(reference.source):
                     sources.release(reference)
 
     def _settle_all(self) -> None:
@@ -200,7 +248,7 @@ class Deletions:
             sources = self._clone_sources(client)
             for name in self._driver.RBDProxy().list(client.ioctx):
                 if _is_deleted_volume(name):
-                    with _clean_up(name):
+                    with self._clean_up(name):
                         sources.settle(name)
 
     def _trashed(self) -> set[str]:
@@ -235,6 +283,15 @@ class Deletions:
         else:
             self._driver._try_remove_volume(client, name)
 
+    @contextlib.contextmanager
+    def _clean_up(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if lost_connection.is_repeated(self._driver, error):
+                raise
+            LOG.exception('Could not clean up after the deletion of %s', name)
+
 
 def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:
     """Return whether a deletion copies or removes many objects."""
@@ -248,11 +305,11 @@ def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:
 
 
 @contextlib.contextmanager
-def _clean_up(name: str) -> Iterator[None]:
+def _logged() -> Iterator[None]:
     try:
         yield
     except Exception:
-        LOG.exception('Could not clean up after the deletion of %s', name)
+        LOG.exception('Could not purge the whole trash')
 
 
 def _recorded(volume: Any) -> clone_sources.Reference | None:

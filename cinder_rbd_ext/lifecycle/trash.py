@@ -23,33 +23,37 @@ import datetime
 import errno
 from typing import Any
 
+from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.lifecycle import clone_sources
 
 
 class Deferral:
     """Moves an image to the trash where the stock driver removes it.
 
+    :param librbd: the module
     :param delay: seconds until the image may be purged
     :ivar has_snapshots: whether the image still has snapshots, such as those
-        that were removed while they had clones
+        that were removed while they had clones; false if unknown
     """
 
-    def __init__(self, delay: int) -> None:
+    def __init__(self, librbd: Any, delay: int) -> None:
+        self._librbd = librbd
         self._delay = delay
-        self.has_snapshots = True
+        self.has_snapshots = False
 
     def remove(self, rbd: Any, ioctx: Any, name: str) -> None:
         """Move an image to the trash.
 
-        The first time, an image with snapshots is not moved but removed.
-        librbd refuses this, and the stock driver then flattens the clones. In
-        the trash, the image could not be purged until the clones are deleted.
+        An image with snapshots is refused the first time, as librbd refuses
+        its removal, and the stock driver then flattens the clones. In the
+        trash, the image could not be purged until the clones are deleted.
+
+        :raises ImageHasSnapshots: the first time, if it has snapshots
         """
         if self.has_snapshots:
             self.has_snapshots = False
-            rbd.remove(ioctx, name)
-        else:
-            rbd.trash_move(ioctx, name, self._delay)
+            raise self._librbd.ImageHasSnapshots(f'{name} has snapshots')
+        rbd.trash_move(ioctx, name, self._delay)
 
 
 class Purge:
@@ -59,6 +63,7 @@ class Purge:
     :param prepare: receives each image, open, before its removal; returns the
         snapshot from which it was cloned, or None
     :ivar released: the snapshots whose clones were purged
+    :ivar is_lost: whether the connection was lost
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Purge:
         self._librbd = librbd
         self._prepare = prepare
         self.released: list[clone_sources.Reference] = []
+        self.is_lost = False
 
     @contextlib.contextmanager
     def removing(self, rbd: Any, ioctx: Any, image_id: str) -> Iterator[None]:
@@ -78,6 +84,16 @@ class Purge:
             this class; librbd raises another one of the same name, for which
             the stock driver logs an error with each purge.
         """
+        try:
+            with self._removing(rbd, ioctx, image_id):
+                yield
+        except Exception as error:
+            numbers = lost_connection.numbers(error)
+            self.is_lost = not lost_connection.LOST.isdisjoint(numbers)
+            raise
+
+    @contextlib.contextmanager
+    def _removing(self, rbd: Any, ioctx: Any, image_id: str) -> Iterator[None]:
         until = rbd.trash_get(ioctx, image_id)['deferment_end_time']
         now = datetime.datetime.now(datetime.timezone.utc)
         if until.replace(tzinfo=datetime.timezone.utc) > now:

@@ -201,8 +201,16 @@ class Removal:
         return 'deleted the snapshot'
 
     def _name(self, connection: Any, ioctx: Any, name: str) -> str:
-        """Remove the name of an image that has neither header nor data."""
-        content = ioctx.read(f'rbd_id.{name}')
+        """Remove the name of an image that has neither header nor data.
+
+        An image without the object of its ID was being removed, and librbd
+        continues that. It refuses if a client still has the image open.
+        """
+        try:
+            content = ioctx.read(f'rbd_id.{name}')
+        except self.librados.ObjectNotFound:
+            self.librbd.RBD().remove(ioctx, name)
+            return 'completed the removal of the image'
         # An encoded string: its length in four bytes, then its characters.
         ident = content[4:].decode()
         for found in self._objects(connection, ioctx, ident):

@@ -72,8 +72,8 @@ class RBD(fake_migration.Migrations):
         return 1, 16, 0
 
     def list(self, ioctx: fake_rados.Ioctx) -> list[str]:
-        """Return the images of a pool."""
-        return sorted(ioctx.images('RBD.list'))
+        """Return the images of a pool, and those that are being removed."""
+        return sorted([*ioctx.images('RBD.list'), *ioctx.pool.removing])
 
     def pool_stats_get(self, ioctx: fake_rados.Ioctx) -> dict[str, int]:
         """Return the number and total size of the images of a pool."""
@@ -179,8 +179,14 @@ class RBD(fake_migration.Migrations):
         images[c_name] = clone
 
     def remove(self, ioctx: fake_rados.Ioctx, name: str) -> None:
-        """Remove an image, or move it to the trash if an option says so."""
+        """Remove an image, or move it to the trash if an option says so.
+
+        A removal that was interrupted is completed. A fault ``RBD.remove
+        half-way`` interrupts it.
+        """
         images = ioctx.images('RBD.remove')
+        if ioctx.pool.removing.pop(name, None):
+            return
         if name not in images:
             raise fake_images.ImageNotFound('error removing image')
         stored = images[name]
@@ -196,10 +202,12 @@ class RBD(fake_migration.Migrations):
             raise fake_images.ImageBusy('error removing image')
         option = 'rbd_move_to_trash_on_remove'
         if {**ioctx.client.settings, **pool.config}.get(option) == 'true':
-            pool.trash[stored.ident] = stored
+            pool.trash[stored.ident] = images.pop(name)
         else:
             stored.detach()
-        del images[name]
+            pool.removing[name] = images.pop(name)
+            self._cluster.reach('RBD.remove half-way')
+            del pool.removing[name]
         # librbd moves an image to the trash first; the object remains.
         pool.objects['rbd_trash'] = b''
 

@@ -73,6 +73,8 @@ class Pool:
     name: str
     number: int
     images: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: Images whose removal was interrupted.
+    removing: dict[str, Any] = dataclasses.field(default_factory=dict)
     config: dict[str, str] = dataclasses.field(default_factory=dict)
     quota: int = 0
     stored: int = 0

@@ -19,12 +19,14 @@ from typing import Any
 
 import ddt
 import fixtures
+from glance_store import exceptions
 from glance_store._drivers import rbd as stock
 import rbd
 
 from glance_store_objmap import store
 from tests import feature_bits
 from tests.functional import ceph
+from tests.functional import interruptions
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import behaviour
 
@@ -131,6 +133,29 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
             child.flatten()
         self.check_same(base.content(3 * base.PIECE), found)
         rbd.RBD().trash_remove(images, trashed['id'])
+
+    def test_interrupted_deletion(self) -> None:
+        """The next deletion completes it instead of finding no image."""
+        self.useFixture(interruptions.ShortWatch(self.cluster))
+        place = self.add(base.content(8 * base.PIECE), 0)
+        name = place.store_location.image
+        with self.image(name) as image:
+            prefix = image.block_name_prefix()
+            image.unprotect_snap('snap')
+            image.remove_snap('snap')
+        interruptions.kill_during_removal(self.cluster, name, 'images')
+        left = interruptions.objects(self.cluster, prefix, 'images')
+        self.assertIn(left, range(1, 8))
+        for _attempt in range(20):
+            try:
+                self.store.delete(place)
+                break
+            except exceptions.InUseByStore:
+                # The OSD has not forgotten the client that was killed.
+                time.sleep(1)
+        left = interruptions.objects(self.cluster, prefix, 'images')
+        self.assertEqual(0, left)
+        self.assertRaises(exceptions.NotFound, self.store.delete, place)
 
     def test_delete_of_a_large_image_with_an_object_map(self) -> None:
         made = self.make_store(rbd_store_object_map='true')

@@ -37,6 +37,7 @@ from cinder_rbd_ext.maintenance import removal
 from cinder_rbd_ext.maintenance import run
 from rbd_volume_options import features
 from tests.functional import ceph
+from tests.functional import interruptions
 
 _MASK = features.to_mask({features.LAYERING, *features.MAP_ON})
 _DAY = datetime.timedelta(days=1)
@@ -267,6 +268,18 @@ class CleanTest(testtools.TestCase):
             ident = image.id()
         self.ioctx.remove_object(f'rbd_header.{ident}')
         self.refused(name, removal.NOT_A_REST)
+
+    def test_interrupted_removal(self) -> None:
+        name = self.make(f'volume-{uuid.uuid4()}')
+        self.useFixture(interruptions.ShortWatch(self.ceph))
+        with self.ceph.image(name) as image:
+            image.write(b'x' * 2**23, 0)
+            prefix = image.block_name_prefix()
+        interruptions.kill_during_removal(self.ceph, name)
+        self.assertNotEqual(0, interruptions.objects(self.ceph, prefix))
+        self.clean(findings.HALF_REMOVED)
+        self.assertEqual(0, interruptions.objects(self.ceph, prefix))
+        self.assertEqual(sorted(self.kept), self.ceph.names())
 
     def test_pool_of_another_cloud(self) -> None:
         name = self.make(f'volume-{uuid.uuid4()}')

@@ -46,7 +46,19 @@ class TrashTest(base.TestCase):
 
         rbd = mock.Mock(spec=['trash_list'], trash_list=listed)
         ioctx = mock.Mock(spec=['get_pool_name'])
-        self.assertEqual([{'id': '1'}], [*removals.trash_of(rbd, ioctx)])
+        self.assertEqual([{'id': '1'}], removals.trash_of(rbd, ioctx))
+
+    def test_purge_that_must_end(self) -> None:
+        found = removals.Removals()
+        trash = [{'id': '1'}, {'id': '2'}, {'id': '3'}]
+        self.assertEqual(trash, [*found.until_lost(trash)])
+        purge = mock.Mock(spec=['is_lost', 'removing'], is_lost=False)
+        seen = []
+        with found.purging(purge):
+            for entry in found.until_lost(trash):
+                seen.append(entry['id'])
+                purge.is_lost = entry['id'] == '2'
+        self.assertEqual(['1', '2'], seen)
 
 
 class CheckedTest(base.TestCase):

@@ -13,11 +13,13 @@
 """Objects that are removed together with a clone."""
 
 import concurrent.futures
+import errno
 import threading
 import time
 from typing import Any
 from unittest import mock
 
+from cinder import exception
 from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext import releases
@@ -75,6 +77,92 @@ class DeleteTest(base.DriverTestCase):
         self.driver.delete_volume(self.clone)
         self.assertIn('Could not clean up after', self.log.output)
         self.assertEqual([self.snapshot], self.snapshots_of(self.source.name))
+
+
+class InterruptedTest(base.DriverTestCase):
+    """A deletion that was interrupted after the image was in the trash."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.pool = self.cluster.pools['volumes']
+
+    def _interrupted(self, error: Exception) -> None:
+        self.cluster.fail('RBD.remove half-way', error)
+        self.assertIs(
+            error, self.raised(self.driver.delete_volume, self.volume)
+        )
+        self.assertEqual([self.volume.name], [*self.pool.removing])
+
+    def test_completed_by_the_next_one(self) -> None:
+        self._interrupted(fake_images.OSError('timed out'))
+        self.driver.delete_volume(self.volume)
+        self.assertEqual({}, self.pool.removing)
+        self.assertIn('Completed the removal', self.log.output)
+        self.driver.delete_volume(self.volume)
+
+    def test_repeated_after_a_lost_connection(self) -> None:
+        lost = fake_images.OSError('lost')
+        lost.errno = errno.ESHUTDOWN
+        self.cluster.fail('RBD.remove half-way', lost)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual({}, self.pool.removing)
+
+    def test_not_deferred(self) -> None:
+        self._interrupted(fake_images.OSError('timed out'))
+        self.override_backend('enable_deferred_deletion', True)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual({}, self.pool.removing)
+
+    def test_source_of_the_last_clone(self) -> None:
+        clone = self.new_volume(source_volid=self.volume.id)
+        self.driver.create_cloned_volume(clone, self.volume)
+        self.driver.delete_volume(self.volume)
+        kept = f'{self.volume.name}.deleted'
+        self.assertIn(kept, self.pool.images)
+        self.pool.removing[kept] = self.pool.images.pop(kept)
+        del self.pool.images[clone.name]
+        self.driver.delete_volume(clone)
+        self.assertEqual({}, self.pool.removing)
+
+    def test_client_that_is_not_forgotten_yet(self) -> None:
+        self._interrupted(fake_images.OSError('timed out'))
+        self._patch(f'{deletion.__name__}._PAUSE', 0)
+        self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=3)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual({}, self.pool.removing)
+
+    def test_client_that_is_never_forgotten(self) -> None:
+        self._interrupted(fake_images.OSError('timed out'))
+        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
+        self.assertRaises(
+            exception.VolumeIsBusy, self.driver.delete_volume, self.volume
+        )
+
+
+class LostTest(base.DriverTestCase):
+    """A connection that is lost while what a deletion left is removed."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.lost = fake_images.OSError('lost')
+        self.lost.errno = errno.ESHUTDOWN
+
+    def test_repeated(self) -> None:
+        source = self.made_volume()
+        clone = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+        self.cluster.fail('Image.remove_snap', self.lost)
+        self.driver.delete_volume(clone)
+        self.assertEqual([source.name], self.cluster.names())
+        self.assertEqual([], self.snapshots_of(source.name))
+
+    def test_before_the_removal(self) -> None:
+        volume = self.made_volume()
+        self.cluster.fail('Image.list_snaps', self.lost)
+        self.driver.delete_volume(volume)
+        self.assertEqual([], self.cluster.names())
 
 
 class AtOnceTest(base.DriverTestCase):

@@ -13,7 +13,9 @@
 """Deferred deletion."""
 
 import datetime
+import errno
 from typing import Any
+from unittest import mock
 
 from cinder_rbd_ext.lifecycle import trash
 from tests.fakes import fake_images
@@ -29,10 +31,6 @@ class _Rbd:
         self.called: list[str] = []
         self._until = until
 
-    def remove(self, ioctx: Any, name: str) -> None:
-        self.called.append('remove')
-        raise fake_images.ImageHasSnapshots(name)
-
     def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
         self.called.append(f'move for {delay}')
 
@@ -42,13 +40,14 @@ class _Rbd:
 
 class DeferralTest(base.TestCase):
     def test_moves(self) -> None:
-        rbd, deferral = _Rbd(), trash.Deferral(7)
-        deferral.has_snapshots = False
+        """An image is moved, too, if it could not be inspected."""
+        rbd, deferral = _Rbd(), trash.Deferral(fake_images, 7)
         deferral.remove(rbd, None, 'volume')
         self.assertEqual(['move for 7'], rbd.called)
 
     def test_clones_are_flattened_first(self) -> None:
-        rbd, deferral = _Rbd(), trash.Deferral(7)
+        rbd, deferral = _Rbd(), trash.Deferral(fake_images, 7)
+        deferral.has_snapshots = True
         self.assertRaises(
             fake_images.ImageHasSnapshots,
             deferral.remove,
@@ -57,7 +56,7 @@ class DeferralTest(base.TestCase):
             'volume',
         )
         deferral.remove(rbd, None, 'volume')
-        self.assertEqual(['remove', 'move for 7'], rbd.called)
+        self.assertEqual(['move for 7'], rbd.called)
 
 
 class PurgeTest(base.TestCase):
@@ -67,3 +66,15 @@ class PurgeTest(base.TestCase):
         rbd = _Rbd(_NOW + datetime.timedelta(days=1))
         removal = purge.removing(rbd, None, '')
         self.assertRaises(PermissionError, removal.__enter__)
+        self.assertFalse(purge.is_lost)
+
+    def test_lost_connection(self) -> None:
+        purge = trash.Purge(fake_images, lambda image: None)
+        lost = fake_images.OSError('lost')
+        lost.errno = errno.ESHUTDOWN
+        rbd = mock.Mock(spec=['trash_get'])
+        rbd.trash_get.side_effect = lost
+        self.assertRaises(
+            fake_images.OSError, purge.removing(rbd, None, '').__enter__
+        )
+        self.assertTrue(purge.is_lost)

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Deletions that were interrupted are completed by the next ones."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import ddt
+import rbd
+
+from cinder_rbd_ext.audit import scan
+from tests.functional import interruptions
+from tests.functional.cinder_rbd_ext import connections
+
+_OBJECTS = 200
+_MIB = 1 << 20
+
+
+@ddt.ddt
+class InterruptedTest(connections.ConnectionsTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(interruptions.ShortWatch(self.cluster))
+
+    def _written(self, object_map: str = 'false') -> tuple[Any, str]:
+        """Return a volume with data, and the prefix of its objects."""
+        metadata = {'rbd:object_map': object_map, 'rbd:object_size': '4M'}
+        volume = self.made_volume(metadata)
+        return volume, self._write(volume.name)
+
+    def _write(self, name: str) -> str:
+        with self.cluster.image(name) as image:
+            for number in range(_OBJECTS):
+                image.write(b'x', number * 4 * _MIB)
+            prefix = str(image.block_name_prefix())
+        self.assertEqual(_OBJECTS, self._objects(prefix))
+        return prefix
+
+    def _objects(self, prefix: str) -> int:
+        return interruptions.objects(self.cluster, prefix)
+
+    def _kill(self, name: str, prefix: str) -> None:
+        interruptions.kill_during_removal(self.cluster, name)
+        self.assertIn(self._objects(prefix), range(1, _OBJECTS))
+        self.assertRaises(rbd.ImageNotFound, self.cluster.image, name)
+
+    @ddt.data('false', 'true')
+    def test_killed(self, object_map: str) -> None:
+        """The stock driver reports that the image no longer exists."""
+        volume, prefix = self._written(object_map)
+        self._kill(volume.name, prefix)
+        self.driver.delete_volume(volume)
+        self.assertEqual(0, self._objects(prefix))
+        self.assertEqual([], self.cluster.names())
+
+    def test_audit_shows_it(self) -> None:
+        volume, prefix = self._written()
+        self._kill(volume.name, prefix)
+        found = scan.Cluster(
+            self.driver.rados, rbd, self.cluster.conf, 'admin'
+        ).scan('volumes')
+        self.assertEqual([volume.name], [*found.unreadable])
+        self.assertEqual((), found.trash)
+        self.driver.delete_volume(volume)
+        self.assertEqual(0, self._objects(prefix))
+
+    def test_deleted_source_of_the_last_clone(self) -> None:
+        """The deletion of a clone was interrupted when it removed both."""
+        source = self.made_volume()
+        clone = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+        self.driver.delete_volume(source)
+        kept = f'{source.name}.deleted'
+        prefix = self._write(kept)
+        snapshot = f'{clone.name}.clone_snap'
+        rbd.RBD().remove(self.cluster.ioctx(), clone.name)
+        with self.cluster.image(kept) as image:
+            image.unprotect_snap(snapshot)
+            image.remove_snap(snapshot)
+        self._kill(kept, prefix)
+        self.driver.delete_volume(clone)
+        self.assertEqual(0, self._objects(prefix))
+        self.assertEqual([], self.cluster.names())
+
+    def test_blocklisted(self) -> None:
+        """The deletion is repeated with a new connection."""
+        self.warm_up()
+        volume, prefix = self._written()
+        with self.cluster.image(volume.name) as image:
+            image.metadata_set('conf_rbd_concurrent_management_ops', '1')
+        deletion = threading.Thread(
+            target=self.driver.delete_volume, args=(volume,)
+        )
+        with self.connecting(1):
+            deletion.start()
+            while self._objects(prefix) > _OBJECTS * 0.9:
+                time.sleep(0)
+            self._blocklist()
+            deletion.join(60)
+        self.assertFalse(deletion.is_alive())
+        self.assertEqual(0, self._objects(prefix))
+        self.assertEqual([], self.cluster.names())
+
+    def _blocklist(self) -> None:
+        command = {
+            'prefix': 'osd blocklist',
+            'blocklistop': 'add',
+            'addr': self.client().rados.get_addrs().removeprefix('v1:'),
+        }
+        status, _, text = self.cluster.rados.mon_command(
+            json.dumps(command), b''
+        )
+        self.assertEqual(0, status, text)

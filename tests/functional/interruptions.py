@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Interruptions of removals of images."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+
+import fixtures
+
+from tests.functional import ceph
+
+_PROGRAM = pathlib.Path(__file__).with_name('removing.py')
+
+
+class ShortWatch(fixtures.Fixture):
+    """The OSD forgets a killed client after a few seconds."""
+
+    def __init__(self, cluster: ceph.SharedCluster) -> None:
+        super().__init__()
+        self._cluster = cluster
+
+    def _setUp(self) -> None:
+        self._set(3)
+        self.addCleanup(self._set, 30)
+
+    def _set(self, seconds: int) -> None:
+        command = {
+            'prefix': 'config set',
+            'var': 'osd_client_watch_timeout',
+            'val': [str(seconds)],
+        }
+        status, _, text = self._cluster.rados.osd_command(
+            0, json.dumps(command), b''
+        )
+        if status:
+            raise AssertionError(text)
+
+
+def kill_during_removal(
+    cluster: ceph.SharedCluster, name: str, pool: str = 'volumes'
+) -> None:
+    """Remove an image in a process that is killed half-way."""
+    done = subprocess.run(
+        [sys.executable, _PROGRAM, cluster.conf, pool, name], check=False
+    )
+    if done.returncode != -signal.SIGKILL:
+        raise AssertionError(f'the process ended with {done.returncode}')
+
+
+def objects(
+    cluster: ceph.SharedCluster, prefix: str, pool: str = 'volumes'
+) -> int:
+    """Return the number of objects whose names have a prefix."""
+    return sum(
+        each.key.startswith(prefix)
+        for each in cluster.ioctx(pool).list_objects()
+    )
