@@ -158,7 +158,7 @@ class Librbd(delegate.Delegate):
             listed = self._wrapped.RBD().config_list(ioctx)
             return {option['name']: option['value'] for option in listed}
 
-        return read()
+        return dict(releases.off_main_thread(read)())
 
     def is_there(self, ioctx: Any, name: str) -> bool:
         """Return whether an image exists.

@@ -14,6 +14,7 @@
 """Concurrent operations on shared connections."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import concurrent.futures
 import importlib.util
@@ -24,6 +25,7 @@ import sys
 import threading
 from typing import Any
 
+from cinder import objects
 from cinder.volume.drivers import rbd as stock_rbd
 import fixtures
 import rbd
@@ -119,7 +121,7 @@ class NativeThreadsTest(base.DriverTestCase):
 
 
 class _Recorded(delegate.Delegate):
-    """An image that records which methods the main thread calls."""
+    """An object of librbd that records what the main thread calls."""
 
     def __init__(self, image: Any, inside: list[str]) -> None:
         super().__init__(image)
@@ -133,9 +135,18 @@ class _Recorded(delegate.Delegate):
         def record(*args: Any, **kwargs: Any) -> Any:
             if _is_main_thread():
                 self._inside.append(name)
-            return found(*args, **kwargs)
+            result = found(*args, **kwargs)
+            if type(result).__name__ == 'TrashIterator':
+                # It queries the OSDs when the first entry is taken.
+                return self._recorded(name, result)
+            return result
 
         return record
+
+    def _recorded(self, name: str, entries: Any) -> Iterator[Any]:
+        if _is_main_thread():
+            self._inside.append(name)
+        yield from entries
 
 
 def _is_main_thread() -> bool:
@@ -158,6 +169,12 @@ class EventletTest(base.DriverTestCase):
             return _Recorded(original(*args, **kwargs), self.inside)
 
         self.useFixture(fixtures.MonkeyPatch('rbd.Image', opened))
+        api = rbd.RBD
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'rbd.RBD', lambda: _Recorded(api(), self.inside)
+            )
+        )
 
     def test_images_do_not_block_the_service(self) -> None:
         source = self.made_volume()
@@ -166,4 +183,22 @@ class EventletTest(base.DriverTestCase):
         self.driver.extend_volume(copied, 2)
         self.driver.delete_volume(copied)
         self.driver.delete_volume(source)
+        self.assertEqual([], self.inside)
+
+    def test_queries_do_not_block_the_service(self) -> None:
+        driver = self.make_driver(
+            enable_deferred_deletion=True,
+            deferred_deletion_delay=0,
+            rbd_exclusive_cinder_pool=False,
+        )
+        volume = self.made_volume(driver=driver)
+        driver.get_volume_stats(True)
+        self.assertEqual([], self.inside)
+        new_type = objects.VolumeType.get_by_id(
+            self.admin, self.make_type(rbd_object_map='false')
+        )
+        driver.retype(self.context, volume, new_type, {}, None)
+        self.assertEqual([], self.inside)
+        driver.delete_volume(volume)
+        driver._trash_purge()
         self.assertEqual([], self.inside)
