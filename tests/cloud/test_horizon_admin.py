@@ -21,6 +21,7 @@ from selenium.webdriver.support import select
 from sandbox_cloud import state
 from tests.cloud import base
 from tests.cloud import browser
+from tests.cloud import pictures
 from tests.cloud import test_audit
 from tests.cloud import themes
 
@@ -47,8 +48,22 @@ class ImagesTest(browser.BrowserTestCase):
         self.until_loaded()
         self.find('.rbd-images-taken')
 
-    def audited(self, volume: str) -> None:
-        """Write 256 MiB to a volume, and store a report for the panel."""
+    def audited(self, volume: str, other: str) -> None:
+        """Store a report for the panel, with findings.
+
+        256 MiB of a volume are used, another one has an option of Ceph, and
+        there is an image without a volume.
+        """
+        option = ['rbd_readahead_max_bytes', '0']
+        spec = f'volumes/volume-{other}'
+        subprocess.run(
+            ['rbd', 'config', 'image', 'set', spec, *option], check=True
+        )
+        orphan = f'volumes/volume-{uuid.uuid4()}'
+        subprocess.run(['rbd', 'create', '--size', '1', orphan], check=True)
+        self.addCleanup(
+            subprocess.run, ['rbd', 'rm', '--no-progress', orphan], check=True
+        )
         write = ['rbd', 'bench', '--io-type', 'write', '--io-size', '4M']
         write += ['--io-total', '256M', f'volumes/volume-{volume}']
         subprocess.run(write, stdout=subprocess.DEVNULL, check=True)
@@ -64,7 +79,7 @@ class ImagesTest(browser.BrowserTestCase):
             for metadata in (base.ASKED, {'rbd:object_map': 'true'}, without)
         )
         other = self.created(volume_type='fake')
-        self.audited(striped)
+        self.audited(striped, bare)
         self.login('admin')
         self.open(_PANEL)
         self.read_again()
@@ -81,6 +96,9 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertIn('#', found['Pool of Cinder'])
         self.assertEqual('no object map', self.row(bare)['Object Map'])
         self.assertEqual('-', self.row(bare)['Used (GiB)'])
+        text = 'overrides the configuration of Ceph'
+        self.assertEqual(text, self.row(bare)['Findings'])
+        self.assertIn('image without a volume', self.text('.rbd-images'))
         link = self.find(f'tr[data-volume="{striped}"] th a')
         self.assertIn(striped, link.get_attribute('href') or '')
         self.assertIn('64 KiB x 8', self.text('#layouts'))
@@ -88,7 +106,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertIn(name, drawn)
         self.assertIn('1 no object map', drawn)
         self.check_accessible('.rbd-images')
-        self.screenshot('rbd-images')
+        pictures.of_element(self, 'rbd-images', '.rbd-images', 1700)
         self.check_quiet()
         self.narrow()
         self.screenshot('rbd-images-narrow')

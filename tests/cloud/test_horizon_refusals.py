@@ -17,6 +17,7 @@ import uuid
 import ddt
 
 from tests.cloud import relay
+from tests.cloud import test_handshake
 from tests.cloud import volume_form
 
 
@@ -139,3 +140,32 @@ class KeptTest(volume_form.FormTestCase):
         relay.forget_offers()
         self.submit()
         self.check_made(self.named(name))
+
+
+class LaterTest(volume_form.FormTestCase, test_handshake.ConnectorTestCase):
+    """What is refused after Cinder accepted the request."""
+
+    def test_attachment_that_the_host_refuses(self) -> None:
+        volume = self.created(
+            name='refused', metadata={'rbd:cache_mode': 'writeback'}
+        )
+        attachment = self.reserve(volume)
+        answer = self.connect(attachment)
+        self.check_refused_with(volume, answer, 'offers no cache modes')
+        self.check_free(volume, attachment)
+        self.login('demo')
+        self.open('/project/volumes/')
+        tab = 'volume_details__rbd_volume_options'
+        link = f'a[href="/project/volumes/{volume}/?tab={tab}"]'
+        self.assertIn('last attachment refused', self.text(link))
+        self.screenshot('refused-later-row')
+        self.click(link)
+        shown = self.text(f'#{tab} .rbd-refusals')
+        self.assertIn('Last attachment', shown)
+        self.assertIn('offers no cache modes', shown)
+        self.check_accessible(f'#{tab}')
+        self.screenshot('refused-later')
+        for page in ('attach', 'rbd_cache_mode'):
+            self.open(f'/project/volumes/{volume}/{page}/')
+            self.assertIn('offers no cache modes', self.text('form .alert'))
+        self.check_quiet()

@@ -18,6 +18,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import select
 
 from tests.cloud import browser
+from tests.cloud import pictures
 
 #: The fieldset of the options in the form.
 GROUP = 'fieldset.rbd-volume-options'
@@ -88,16 +89,7 @@ class FormTestCase(browser.BrowserTestCase):
 
     def whole_screenshot(self, name: str, selector: str) -> pathlib.Path:
         """Save a screenshot of a whole element."""
-        before = self.driver.get_window_size()
-        element = self.find(selector)
-        height = max(before['height'], element.size['height'] + 250)
-        self.driver.set_window_size(before['width'], height)
-        try:
-            path = browser.screenshots() / f'{name}.png'
-            self.find(selector).screenshot(str(path))
-        finally:
-            self.driver.set_window_size(before['width'], before['height'])
-        return path
+        return pictures.of_element(self, name, selector)
 
     def preview(self) -> str:
         """Return the form's preview of the volume."""
