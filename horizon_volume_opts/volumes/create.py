@@ -28,9 +28,9 @@ from horizon_volume_opts import refusals
 from horizon_volume_opts import rest
 from horizon_volume_opts import source
 from horizon_volume_opts import wording
-from horizon_volume_opts.volumes import creation
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import passed_metadata
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
@@ -53,7 +53,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         self._offers: Mapping[str, offers.UserOffer] = {}
-        self._asked: creation.Asked | None = None
+        self._asked: passed_metadata.Asked | None = None
         self._metadata: dict[str, str] = {}
         self._is_unavailable = False
         try:
@@ -143,7 +143,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         """Create the volume with the requested options."""
         if not self._metadata:
             return super().handle(request, data)
-        with creation.asking(request, self._metadata) as self._asked:
+        with passed_metadata.asking(request, self._metadata) as self._asked:
             return super().handle(request, data)
 
     def api_error(self, message: str) -> None:
@@ -185,5 +185,5 @@ def use_form() -> None:
     passed to Cinder. Otherwise the form would create volumes without the
     chosen options.
     """
-    creation.carry_metadata()
+    passed_metadata.carry_metadata()
     views.CreateView.form_class = CreateForm

@@ -17,7 +17,7 @@ from tests.unit.horizon_volume_opts import horizon_passages
 
 _OURS = 'horizon_volume_opts'
 _CREATE = f'{_OURS}/volumes/create.py'
-_CREATION = f'{_OURS}/volumes/creation.py'
+_PASSED = f'{_OURS}/volumes/passed_metadata.py'
 _ATTACH = f'{_OURS}/volumes/attach.py'
 _TABLE = f'{_OURS}/volumes/table.py'
 _EXTEND = f'{_OURS}/volumes/extend.py'
@@ -55,7 +55,7 @@ PAGES = (
     contract.Clause(
         f'{_VOLUMES}.forms',
         'CreateForm.handle',
-        _CREATION,
+        _PASSED,
         ('request', 'data'),
         ('volume_create', 'api_error'),
     ),
@@ -283,7 +283,7 @@ CLIENTS = (
             'cinderclient': (('request',), f'{_OURS}/discovery.py'),
             'volume_create': (
                 ('request', 'size', 'name', 'description', 'volume_type'),
-                _CREATION,
+                _PASSED,
             ),
             'volume_get': (_ID, _SOURCE),
             'volume_snapshot_get': (('request', 'snapshot_id'), _SOURCE),

@@ -21,7 +21,7 @@ from django.core import exceptions
 from openstack_dashboard.api import cinder
 
 from horizon_volume_opts import refusals
-from horizon_volume_opts.volumes import creation
+from horizon_volume_opts.volumes import passed_metadata
 from tests.unit import base
 
 
@@ -52,7 +52,7 @@ class CarryingTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.stock = Stock()
-        self.create = creation._carrying(self.stock.function)
+        self.create = passed_metadata._carrying(self.stock.function)
         self.request = test.RequestFactory().get('/')
 
     def test_other_callers_get_what_they_got(self) -> None:
@@ -61,7 +61,7 @@ class CarryingTestCase(base.TestCase):
         self.assertEqual([{'a': 'b'}, None], self.stock.given)
 
     def test_carries_what_a_form_asks_for(self) -> None:
-        with creation.asking(self.request, {'rbd:object_size': '1M'}):
+        with passed_metadata.asking(self.request, {'rbd:object_size': '1M'}):
             self.create(self.request, 1, 'n', 'd', 't', metadata={})
             self.create(self.request, 1, 'n', 'd', 't', None, {'a': 'b'})
         self.create(self.request, 1, 'n', 'd', 't', metadata={})
@@ -76,7 +76,7 @@ class CarryingTestCase(base.TestCase):
 
     def test_another_request_at_the_same_time_is_left_alone(self) -> None:
         other = test.RequestFactory().get('/')
-        with creation.asking(self.request, {'rbd:object_size': '1M'}):
+        with passed_metadata.asking(self.request, {'rbd:object_size': '1M'}):
             thread = threading.Thread(
                 target=self.create,
                 args=(other, 1, 'n', 'd', 't'),
@@ -90,7 +90,9 @@ class CarryingTestCase(base.TestCase):
         self.stock.error = cinder_exceptions.BadRequest(
             400, "RBD volume option refused: rbd:object_size = '3': no"
         )
-        with creation.asking(self.request, {'rbd:object_size': '3'}) as asked:
+        with passed_metadata.asking(
+            self.request, {'rbd:object_size': '3'}
+        ) as asked:
             error = self.assertRaises(
                 exceptions.ValidationError,
                 self.create,
@@ -107,7 +109,7 @@ class CarryingTestCase(base.TestCase):
 
     def test_faults_of_others_are_theirs(self) -> None:
         self.stock.error = cinder_exceptions.OverLimit(413, 'quota')
-        with creation.asking(self.request, {}) as asked:
+        with passed_metadata.asking(self.request, {}) as asked:
             self.assertRaises(
                 cinder_exceptions.OverLimit,
                 self.create,
@@ -120,5 +122,5 @@ class CarryingTestCase(base.TestCase):
         self.assertIsNone(asked.refusal)
 
     def test_horizon_s_function_is_wrapped(self) -> None:
-        made = creation._carrying(self.stock.function)
+        made = passed_metadata._carrying(self.stock.function)
         self.assertIs(made.__code__, cinder.volume_create.__code__)
