@@ -35,9 +35,9 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import identity
+from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.cluster import probe
-from cinder_rbd_ext.cluster import shared_client
 
 LOG = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class _Group:
     """The connections for new operations of a user on a cluster."""
 
     digest: str
-    clients: list[shared_client.SharedClient] = dataclasses.field(
+    clients: list[leased_client.SharedClient] = dataclasses.field(
         default_factory=list
     )
     attempt: _Attempt | None = None
@@ -88,7 +88,7 @@ class _Loan:
     :ivar handled: the exception that was being handled when it began
     """
 
-    client: shared_client.SharedClient
+    client: leased_client.SharedClient
     ioctx: Any
     handled: BaseException | None
 
@@ -122,7 +122,7 @@ class SharedClients:
         # This lock is held only briefly, and never during a blocking call.
         self._lock = releases.native_lock()
         self._groups: dict[identity.Place, _Group] = {}
-        self._open: set[shared_client.SharedClient] = set()
+        self._open: set[leased_client.SharedClient] = set()
         self._lent: dict[int, _Loan] = {}
         self.replaced = 0
 
@@ -200,7 +200,7 @@ class SharedClients:
 
     def _choose(
         self, group: _Group
-    ) -> tuple[shared_client.SharedClient | None, _Attempt | None]:
+    ) -> tuple[leased_client.SharedClient | None, _Attempt | None]:
         """Return a connection to use, or one to wait for, or neither.
 
         If neither is returned, the caller opens a connection.
@@ -215,13 +215,13 @@ class SharedClients:
         group.attempt = _Attempt()
         return None, None
 
-    def _retire(self, clients: list[shared_client.SharedClient]) -> None:
+    def _retire(self, clients: list[leased_client.SharedClient]) -> None:
         for client in clients:
             if not client.retired:
                 client.retired = True
                 self.replaced += 1
 
-    def _ended(self) -> list[shared_client.SharedClient]:
+    def _ended(self) -> list[leased_client.SharedClient]:
         """Return the connections that must be shut down."""
         oldest = self._clock() - LONGEST_IDLE
         ended = [
@@ -238,7 +238,7 @@ class SharedClients:
 
     def _put_back(
         self,
-        client: shared_client.SharedClient,
+        client: leased_client.SharedClient,
         lost: bool = False,
         doubtful: bool = False,
     ) -> None:
@@ -252,7 +252,7 @@ class SharedClients:
             ended = self._ended()
         self._shut_down(ended)
 
-    def _shut_down(self, clients: list[shared_client.SharedClient]) -> None:
+    def _shut_down(self, clients: list[leased_client.SharedClient]) -> None:
         for client in clients:
             self._in_thread(releases.unwrapped(client.rados).shutdown)
 
@@ -274,7 +274,7 @@ class SharedClients:
         attempt = group.attempt or _Attempt()
         try:
             rados, ioctx = connect()
-            client = shared_client.SharedClient(rados, self._clock())
+            client = leased_client.SharedClient(rados, self._clock())
         except BaseException as error:
             attempt.error = error
             raise
@@ -289,17 +289,17 @@ class SharedClients:
             attempt.done = True
 
     def _lent_to(
-        self, client: shared_client.SharedClient, ioctx: Any
+        self, client: leased_client.SharedClient, ioctx: Any
     ) -> Connected:
         # An operation that cleans up after a failure runs while the failure is
         # being handled, and it is not a failure of this connection.
         loan = _Loan(client, ioctx, sys.exc_info()[1])
         with self._lock:
             self._lent[id(ioctx)] = loan
-        return shared_client.LeasedClient(client), ioctx
+        return leased_client.LeasedClient(client), ioctx
 
     def _opened(
-        self, client: shared_client.SharedClient, pool: str, connect: Connect
+        self, client: leased_client.SharedClient, pool: str, connect: Connect
     ) -> Connected | None:
         """Return a context of a connection; None if it is not usable."""
         rados = self._driver.rados

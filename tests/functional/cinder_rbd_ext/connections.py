@@ -25,7 +25,7 @@ from unittest import mock
 from cinder.volume.drivers import rbd as stock_rbd
 import fixtures
 
-from cinder_rbd_ext.cluster import shared_client
+from cinder_rbd_ext.cluster import leased_client
 from tests.functional.cinder_rbd_ext import base
 
 #: The connector of a compute host.
@@ -108,9 +108,9 @@ class ConnectionsTestCase(base.DriverTestCase):
         """Make the driver connect."""
         self.driver._get_fsid()
 
-    def client(self) -> shared_client.SharedClient:
+    def client(self) -> leased_client.SharedClient:
         """Return the driver's connection."""
-        client: shared_client.SharedClient
+        client: leased_client.SharedClient
         (client,) = self.driver._clients._open
         return client
 
