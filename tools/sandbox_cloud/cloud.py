@@ -21,9 +21,9 @@ from sandbox_cloud import packages
 from sandbox_cloud import processes
 from sandbox_cloud import schedule
 from sandbox_cloud import services
+from sandbox_cloud.contract import Service
 from sandbox_cloud.progress import Progress
 from sandbox_cloud.runtime import Runtime
-from sandbox_cloud.service import Service
 from sandbox_cloud.state import State
 
 

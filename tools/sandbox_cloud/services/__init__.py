@@ -13,12 +13,12 @@
 """The services of the cloud, one file each.
 
 To add a service, write a module with a subclass of
-:class:`sandbox_cloud.service.Service` and add it to :data:`ALL`.
+:class:`sandbox_cloud.contract.Service` and add it to :data:`ALL`.
 """
 
 from __future__ import annotations
 
-from sandbox_cloud.service import Service
+from sandbox_cloud.contract import Service
 from sandbox_cloud.services.ceph import Ceph
 from sandbox_cloud.services.cinder import Cinder
 from sandbox_cloud.services.glance import Glance

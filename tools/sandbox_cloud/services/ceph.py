@@ -19,8 +19,8 @@ from typing import ClassVar
 
 from sandbox_cloud.ceph import CephCluster
 from sandbox_cloud.ceph_conf import Caps
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import Service
 
 _POOLS = (
     'volumes',

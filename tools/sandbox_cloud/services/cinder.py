@@ -20,9 +20,9 @@ from typing import Any
 from typing import ClassVar
 
 from sandbox_cloud import errors
+from sandbox_cloud.contract import CatalogEntry
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import CatalogEntry
-from sandbox_cloud.service import Service
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'

@@ -19,8 +19,8 @@ import pathlib
 import shutil
 from typing import ClassVar
 
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import Service
 
 URL = 'http://127.0.0.1:8000/'
 _SETTINGS = 'openstack_dashboard.settings'

@@ -21,9 +21,9 @@ from typing import ClassVar
 
 from sandbox_cloud.api import KEYSTONE
 from sandbox_cloud.api import REGION
+from sandbox_cloud.contract import CatalogEntry
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import CatalogEntry
-from sandbox_cloud.service import Service
 from sandbox_cloud.state import write_private
 
 

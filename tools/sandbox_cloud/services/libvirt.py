@@ -23,9 +23,9 @@ import uuid
 from sandbox_cloud import compute_hosts
 from sandbox_cloud import errors
 from sandbox_cloud.compute_hosts import ComputeHost
+from sandbox_cloud.contract import Service
 from sandbox_cloud.guest_image import GuestImage
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import Service
 from sandbox_cloud.state import write_private
 
 _KEY = """\

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import Service
 
 
 class Memcached(Service):

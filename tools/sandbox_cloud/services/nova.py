@@ -25,9 +25,9 @@ from sandbox_cloud.api import GLANCE
 from sandbox_cloud.api import NOVA
 from sandbox_cloud.api import PLACEMENT
 from sandbox_cloud.compute_hosts import ComputeHost
+from sandbox_cloud.contract import CatalogEntry
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import CatalogEntry
-from sandbox_cloud.service import Service
 from sandbox_cloud.services.libvirt import Libvirt
 
 # Memory in MiB and disk in GiB, by name.

@@ -17,9 +17,9 @@ from __future__ import annotations
 import pathlib
 from typing import ClassVar
 
+from sandbox_cloud.contract import CatalogEntry
+from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.service import CatalogEntry
-from sandbox_cloud.service import Service
 
 
 class Placement(Service):

@@ -100,7 +100,7 @@ class NovaTestCase(base.ServiceTestCase):
 
     def test_what_it_does_not_do_is_told(self) -> None:
         self.useFixture(
-            fixtures.MonkeyPatch('sandbox_cloud.service._PATIENCE', 0.0)
+            fixtures.MonkeyPatch('sandbox_cloud.contract._PATIENCE', 0.0)
         )
         runtime = self.cloud.runtime
         supervisor = mock.create_autospec(runtime.supervisor)

@@ -15,9 +15,9 @@ import socket
 import fixtures
 
 from sandbox_cloud import cloud
+from sandbox_cloud import contract
 from sandbox_cloud import errors
 from sandbox_cloud import program
-from sandbox_cloud import service
 from sandbox_cloud import state
 from tests.unit.sandbox_cloud.services import base
 
@@ -43,7 +43,7 @@ class UWSGITest(base.ServiceTestCase):
             self.assertEqual('3', self.rendered(release, 3)['processes'])
 
 
-class _Service(service.Service):
+class _Service(contract.Service):
     name = 'one'
 
     def programs(self) -> tuple[program.Program, ...]:
@@ -63,7 +63,7 @@ class WaitTest(base.ServiceTestCase):
         self.server = socket.create_server(('127.0.0.1', 0))
         self.addCleanup(self.server.close)
 
-    def service(self) -> service.Service:
+    def service(self) -> contract.Service:
         """Return a service on the port of the test's socket."""
 
         class Service(_Service):
@@ -87,7 +87,7 @@ class WaitTest(base.ServiceTestCase):
         silent = self.service()
         self.server.close()
         self.useFixture(
-            fixtures.MonkeyPatch('sandbox_cloud.service._PATIENCE', 0)
+            fixtures.MonkeyPatch('sandbox_cloud.contract._PATIENCE', 0)
         )
         error = self.assertRaises(errors.SandboxError, silent.wait)
         self.assertIn('one does not listen on port', str(error))

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""No two modules of a folder have names that differ only in their ending."""
+
+from collections.abc import Collection
+import itertools
+import pathlib
+
+import ddt
+
+from tests import tree
+from tests.unit import base
+
+_FOLDERS = (*tree.PACKAGES, 'tools')
+#: Shorter beginnings of two names need not be the same word.
+_SHORTEST = 4
+_ENDINGS = frozenset(
+    {'', 's', 'es', 'y', 'ies', 'e', 'ed', 'er', 'ers', 'or', 'ors', 'al'}
+    | {'ing', 'ings', 'ion', 'ions', 'ation', 'ations', 'ment', 'ments'}
+)
+
+
+def _stems(name: str) -> set[str]:
+    """Return a name without each of the endings that it has."""
+    return {
+        stem
+        for ending in _ENDINGS
+        if len(stem := name.removesuffix(ending)) >= _SHORTEST
+    }
+
+
+def _twins(names: Collection[str]) -> list[tuple[str, str]]:
+    """Return the pairs of names that differ only in their ending."""
+    return [
+        (one, other)
+        for one, other in itertools.combinations(sorted(names), 2)
+        if _stems(one) & _stems(other)
+    ]
+
+
+def _modules() -> dict[str, set[str]]:
+    """Return the names of modules and packages, by their folder."""
+    found: dict[str, set[str]] = {}
+    for name in tree.files():
+        path = pathlib.PurePath(name)
+        if path.parts[0] in _FOLDERS and path.suffix == '.py':
+            if path.stem == '__init__':
+                path = path.parent
+            found.setdefault(str(path.parent), set()).add(path.stem)
+    return found
+
+
+@ddt.ddt
+class TwinsTestCase(base.TestCase):
+    def test_folders(self) -> None:
+        modules = _modules()
+        self.assertIn('driver', modules['cinder_rbd_ext'])
+        self.assertEqual(
+            {}, {k: pairs for k, v in modules.items() if (pairs := _twins(v))}
+        )
+
+    @ddt.data(
+        ('create', 'creation'),
+        ('image', 'images'),
+        ('attaching', 'attachment'),
+        ('policies', 'policy'),
+    )
+    def test_twins(self, names: tuple[str, str]) -> None:
+        self.assertEqual([names], _twins(names))
+
+    @ddt.data(
+        ('plan', 'plots'), ('cache_mode', 'cache_modes_of'), ('use', 'user')
+    )
+    def test_other_names(self, names: tuple[str, str]) -> None:
+        self.assertEqual([], _twins(names))
