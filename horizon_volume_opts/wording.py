@@ -52,6 +52,8 @@ INVALID_ANSWER = _(
     'administrator'
 )
 
+NO_ANSWER = _('Cinder did not return the options of this volume type')
+
 NOTHING_ALLOWED = _('you may not set any of them')
 
 NO_OPTIONS = _('no RBD volume options')

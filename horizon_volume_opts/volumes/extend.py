@@ -47,11 +47,11 @@ _NO_MULTIPLE = _(
     '%(size)s GiB is not a multiple of %(step)s GiB; allowed: %(below)s or '
     '%(above)s GiB'
 )
+_UNAVAILABLE = _(
+    'Cinder did not return the options of the volume type. It checks the size '
+    'when you submit the form.'
+)
 _Given = Mapping[precedence.Part, errors.Origin]
-_KEYS = {
-    precedence.Part.OBJECT_SIZE: keys.OBJECT_SIZE,
-    precedence.Part.STRIPING: keys.STRIPE_UNIT,
-}
 
 
 class ExtendForm(group.GroupedForm, stock.ExtendForm):
@@ -62,27 +62,29 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         volume = self.initial.get(_VOLUME)
-        self._state = volume and made.of_volume(volume).state
+        found = made.of_volume(volume) if volume else made.Made(None, {})
+        self._state = found.state
         self._given: _Given = {}
         self._offer = offers.UserOffer('', None, {}, False)
         if volume is None or self._state is None:
             return
+        lines = []
         try:
-            found = discovery.of_type(request, volume.volume_type)
+            offer = discovery.of_type(request, volume.volume_type)
         except discovery.Unavailable:
-            # Cinder checks the size.
-            found = None
-        self._offer = found or self._offer
-        self._given = _origins(volume, self._state, self._offer)
-        text = self._text(self._state.layout, volume.size)
-        self.group(group.Note(text), after=_FIELD)
+            offer = None
+            lines.append(_UNAVAILABLE)
+        self._offer = offer or self._offer
+        # A Cinder of an older release does not report the origins.
+        self._given = found.origins or _guessed(
+            volume, self._state, self._offer
+        )
+        lines.insert(0, self._text(self._state.layout, volume.size))
+        self.group(group.Note(' '.join(map(str, lines))), after=_FIELD)
 
     @property
     def _step(self) -> int:
-        """The GiB that the size must be a multiple of; 1 if any size can be.
-
-        Only Cinder knows where all parts of an image were set.
-        """
+        """The GiB that the size must be a multiple of; 1 for any size."""
         striping = self._given.get(precedence.Part.STRIPING)
         if self._state is None or striping not in precedence.GIVEN:
             return 1
@@ -144,25 +146,33 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             return False
 
 
-def _origins(
+def _guessed(
     volume: Any, state: plan.ImageState, offer: offers.UserOffer
 ) -> _Given:
     """Return where the parts of an image were set, as far as it is known.
 
-    A part that equals the default of the volume type came from there.
+    A part that equals the default of the volume type came from there. Stripe
+    unit and stripe count are one part.
     """
     metadata = options.ours(getattr(volume, 'metadata', None) or {})
-    there: dict[str, Any] = {
-        keys.OBJECT_SIZE: state.layout.object_size,
-        keys.STRIPE_UNIT: state.layout.stripe_unit,
+    there: dict[precedence.Part, dict[str, Any]] = {
+        precedence.Part.OBJECT_SIZE: {
+            keys.OBJECT_SIZE: state.layout.object_size
+        },
+        precedence.Part.STRIPING: {
+            keys.STRIPE_UNIT: state.layout.stripe_unit,
+            keys.STRIPE_COUNT: state.layout.stripe_count,
+        },
     }
     given = {}
-    for part, key in _KEYS.items():
+    for part, values in there.items():
         given[part] = errors.Origin.CLUSTER
-        origin = offer.origin(key)
-        if origin and offer.default(key) == there[key]:
+        origin = offer.origin(min(values))
+        if origin and all(
+            offer.default(key) == value for key, value in values.items()
+        ):
             given[part] = origin
-        if precedence.KEYS_OF_PART[part] & frozenset(metadata):
+        if values.keys() & metadata.keys():
             given[part] = errors.Origin.VOLUME_METADATA
     return given
 

@@ -27,12 +27,11 @@ from horizon_volume_opts import offers
 from horizon_volume_opts import packing
 from horizon_volume_opts import qos
 from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import effects
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import sizes
 
 _VOLUME = 'rbd_volume'
@@ -40,7 +39,6 @@ _TYPE = 'volume_type'
 _POLICY = 'migration_policy'
 _TEMPLATE = 'horizon_volume_opts/_effects.html'
 
-_KEPT = _('The volume keeps its layout and its options.')
 _REMOVED = _(
     'The new volume type does not accept these options, so they are '
     'removed from the volume: %(keys)s.'
@@ -49,10 +47,9 @@ _NO_OPTIONS = _(
     'The new volume type offers no RBD volume options: %(reason)s.'
 )
 _LIMITS = _('The new volume type limits the volume to %(limits)s.')
-_MIGRATES = _(
-    'The new volume type sets another layout. If the volume is detached and '
-    'has no clones, Ceph converts it. Otherwise the volume must be migrated: '
-    'select the migration policy On Demand.'
+_UNAVAILABLE = _(
+    'Cinder did not return the options of the volume types, so this form does '
+    'not show what a volume type changes. Cinder checks the change.'
 )
 
 
@@ -68,16 +65,11 @@ class RetypeForm(group.GroupedForm, stock.RetypeForm):
         try:
             found = discovery.by_type(request, names)
         except discovery.Unavailable:
-            # Cinder checks the change.
-            found = {}
+            self.group(group.Note(_UNAVAILABLE), after=_TYPE)
+            return
         if volume is None or not found:
             return
-        texts = {
-            name: ' '.join(map(str, _effects(volume, found[name])))
-            for name in names
-            if name in found and name != volume.volume_type
-        }
-        data = packing.attribute(texts)
+        data = packing.attribute(_described(volume, names, found))
         field = group.GroupField((), _TEMPLATE, {'data': data})
         self.group(field, after=_TYPE)
 
@@ -93,11 +85,34 @@ class RetypeForm(group.GroupedForm, stock.RetypeForm):
             return False
 
 
-def _effects(volume: Any, offer: offers.UserOffer) -> Iterator[Any]:
+def _described(
+    volume: Any, names: list[str], found: Mapping[str, offers.UserOffer]
+) -> dict[str, Any]:
+    """Return the data of the script: sentences, and their numbers by type.
+
+    Most types have the same sentences.
+    """
+    texts = packing.Distinct()
+    types = {
+        name: [
+            texts.number(str(each))
+            for each in _effects(volume, found.get(name))
+        ]
+        for name in names
+        if name != volume.volume_type
+    }
+    return {'texts': texts.values, 'types': types}
+
+
+def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     """Yield sentences about a change to a volume type.
 
     Cinder decides. It also knows limits of the back ends.
     """
+    if offer is None:
+        yield _NO_OPTIONS % {'reason': wording.NO_ANSWER}
+        yield effects.OTHER_BACKEND
+        return
     own = dict(options.ours(getattr(volume, 'metadata', None) or {}))
     removed = _removed(own, volume.size, offer)
     if offer.reason:
@@ -107,10 +122,7 @@ def _effects(volume: Any, offer: offers.UserOffer) -> Iterator[Any]:
         yield _REMOVED % {'keys': ', '.join(labels)}
     state = made.of_volume(volume).state
     kept = own.keys() - set(removed)
-    if state and _differs(state, offer, kept):
-        yield _MIGRATES
-    elif not removed and not offer.reason:
-        yield _KEPT
+    yield from effects.on_image(state, offer, kept, bool(removed))
     if limits := qos.text(offer.limits_on_use):
         yield _LIMITS % {'limits': limits}
 
@@ -125,23 +137,6 @@ def _removed(
     except errors.OptionError as error:
         kept.pop(error.key, None)
     return sorted(own.keys() - kept.keys())
-
-
-def _differs(
-    state: plan.ImageState, offer: offers.UserOffer, kept: set[str]
-) -> bool:
-    """Return whether a type itself sets another layout than an image has."""
-    there = {
-        keys.OBJECT_SIZE: state.layout.object_size,
-        keys.STRIPE_UNIT: state.layout.stripe_unit,
-        keys.STRIPE_COUNT: state.layout.stripe_count,
-    }
-    return any(
-        offer.origin(key) is errors.Origin.VOLUME_TYPE
-        and key not in kept
-        and offer.default(key) not in (None, value)
-        for key, value in there.items()
-    )
 
 
 def _with_volume(stock_method: Any) -> Any:

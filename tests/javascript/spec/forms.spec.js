@@ -100,13 +100,16 @@ describe('Attach Volume of an instance', () => {
 
 describe('Change Volume Type', () => {
   it('shows the effect of the selected type', () => {
-    const texts = attribute({'fast"x': 'removes'});
+    const texts = attribute({
+      texts: ['It is kept.', 'It is removed.', 'It is limited.'],
+      types: {'fast"x': [1, 2], 'other': [0]}
+    });
     const $ = page.load({body: `<form><select name="volume_type">
       <option>rbd</option><option>fast"x</option></select>
       <p data-rbd-effects="${texts}"></p></form>`}).jQuery;
     expect($('p').text()).toBe('');
     $('select').val('fast"x').trigger('change');
-    expect($('p').text()).toBe('removes');
+    expect($('p').text()).toBe('It is removed. It is limited.');
     $('select').val('rbd').trigger('change');
     expect($('p').text()).toBe('');
   });

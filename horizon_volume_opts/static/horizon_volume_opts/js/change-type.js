@@ -13,7 +13,7 @@
  */
 
 /* The form Change Volume Type: what the selected type does to the volume. A
- * data attribute has a text for each type. */
+ * data attribute has the sentences, and their numbers for each type. */
 
 horizon.rbdEffects = (function () {
   'use strict';
@@ -22,12 +22,14 @@ horizon.rbdEffects = (function () {
     $(root).find('[data-rbd-effects]').each(function () {
       var $line = $(this);
       var $type = $line.closest('form').find('[name="volume_type"]');
-      var texts = JSON.parse($line.attr('data-rbd-effects'));
+      var data = JSON.parse($line.attr('data-rbd-effects'));
       function update() {
         var type = $type.val();
         // Not `in`: a type can have the same name as a member of Object.
-        var known = Object.prototype.hasOwnProperty.call(texts, type);
-        var text = known ? texts[type] : '';
+        var known = Object.prototype.hasOwnProperty.call(data.types, type);
+        var text = (known ? data.types[type] : []).map(function (number) {
+          return data.texts[number];
+        }).join(' ');
         if ($line.text() !== text) {
           $line.text(text);
         }

@@ -14,6 +14,7 @@
 
 from typing import Any
 
+from django.core import cache
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
@@ -82,6 +83,37 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         )
         self.assertIn('must be a multiple of 3 GiB', self.page())
 
+    def test_of_another_type_with_the_same_unit(self) -> None:
+        """The count differs, so the pair is not the default of the type."""
+        self.volume['metadata'] = {}
+        striping = {'default_from': 'volume type'}
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd',
+            stripe_unit={'default': 2**16, **striping},
+            stripe_count={'default': 5, **striping},
+        )
+        self.assertNotIn('must be a multiple', self.page())
+        self.check_done(self.post(4))
+
+    def test_recorded_origins_are_used(self) -> None:
+        origins = f'{fake_cloud.ALIAS}:origins'
+        striping = {'default_from': 'volume type'}
+        self.cloud.types[0] = fake_cloud.offered(
+            'rbd',
+            stripe_unit={'default': 2**16, **striping},
+            stripe_count={'default': 3, **striping},
+        )
+        # As the type sets it now, but not when the volume was created.
+        self.volume['metadata'] = {}
+        self.volume[origins] = {'striping': 'Ceph configuration'}
+        self.assertNotIn('must be a multiple', self.page())
+        # The type has changed since.
+        self.cloud.types[0] = fake_cloud.offered('rbd')
+        cache.cache.clear()
+        self.volume[origins] = {'striping': 'volume type'}
+        self.assertIn('must be a multiple of 3 GiB', self.page())
+        self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
+
     def test_refused_by_the_rule_of_the_api(self) -> None:
         self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
         self.assertFalse(self.asked())
@@ -121,7 +153,9 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
-        self.assertIn('Layout of the volume', self.page())
+        page = self.page()
+        self.assertIn('Layout of the volume', page)
+        self.assertIn('Cinder did not return the options of the vol', page)
         self.check_done(self.post(6))
 
     def test_stock_form_of_a_volume_without_a_record(self) -> None:

@@ -12,6 +12,7 @@
 
 """The Change Volume Type form, with real Horizon views and clients."""
 
+import types
 from typing import Any
 
 from horizon import messages
@@ -34,7 +35,7 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         )
         by_type = {'default_from': 'volume type'}
         self.cloud.types += [
-            fake_cloud.offered('alike'),
+            fake_cloud.offered('alike', object_map={'default': None}),
             fake_cloud.offered('strict', cache_mode={'settable': False}),
             fake_cloud.offered('careful', cache_mode={'allowed': ['none']}),
             fake_cloud.offered('small', object_size={'default': 1, **by_type}),
@@ -48,8 +49,12 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
     def effects(self) -> dict[str, str]:
         found = horizon_case.data_of(self.page(), 'data-rbd-effects')
         self.assertIsNotNone(found)
-        texts: dict[str, str] = found
-        return texts
+        texts = found['texts']
+        self.assertEqual(len(set(texts)), len(texts))
+        return {
+            name: ' '.join(texts[number] for number in numbers)
+            for name, numbers in found['types'].items()
+        }
 
     def post(self, name: str = 'alike') -> Any:
         data = {'name': 'v', 'volume_type': name, 'migration_policy': 'never'}
@@ -62,10 +67,22 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         found = self.effects()
         self.assertNotIn('rbd', found)
         self.assertIn('keeps its layout', found['alike'])
+        self.assertIn('stays on its back end', found['alike'])
         for name in ('strict', 'careful', 'lvm'):
             self.assertIn('are removed from the volume: Cache', found[name])
         self.assertIn('no back end', found['lvm'])
+        self.assertIn('sets another layout', found['small'])
         self.assertIn('must be migrated', found['small'])
+        # The back ends of types are not known.
+        for name in ('alike', 'strict', 'lvm'):
+            self.assertIn('uses another back end', found[name])
+
+    def test_a_type_that_the_answer_lacks(self) -> None:
+        volume = types.SimpleNamespace(**self.volume)
+        found = retype._described(volume, ['new'], {})
+        text = ' '.join(found['texts'])
+        self.assertIn('did not return the options of this volume type', text)
+        self.assertIn('uses another back end', text)
 
     def test_limits_of_the_new_type(self) -> None:
         for each in self.cloud.types:
@@ -109,10 +126,17 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.cloud.faults = {_ACTION: fake_cloud.Refused(409, 'no')}
         self.check_done(self.post())
 
-    def test_stock_form_where_cinder_does_not_tell(self) -> None:
-        for error in (
-            requests.exceptions.Timeout('slow'),
-            fake_cloud.Refused(404, 'no extension'),
-        ):
-            self.cloud.faults = {'GET /v3/p/os-rbd': error}
-            self.assertNotIn('data-rbd-effects', self.page())
+    def test_a_line_where_cinder_does_not_tell(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
+        }
+        page = self.page()
+        self.assertNotIn('data-rbd-effects', page)
+        self.assertIn('Cinder did not return the options of the', page)
+        self.check_done(self.post())
+
+    def test_stock_form_without_the_extension(self) -> None:
+        self.cloud.faults = {
+            'GET /v3/p/os-rbd': fake_cloud.Refused(404, 'no extension')
+        }
+        self.assertNotIn('data-rbd-', self.page())

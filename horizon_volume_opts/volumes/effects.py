@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a volume type does to the RBD image of an existing volume.
+
+Only what the response of Cinder's extension shows is known here: the values
+that the type itself sets. It does not show the back ends of the type.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from horizon_volume_opts import offers
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import plan
+
+OTHER_BACKEND = _(
+    'If the new volume type uses another back end, the volume must be '
+    'migrated: select the migration policy On Demand.'
+)
+_KEPT = _(
+    'If the volume stays on its back end, it keeps its layout, its image '
+    'features and its options.'
+)
+_LAYOUT = _('The new volume type sets another layout.')
+_POOL = _('The new volume type sets another data pool.')
+_ENABLES = _('The new volume type adds these image features: %(names)s.')
+_DISABLES = _('The new volume type removes these image features: %(names)s.')
+_CONVERTS = _(
+    'If the volume is detached and has no clones, Ceph converts it. Otherwise '
+    'the volume must be migrated: select the migration policy On Demand.'
+)
+
+
+def on_image(
+    state: plan.ImageState | None,
+    offer: offers.UserOffer,
+    kept: Collection[str],
+    is_changed: bool,
+) -> Iterator[Any]:
+    """Yield sentences about the image and a migration.
+
+    :param state: the image; None if the volume has none
+    :param kept: the keys that the volume keeps, which override its type
+    :param is_changed: whether keys are removed from the volume
+    """
+    needs_image = False
+    if state and not offer.reason:
+        if _sets_layout(state, offer, kept):
+            yield _LAYOUT
+            needs_image = True
+        if _sets_pool(state, offer):
+            yield _POOL
+            needs_image = True
+        wanted = _features(state, offer, kept)
+        added = wanted - state.image_features
+        removed = state.image_features - wanted
+        if added:
+            yield _ENABLES % {'names': ', '.join(sorted(added))}
+            # librbd enables the others only on a new image.
+            needs_image = needs_image or bool(added - features.MUTABLE)
+        if removed:
+            yield _DISABLES % {'names': ', '.join(sorted(removed))}
+        if not (is_changed or needs_image or added or removed):
+            yield _KEPT
+    yield _CONVERTS if needs_image else OTHER_BACKEND
+
+
+def _sets(offer: offers.UserOffer, key: str) -> bool:
+    return offer.origin(key) is errors.Origin.VOLUME_TYPE
+
+
+def _sets_layout(
+    state: plan.ImageState, offer: offers.UserOffer, kept: Collection[str]
+) -> bool:
+    """Return whether a type itself sets another layout than an image has."""
+    there = {
+        keys.OBJECT_SIZE: state.layout.object_size,
+        keys.STRIPE_UNIT: state.layout.stripe_unit,
+        keys.STRIPE_COUNT: state.layout.stripe_count,
+    }
+    return any(
+        _sets(offer, key)
+        and key not in kept
+        and offer.default(key) not in (None, value)
+        for key, value in there.items()
+    )
+
+
+def _sets_pool(state: plan.ImageState, offer: offers.UserOffer) -> bool:
+    """Return whether a type sets another pool; only administrators see it."""
+    return _sets(offer, keys.DATA_POOL) and offer.default(
+        keys.DATA_POOL
+    ) not in (None, state.data_pool)
+
+
+def _features(
+    state: plan.ImageState, offer: offers.UserOffer, kept: Collection[str]
+) -> features.Features:
+    """Return the features of an image after the change, as far as known."""
+    has = state.image_features
+    if {keys.FEATURES, keys.OBJECT_MAP} & frozenset(kept):
+        return has
+    wanted = has
+    if _sets(offer, keys.FEATURES) and offer.default(keys.FEATURES):
+        # The others follow from the layout and the data pool.
+        others = has - features.CHOOSABLE
+        wanted = others | frozenset(offer.default(keys.FEATURES))
+    on = offer.default(keys.OBJECT_MAP)
+    if _sets(offer, keys.OBJECT_MAP) and on is not None:
+        wanted = features.with_object_map(wanted, on)
+    return wanted

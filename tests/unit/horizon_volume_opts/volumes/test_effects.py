@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a volume type does to an image, as far as it is known."""
+
+from typing import Any
+
+import ddt
+
+from horizon_volume_opts import offers
+from horizon_volume_opts.volumes import effects
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+from tests.unit.horizon_volume_opts import fake_cloud
+
+_BY_TYPE = {'default_from': 'volume type'}
+_KEPT = 'it keeps its layout'
+_MIGRATION = 'uses another back end, the volume must be migrated'
+_CONVERSION = 'Ceph converts it'
+
+
+@ddt.ddt
+class EffectsTestCase(base.TestCase):
+    def effects(
+        self,
+        changes: dict[str, Any] | None = None,
+        kept: tuple[str, ...] = (),
+        is_changed: bool = False,
+    ) -> str:
+        """Return the sentences for a type that sets nothing but changes."""
+        given = {'object_map': {'default': None}, **(changes or {})}
+        offer = offers.UserOffer.of(fake_cloud.offered('t', **given))
+        self.assertFalse(offer.is_invalid)
+        state = plan.ImageState(
+            layout.ImageLayout(2**22),
+            frozenset({'layering', 'exclusive-lock', 'striping'}),
+        )
+        found = effects.on_image(state, offer, kept, is_changed)
+        return ' '.join(map(str, found))
+
+    def test_nothing_changes(self) -> None:
+        text = self.effects()
+        self.assertIn(_KEPT, text)
+        self.assertIn(_MIGRATION, text)
+
+    def test_removed_keys_are_a_change(self) -> None:
+        text = self.effects(is_changed=True)
+        self.assertNotIn(_KEPT, text)
+        self.assertIn(_MIGRATION, text)
+
+    @ddt.data(
+        ('object_size', {'default': 2**20}, 'another layout'),
+        ('data_pool', {'default': 'fast'}, 'another data pool'),
+        (
+            'features',
+            {'default': ['deep-flatten', 'exclusive-lock', 'layering']},
+            'adds these image features: deep-flatten',
+        ),
+    )
+    @ddt.unpack
+    def test_needs_another_image(
+        self, key: str, change: dict[str, Any], words: str
+    ) -> None:
+        text = self.effects({key: {**change, **_BY_TYPE}})
+        self.assertIn(words, text)
+        self.assertIn(_CONVERSION, text)
+        self.assertNotIn(_KEPT, text)
+
+    @ddt.data(
+        (
+            'object_map',
+            {'default': True},
+            'adds these image features: fast-diff, object-map.',
+        ),
+        (
+            'features',
+            {'default': ['layering']},
+            'removes these image features: exclusive-lock.',
+        ),
+    )
+    @ddt.unpack
+    def test_changes_the_image(
+        self, key: str, change: dict[str, Any], words: str
+    ) -> None:
+        change = {key: {**change, **_BY_TYPE}}
+        text = self.effects(change)
+        self.assertIn(words, text)
+        self.assertNotIn(_KEPT, text)
+        self.assertNotIn(_CONVERSION, text)
+        self.assertIn(_MIGRATION, text)
+        # A key of the volume overrides its type.
+        self.assertNotIn(words, self.effects(change, (f'rbd:{key}',)))
+
+    def test_what_a_back_end_sets_is_not_known_here(self) -> None:
+        by_backend = {'default': 2**20, 'default_from': 'backend'}
+        self.assertIn(_KEPT, self.effects({'object_size': by_backend}))
+
+    def test_without_an_image(self) -> None:
+        offer = offers.UserOffer.of(fake_cloud.offered('t'))
+        (text,) = effects.on_image(None, offer, (), False)
+        self.assertIn(_MIGRATION, str(text))
+
+    def test_of_another_driver(self) -> None:
+        offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
+        state = plan.ImageState(layout.ImageLayout(2**22), frozenset())
+        (text,) = effects.on_image(state, offer, (), False)
+        self.assertIn(_MIGRATION, str(text))
