@@ -54,7 +54,7 @@ class ModuleSizeTestCase(base.TestCase):
             name: lines
             for name in tree.files()
             if name.startswith(tuple(f'{folder}/' for folder in folders))
-            and name.endswith('.py')
+            and name.endswith(('.py', '.js'))
             and (lines := (tree.ROOT / name).read_text().count('\n')) > limit
         }
 
