@@ -189,36 +189,50 @@ class InstanceForm(ModeForm, servers.AttachVolume):
         )
 
     def _described(self) -> dict[str, Any]:
-        """Return the data of the script: modes by type, and the volumes.
+        """Return the data of the script: what each listed volume has.
 
-        Each distinct list of modes is there once; types have its number.
+        A list can have hundreds of volumes. Each distinct list of modes, each
+        text and each combination of them is there once. Volumes have the
+        number of their combination, in the order of the list.
         """
-        types = {}
-        volumes = {}
         lists = packing.Distinct()
-        for volume in self.volumes():
-            choice = cache_mode.ModeChoice.of(volume, self.found)
-            name = choice.offer.name
-            types[name] = _of_type(choice, lists)
-            volumes[volume.id] = {
-                'type': name,
-                'mode': choice.before,
-                'note': str(cache_mode.SHARED) if choice.is_shared else None,
-            }
-        return {'lists': lists.values, 'types': types, 'volumes': volumes}
-
-
-def _of_type(
-    choice: cache_mode.ModeChoice, lists: packing.Distinct
-) -> dict[str, Any]:
-    if choice.reason:
+        notes = packing.Distinct()
+        kinds = packing.Distinct()
+        by_id = {each.id: each for each in self.volumes()}
+        listed = [
+            kinds.number(_kind(by_id[ident], self.found, lists, notes))
+            for ident, _text in self.fields['volume'].choices
+            if ident in by_id
+        ]
         return {
-            'note': str(cache_mode.NOT_OFFERED % {'reason': choice.reason})
+            'lists': lists.values,
+            'notes': notes.values,
+            'kinds': kinds.values,
+            'volumes': listed,
         }
+
+
+def _kind(
+    volume: Any,
+    found: Mapping[str, offers.UserOffer],
+    lists: packing.Distinct,
+    notes: packing.Distinct,
+) -> list[Any]:
+    """Return the numbers of a volume's modes and its note, and its mode.
+
+    A volume has modes or a note.
+    """
+    choice = cache_mode.ModeChoice.of(volume, found)
+    note = None
+    if choice.reason:
+        note = str(cache_mode.NOT_OFFERED % {'reason': choice.reason})
+    elif choice.is_shared:
+        note = str(cache_mode.SHARED)
+    if note:
+        return [None, notes.number(note), choice.before]
     listed = cache_mode.choices(choice.offer)
-    return {
-        'modes': lists.number([[mode, str(label)] for mode, label in listed])
-    }
+    modes = lists.number([[mode, str(label)] for mode, label in listed])
+    return [modes, None, choice.before]
 
 
 def _show_again(view: Any, form: Any) -> Any:

@@ -23,23 +23,19 @@ function attribute(value) {
 describe('Attach Volume of an instance', () => {
   const DATA = {
     lists: [[['', 'Default'], ['none', 'none: x'], ['writeback', 'y']]],
-    types: {
-      rbd: {modes: 0},
-      lvm: {note: 'no back end'}
-    },
-    volumes: {
-      v: {type: 'rbd', mode: null, note: null},
-      mine: {type: 'rbd', mode: 'writeback', note: null},
-      odd: {type: 'rbd', mode: 'unsafe', note: null},
-      shared: {type: 'rbd', mode: null, note: 'not coherent'},
-      other: {type: 'lvm', mode: null, note: null}
-    }
+    notes: ['not coherent', 'no back end'],
+    kinds: [
+      [0, null, null], [0, null, 'writeback'], [0, null, 'unsafe'],
+      [null, 0, null], [null, 1, null]
+    ],
+    volumes: [0, 1, 2, 3, 4]
   };
+  const VOLUMES = ['v', 'mine', 'odd', 'shared', 'other'];
   let $;
 
   function open(volume, refused) {
-    const options = [''].concat(Object.keys(DATA.volumes)).map(
-      (each) => `<option${each === volume ? ' selected' : ''}>${each}</option>`);
+    const options = ['', ...VOLUMES].map(
+      (each) => `<option value="${each}"${each === volume ? ' selected' : ''}>${each}</option>`);
     const posted = refused
       ? `<option value="${refused}" selected>${refused}</option>` : '';
     $ = page.load({body: `<form>

@@ -68,7 +68,8 @@ class AttributeTestCase(test_rest.RestTestCase):
         name = '{$ 7*7 $}'
         self.cloud.types.append(fake_cloud.offered(name))
         self.cloud.add_volume('v')
-        self.cloud.add_volume('of it', volume_type=name)
+        mode = {'rbd:cache_mode': name}
+        self.cloud.add_volume('of it', volume_type=name, metadata=mode)
         self.cloud.servers['s'] = {'id': 's', 'name': 's', 'status': 'ACTIVE'}
         for path, attribute in (
             ('/project/volumes/create/', 'data-rbd-offers'),
@@ -122,7 +123,8 @@ class SizeTestCase(test_rest.RestTestCase):
             page = self.page(path, count)
             # One type of the page is that of the volume.
             data = horizon_case.data_of(page, name)
-            self.assertEqual(count, len(data.get('types', data)))
+            listed = data['types'] if 'types' in data else data['volumes']
+            self.assertEqual(count, len(listed))
             found = re.search(f'{begin}.*?{end}', page, re.DOTALL)
             return found[0] if found else self.fail(page)
 
@@ -151,6 +153,36 @@ class SizeTestCase(test_rest.RestTestCase):
             '</fieldset>',
             'data-rbd-modes',
         )
+
+    def test_attach_one_of_many_volumes(self) -> None:
+        """200 volumes of 50 types, some shared, some with a mode."""
+        self.cloud.servers['s'] = {'id': 's', 'name': 's', 'status': 'ACTIVE'}
+        self.types(50)
+        for number in range(150):
+            name = self.cloud.types[number % 50]['name']
+            mode = {'rbd:cache_mode': 'writeback'} if number % 3 else {}
+            self.cloud.add_volume(
+                f'{number:036d}',
+                volume_type=name,
+                multiattach=number % 5 == 0,
+                metadata=mode,
+            )
+        self.assertEqual(200, len(self.cloud.volumes))
+        page = self.client.get('/project/instances/s/attach_volume/')
+        found = re.search(
+            '<fieldset class="rbd-cache-mode".*?</fieldset>',
+            page.content.decode(),
+            re.DOTALL,
+        )
+        size = len(found[0].encode()) if found else self.fail()
+        self.assertLessEqual(size, _FORM)
+
+    def test_change_the_type_with_many_options(self) -> None:
+        """Types with other object sizes, half of which allow features."""
+        self.types(50)
+        page = self.client.get('/project/volumes/v/retype/').content.decode()
+        drawn = page.partition('data-rbd-effects=')[2].partition('</div>')[0]
+        self.assertLessEqual(len(drawn.encode()), _FORM)
 
     def test_change_volume_type(self) -> None:
         self.check_markup(

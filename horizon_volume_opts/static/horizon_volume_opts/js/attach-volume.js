@@ -13,7 +13,7 @@
  */
 
 /* The cache mode in the form Attach Volume of an instance: the modes of the
- * selected volume. A data attribute has the modes of all types. */
+ * selected volume. A data attribute has the modes of the listed volumes. */
 
 horizon.rbdCacheMode = (function () {
   'use strict';
@@ -30,10 +30,19 @@ horizon.rbdCacheMode = (function () {
     this.update();
   }
 
-  function own(object, name) {
-    return Object.prototype.hasOwnProperty.call(object, name)
-      ? object[name] : null;
-  }
+  /* {modes, note, mode} of the selected volume; null if none is selected. The
+   * data has the volumes in the order of the list, without their IDs. */
+  Choice.prototype.selected = function (id) {
+    var ids = this.$volume.find('option').map(function () {
+      return this.value || null;
+    }).get();
+    var kind = this.data.kinds[this.data.volumes[ids.indexOf(id)]];
+    return kind ? {
+      modes: kind[0] === null ? null : this.data.lists[kind[0]],
+      note: kind[1] === null ? '' : this.data.notes[kind[1]],
+      mode: kind[2]
+    } : null;
+  };
 
   Choice.prototype.update = function () {
     var id = this.$volume.val();
@@ -41,22 +50,20 @@ horizon.rbdCacheMode = (function () {
       return;
     }
     this.shown = id;
-    var volume = own(this.data.volumes, id);
-    var type = volume ? own(this.data.types, volume.type) || {} : {};
-    var note = volume ? type.note || volume.note || '' : '';
+    var volume = this.selected(id) || {modes: null, note: '', mode: null};
     var isRefused = id === this.refused;
-    var modes = this.data.lists[type.modes];
-    var hasModes = Boolean(volume && modes && !volume.note);
+    var hasModes = Boolean(volume.modes);
     if (hasModes) {
-      this.showModes(modes, isRefused ? this.$mode.val() : volume.mode);
+      this.showModes(volume.modes, isRefused ? this.$mode.val() : volume.mode);
     }
     this.$group.prop({
-      hidden: !hasModes && !note && !isRefused,
+      hidden: !hasModes && !volume.note && !isRefused,
       disabled: !hasModes && !isRefused
     });
     this.$group.find('[data-rbd-field]')
       .prop('hidden', !hasModes && !isRefused);
-    this.$group.find('[data-rbd-note]').text(note).prop('hidden', !note);
+    this.$group.find('[data-rbd-note]')
+      .text(volume.note).prop('hidden', !volume.note);
   };
 
   Choice.prototype.showModes = function (modes, current) {

@@ -12,6 +12,7 @@
 
 """The Attach Volume form of an instance, in Horizon's views."""
 
+import re
 from typing import Any
 
 from django.core import cache
@@ -44,30 +45,50 @@ class InstanceTestCase(test_attach.AttachTestCase):
             data['rbd_cache_mode'] = mode
         return self.client.post(INSTANCE, data)
 
-    def described(self) -> Any:
-        found = horizon_case.data_of(self.page(), 'data-rbd-modes')
+    def described(self) -> dict[str, tuple[Any, Any, Any]]:
+        """Return the modes, the note and the mode of each listed volume."""
+        page = self.page()
+        found = horizon_case.data_of(page, 'data-rbd-modes')
         self.assertIsNotNone(found)
-        return found
+        lists, notes = found['lists'], found['notes']
+        listed = re.findall(r'<option value="([^"]+)"', page)[
+            : len(found['volumes'])
+        ]
+        return {
+            ident: (
+                kind[0] if kind[0] is None else lists[kind[0]],
+                kind[1] if kind[1] is None else notes[kind[1]],
+                kind[2],
+            )
+            for ident, number in zip(listed, found['volumes'], strict=True)
+            for kind in [found['kinds'][number]]
+        }
 
     def test_horizon_s_view_uses_it(self) -> None:
         self.assertIs(attach.InstanceForm, views.AttachVolumeView.form_class)
 
     def test_data_for_each_volume_of_the_list(self) -> None:
         found = self.described()
+        modes, note, mode = found['v']
         self.assertEqual(
             ['', 'none', 'writethrough', 'writeback'],
-            [
-                value
-                for value, _ in found['lists'][found['types']['rbd']['modes']]
-            ],
+            [value for value, _ in modes],
         )
-        self.assertIn('no back end', found['types']['lvm']['note'])
-        self.assertEqual(
-            {'type': 'rbd', 'mode': 'writeback', 'note': None},
-            found['volumes']['mine'],
-        )
-        self.assertIn('not coherent', found['volumes']['shared']['note'])
-        self.assertEqual('lvm', found['volumes']['other']['type'])
+        self.assertEqual((None, None), (note, mode))
+        self.assertEqual((modes, None, 'writeback'), found['mine'])
+        for ident, words in (
+            ('shared', 'not coherent'),
+            ('other', 'no back end'),
+        ):
+            modes, note, mode = found[ident]
+            self.assertIn(words, note)
+            self.assertEqual((None, None), (modes, mode))
+
+    def test_only_listed_volumes(self) -> None:
+        """A volume that is attached cannot be selected."""
+        self.cloud.add_volume('away', attachments=[{'server_id': 'x'}])
+        found = self.described()
+        self.assertEqual({'v', 'shared', 'other', 'mine'}, set(found))
 
     def test_stock_form_without_the_extension(self) -> None:
         self.cloud.types = []
