@@ -13,7 +13,6 @@
 """Additions to the tables of volumes: layout and change of the cache mode."""
 
 from collections.abc import Callable
-import functools
 from typing import Any
 
 from django.urls import reverse
@@ -134,22 +133,6 @@ class AdminVolumesTable(AdminActionTable):
         columns = (*admin_stock.VolumesTable.Meta.columns, 'rbd_layout')
 
 
-def _with_action(stock_method: Any, table: Any) -> Any:
-    """Return a method that renders the menu of a volume with our action.
-
-    The stock methods name the class of the table.
-    """
-
-    @functools.wraps(stock_method)
-    def get_context_data(view: Any, **kwargs: Any) -> Any:
-        context = stock_method(view, **kwargs)
-        rows = table(view.request)
-        context['actions'] = rows.render_row_actions(context['volume'])
-        return context
-
-    return get_context_data
-
-
 def use_table() -> None:
     """Use the tables in Horizon's views; a hook."""
     change_mode.add_pages()
@@ -159,9 +142,6 @@ def use_table() -> None:
     else:
         views.VolumesView.table_class = ActionTable
         admin_views.VolumesView.table_class = AdminActionTable
-    for view, table in (
-        (views.DetailView, ActionTable),
-        # It is a subclass of the first and replaces its menu.
-        (admin_views.DetailView, AdminActionTable),
-    ):
-        view.get_context_data = _with_action(view.get_context_data, table)
+    # The views of details name these classes when they render their menu.
+    stock.VolumesTable = ActionTable
+    admin_stock.VolumesTable = AdminActionTable

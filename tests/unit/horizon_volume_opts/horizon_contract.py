@@ -163,7 +163,7 @@ PAGES = (
             'DetailView.get_context_data',
             _TABLE,
             (),
-            ('render_row_actions',),
+            ('VolumesTable', 'render_row_actions'),
         )
         for each in (_VOLUMES, _ADMIN)
     ),

@@ -33,9 +33,6 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.patch(
             admin_views.VolumesView, 'table_class', admin_stock.VolumesTable
         )
-        for view in (views.DetailView, admin_views.DetailView):
-            # A second call must not wrap the methods again.
-            self.patch(view, 'get_context_data', view.get_context_data)
         given = {} if wanted is None else {'layout_column': wanted}
         with utils.override_settings(RBD_VOLUME_OPTIONS=given):
             table.use_table()
