@@ -235,7 +235,7 @@ CLAUSES = (
     contract.Clause(
         'cinder.policies.base',
         'SYSTEM_READER_OR_PROJECT_READER',
-        f'{_API}/policies.py',
+        'cinder_rbd_ext/policies.py',
     ),
 )
 
