@@ -30,6 +30,8 @@ import re
 import textwrap
 from typing import Any
 
+from tests import tree
+
 _IMPLICIT = ('self', 'cls')
 
 
@@ -99,14 +101,18 @@ def _spaceless(text: str) -> str:
 def problems(host: str, clauses: Iterable[Clause | Passage]) -> list[str]:
     """Return a sentence for each clause that is not met.
 
+    The suite's module must exist, too.
+
     :param host: distribution of the host service
     """
     version = importlib.metadata.version(host)
-    return [
-        f'{host} {version} {problem}: see {clause.used_in}'
-        for clause in clauses
-        if (problem := clause.problem())
-    ]
+    found = []
+    for clause in clauses:
+        if not (tree.ROOT / clause.used_in).exists():
+            found.append(f'{clause.used_in} does not exist')
+        if problem := clause.problem():
+            found.append(f'{host} {version} {problem}: see {clause.used_in}')
+    return found
 
 
 def _problem(clause: Clause) -> str | None:

@@ -29,11 +29,13 @@ def steps(first: str, second: str) -> None:
 
 FIELDS = {'size': 1}
 
+_OURS = 'tests/unit/contract.py'
+
 
 @ddt.ddt
 class ContractTest(base.TestCase):
     def _problems(self, name: str, *more: Any) -> list[str]:
-        clause = contract.Clause(__name__, name, 'ours.py', *more)
+        clause = contract.Clause(__name__, name, _OURS, *more)
         return contract.problems('fixtures', [clause])
 
     def test_holds(self) -> None:
@@ -56,7 +58,7 @@ class ContractTest(base.TestCase):
         version = importlib.metadata.version('fixtures')
         self.assertStartsWith(problem, f'fixtures {version} no longer ')
         self.assertIn(text, problem)
-        self.assertEndsWith(problem, ': see ours.py')
+        self.assertEndsWith(problem, f': see {_OURS}')
 
     def test_a_key_that_is_gone(self) -> None:
         (problem,) = self._problems('FIELDS', None, (), ('size', 'type'))
@@ -64,7 +66,7 @@ class ContractTest(base.TestCase):
 
     def test_what_is_written_in_a_file(self) -> None:
         passage = contract.Passage(
-            'tests.unit', 'test_contract.py', ("{ 'size' : 1 }",), 'ours.js'
+            'tests.unit', 'test_contract.py', ("{ 'size' : 1 }",), _OURS
         )
         self.assertEqual([], contract.problems('fixtures', [passage]))
 
@@ -75,11 +77,18 @@ class ContractTest(base.TestCase):
     @ddt.unpack
     def test_a_file_that_is_otherwise(self, file: str, text: str) -> None:
         passage = contract.Passage(
-            'tests.unit', file, ('class', 'no such words'), 'ours.js'
+            'tests.unit', file, ('class', 'no such words'), _OURS
         )
         (problem,) = contract.problems('fixtures', [passage])
         self.assertIn(text, problem)
-        self.assertEndsWith(problem, ': see ours.js')
+        self.assertEndsWith(problem, f': see {_OURS}')
+
+    def test_module_of_ours_that_is_gone(self) -> None:
+        clause = contract.Clause(__name__, 'steps', 'tests/gone.py')
+        self.assertEqual(
+            ['tests/gone.py does not exist'],
+            contract.problems('fixtures', [clause]),
+        )
 
     def assertStartsWith(self, text: str, start: str) -> None:
         self.assertEqual(start, text[: len(start)])
