@@ -88,7 +88,7 @@ def _osds(of: Side, to: Side, found: results.Results) -> str:
         for each in (plain, image)
     )
     return (
-        f'The cluster has {osds} OSDs. {work.in_flight} requests in flight '
+        f'The pool uses {osds} OSDs. {work.in_flight} requests in flight '
         f'are expected to keep {before:.1f} of them busy with the default '
         f'layout and {after:.1f} with {image}. Striping can therefore gain a '
         f'factor of {gain:.2f} at most.'

@@ -152,9 +152,15 @@ class Session:
 
     @property
     def not_removed(self) -> list[str]:
-        """Messages about the images that exist now."""
+        """Messages about what exists now."""
         names = self._images.present if self._images else []
-        return [images.not_removed(self._target.pool, x) for x in names]
+        found = [images.not_removed(self._target.pool, x) for x in names]
+        if names and self._place:
+            found.append(
+                'A server and volumes with one of these names can remain too; '
+                'the next run with --server-image removes them'
+            )
+        return found
 
     def _waiting(
         self, cells: Sequence[matrix.Cell]

@@ -81,7 +81,7 @@ class PublishedTest(base.TestCase):
         self.assertAlmostEqual(0.9, cache.ratio or 0, delta=0.01)
         self.assertEqual(published.OPPOSITE, cache.verdict)
         self.assertEqual(4, len(cache.reasons))
-        self.assertIn('The cluster has 3 OSDs', striping.reasons[0])
+        self.assertIn('The pool uses 3 OSDs', striping.reasons[0])
         self.assertIn('all 262,144 objects', mapped.reasons[0])
 
     def test_explanations_of_a_gain(self) -> None:

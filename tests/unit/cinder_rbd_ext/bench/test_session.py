@@ -94,7 +94,7 @@ class SessionTest(base.TestCase):
 
     def run_plan(self, *words: str) -> results.Results:
         self.said: list[str] = []
-        running = session.Session(
+        running = self.session = session.Session(
             self.target, self.plan, self.folder, self.said.append, self.place
         )
         selection = matrix.parse_selection(self.plan, words)
@@ -306,6 +306,7 @@ class SessionTest(base.TestCase):
         found = self.run_plan('run=disks')
         self.assertEqual(24, len(found.done()))
         self.assertEqual({}, fake.servers)
+        self.assertEqual([], self.session.not_removed)
         self.assertEqual([], self.cluster.names())
         modes = {'none', 'writeback', 'unsafe'}
         self.assertEqual(modes, set(found.environment['guest']['disk_cache']))
@@ -313,6 +314,18 @@ class SessionTest(base.TestCase):
         self.place = None
         again = self.run_plan('run=deletion')
         self.assertEqual('small', again.environment['guest']['flavor'])
+
+    def test_server_that_exists_now(self) -> None:
+        fake = self.use_guest()
+        shown: list[list[str]] = []
+
+        def answer(number: int) -> str:
+            shown.append(self.session.not_removed)
+            return fake_cloud.results(number)
+
+        fake.answer = answer
+        self.run_plan('run=disks', 'cache_mode=none')
+        self.assertIn('A server and volumes', shown[0][-1])
 
     def test_guest_without_server(self) -> None:
         fake = self.use_guest()
