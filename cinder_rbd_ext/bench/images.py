@@ -60,8 +60,8 @@ class Images:
         self._limit = limit
         self._say = say
         self._data = 0
-        # Ordered, and read by another thread.
-        self._present: dict[str, None] = {}
+        # By name: whether the operator knows that it was not removed.
+        self._present: dict[str, bool] = {}
 
     @property
     def present(self) -> list[str]:
@@ -86,7 +86,7 @@ class Images:
         given = arguments(wanted, self._defaults)
         self.check(data)
         self._data += data
-        self._present[name] = None
+        self._present[name] = False
         try:
             self._create(name, size, given)
             yield name
@@ -213,7 +213,8 @@ class Images:
             gone, why = False, str(error)
         if gone:
             self._present.pop(name, None)
-        else:
+        elif not self._present.get(name):
+            self._present[name] = True
             self._say(
                 f'{not_removed(self._ioctx.get_pool_name(), name)} ({why})'
             )
