@@ -185,6 +185,10 @@ class BenchTest(testtools.TestCase):
 
     def test_interrupted_twice_without_an_answer_of_the_cluster(self) -> None:
         child = self.start('ceph-2022', '--runtime', '60')
+        # The first image is only created and removed.
+        while not (self.folder / results.FILE).exists():
+            self.assertIsNone(child.poll())
+            time.sleep(0.05)
         self.wait_for_image(child)
         monitor = filling.Monitor(self.cluster)
         self.addCleanup(monitor.resume)
