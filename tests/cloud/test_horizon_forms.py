@@ -84,21 +84,24 @@ class CreateTest(volume_form.FormTestCase):
         self.open_form()
         self.pick('type', 'rbd')
         self.shown_group()
-        self.choose('#id_rbd_object_size', '1 MiB')
         self.pick('type', 'fake')
         self.until_gone('#id_rbd_object_size')
         self.assertIn(
             'offers no RBD volume options: no back end',
             self.text('[data-rbd-status]'),
         )
-        self.assertIn('not used', self.text('[data-rbd-status]'))
         self.pick('type', 'rbd')
-        chosen = self.find('#id_rbd_object_size').get_attribute('value')
-        self.assertEqual('1M', chosen)
-        # Hidden fields are not submitted.
+        self.choose('#id_rbd_object_size', '1 MiB')
+        # A value that was chosen stays until the user removes it.
+        self.pick('type', 'fake')
+        self.until_true(
+            lambda: 'Cinder refuses' in self.text('[data-rbd-status]')
+        )
         name = f'fake-{uuid.uuid4().hex[:8]}'
         self.fill('#id_name', name)
-        self.pick('type', 'fake')
+        self.submit()
+        self.assertIn('no back end', self.error_of('rbd_object_size'))
+        self.choose_value('#id_rbd_object_size', '')
         self.submit()
         self.assertEqual({}, self.metadata(self.named(name)))
 
@@ -158,8 +161,9 @@ class CreateTest(volume_form.FormTestCase):
         tick('deep-flatten', False)
         # Select another type and return.
         self.pick('type', 'fake')
-        self.until_gone('#id_rbd_choose_features')
+        self.until_true(lambda: 'has-warning' in self.rows_of_features())
         self.pick('type', 'rbd')
+        self.until_true(lambda: 'has-warning' not in self.rows_of_features())
         self.assertFalse(box('deep-flatten').is_selected())
         self.screenshot('features')
         self.submit()
@@ -167,6 +171,11 @@ class CreateTest(volume_form.FormTestCase):
             ['exclusive-lock', 'fast-diff', 'layering', 'object-map'],
             sorted(self.info(self.named(name))['features']),
         )
+
+    def rows_of_features(self) -> str:
+        """Return the classes of the row with the choice of features."""
+        row = self.find('[data-rbd-field="rbd_choose_features"]')
+        return str(row.get_attribute('class'))
 
     def test_source_says_what_it_has(self) -> None:
         source = self.created(metadata=dict(base.ASKED), name='a source')

@@ -1,0 +1,137 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What was chosen in a form is honoured or refused, never dropped."""
+
+import json
+import uuid
+
+from tests.cloud import relay
+from tests.cloud import volume_form
+
+_STATUS = '[data-rbd-status]'
+_EXPRESSION = '{$ 7*7 $}'
+
+
+def _evil(answer: relay.Answer) -> relay.Answer:
+    """Rename a type and its reason to an expression of Angular."""
+    body = json.loads(answer.body)
+    for each in body['volume_types']:
+        if each['name'] == 'fake':
+            each['reason'] = _EXPRESSION
+    body['volume_types'].append(
+        {'id': 'evil', 'name': _EXPRESSION, 'supported': False, 'reason': 'x'}
+    )
+    return relay.Answer(200, answer.headers, json.dumps(body).encode())
+
+
+class KeptTestCase(volume_form.FormTestCase):
+    """Base class for these tests."""
+
+    def until_text(self, selector: str, words: str) -> None:
+        """Wait until an element shows a text."""
+        self.until_true(lambda: words in self.text(selector))
+
+
+class SourceTest(KeptTestCase):
+    """A source that Cinder is slow to return, or does not return."""
+
+    def begin(self) -> str:
+        """Choose an object size for a new volume; return its name."""
+        name = f'kept-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.choose_value('#id_rbd_object_size', '1M')
+        self.pick('volume_source_type', 'volume_source')
+        return name
+
+    def chosen(self) -> str:
+        """Return the object size that the form would send."""
+        field = self.find('#id_rbd_object_size')
+        self.assertTrue(field.is_enabled())
+        return str(field.get_property('value'))
+
+    def test_slow(self) -> None:
+        source = self.created()
+        name = self.begin()
+        with self.relay.changed(f'/volumes/{source}', relay.slow):
+            self.pick('volume_source', source)
+            self.until_text(_STATUS, 'Looking up')
+            self.assertEqual('1M', self.chosen())
+            self.submit()
+            ident = self.named(name)
+        self.assertEqual(2**20, self.info(ident)['object_size'])
+
+    def test_failing(self) -> None:
+        source = self.created()
+        name = self.begin()
+        with self.relay.changed(f'/volumes/{source}', relay.broken):
+            self.pick('volume_source', source)
+            self.until_text(_STATUS, 'is not available')
+            self.assertEqual('1M', self.chosen())
+        # The look-up is repeated, because a field changes.
+        self.fill('#id_description', 'x')
+        self.find('#id_name').click()
+        self.until_gone(_STATUS)
+        self.submit()
+        self.assertEqual(2**20, self.info(self.named(name))['object_size'])
+
+
+class TypeTest(KeptTestCase):
+    """A type that does not allow what was chosen for another one."""
+
+    def test_marked_and_refused(self) -> None:
+        kind = f'strict-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(kind, **{'rbd:tenant_options': 'rbd:object_map'})
+        relay.forget_offers()
+        name = f'never-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.choose_value('#id_rbd_object_size', '1M')
+        row = '[data-rbd-field="rbd_object_size"]'
+        for chosen, words in (
+            (kind, 'Not allowed for this volume type: Object size'),
+            ('fake', 'Cinder refuses the selected values'),
+        ):
+            self.pick('type', chosen)
+            self.until_text(volume_form.GROUP, words)
+            self.assertIn('Not allowed', self.text(row))
+            self.check_accessible(volume_form.GROUP)
+        self.pick('type', kind)
+        self.screenshot('not-allowed')
+        self.submit()
+        self.assertIn('tenants may not', self.error_of('rbd_object_size'))
+        self.check_focused('id_rbd_object_size')
+        answer = self.request('GET', f'/volumes?name={name}')
+        self.assertEqual([], answer['volumes'])
+
+
+class ExpressionTest(KeptTestCase):
+    """Names and texts from Cinder are not evaluated by Angular."""
+
+    def test_nothing_is_evaluated(self) -> None:
+        relay.forget_offers()
+        self.addCleanup(relay.forget_offers)
+        with self.relay.changed(relay.OFFERS, _evil):
+            for show in (self.open_form, self.open_modal):
+                relay.forget_offers()
+                show()
+                self.pick('type', 'fake')
+                self.until_text(_STATUS, _EXPRESSION)
+                group = self.find(volume_form.GROUP)
+                data = json.loads(group.get_attribute('data-rbd-offers') or '')
+                self.assertIn(_EXPRESSION, data['types'])
+        self.check_quiet()
