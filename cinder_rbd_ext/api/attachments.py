@@ -72,10 +72,14 @@ class AttachmentsController(wsgi.Controller):
     def _check_create(
         self, context: Any, asked: dict[str, Any], connector: dict[str, Any]
     ) -> None:
-        volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
         server = asked.get('instance_uuid')
         if server is not None and not isinstance(server, str):
             # Cinder's schema refuses it.
+            return
+        if not _is_certain(connector, server is not None):
+            return
+        volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
+        if not _asks(volume):
             return
         same = any(
             each.instance_uuid == server for each in volume.volume_attachment
@@ -104,12 +108,14 @@ class AttachmentsController(wsgi.Controller):
         self, context: Any, ident: str, connector: dict[str, Any]
     ) -> None:
         attachment = objects.VolumeAttachment.get_by_id(context, ident)
-        if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
+        server = attachment.instance_uuid
+        if not _is_certain(connector, server is not None):
             return
         volume = objects.Volume.get_by_id(context, attachment.volume_id)
-        if 'error' in volume.status:
+        if not _asks(volume) or 'error' in volume.status:
             return
-        server = attachment.instance_uuid
+        if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
+            return
         self._door.check(
             volume,
             connector,
@@ -135,7 +141,9 @@ class ConnectionsController(wsgi.Controller):
         connector = self._door.connector(context, asked)
         if connector:
             volume = objects.Volume.get_by_id(context, id)
-            if _may(context, action_policies.INITIALIZE_POLICY, volume):
+            if _asks(volume) and _may(
+                context, action_policies.INITIALIZE_POLICY, volume
+            ):
                 current = requester.current(volume)
                 self._door.check(
                     volume,
@@ -157,8 +165,8 @@ class ConnectionsController(wsgi.Controller):
         context = req.environ['cinder.context']
         volume = objects.Volume.get_by_id(context, id)
         if (
-            _may(context, action_policies.TERMINATE_POLICY, volume)
-            and volume.status in requester.RESTORING
+            volume.status in requester.RESTORING
+            and _may(context, action_policies.TERMINATE_POLICY, volume)
             and not _is_service(context)
         ):
             raise webob.exc.HTTPBadRequest(
@@ -202,7 +210,7 @@ class _Door:
         for_server: bool,
         earlier: Earlier,
     ) -> None:
-        """Check that a volume can be attached with the requested mode.
+        """Check that a volume can be attached with the mode it requests.
 
         The driver checks what only it knows: the RBD image, and the mode that
         the back end may request for all its volumes. If the scheduler does not
@@ -212,13 +220,14 @@ class _Door:
         :raises HTTPBadRequest: if it cannot; the reason is recorded with the
             volume
         """
-        certain = for_server or host_modes.of_connector(connector) is not None
-        if not certain or not _asks(volume):
+        if not _is_certain(connector, for_server):
             return
         settings = self._settings(volume)
         if settings is None:
             return
-        found = agreement.agree(volume, connector, settings, certain, earlier)
+        found = agreement.agree(
+            volume, connector, settings, certain=True, earlier=earlier
+        )
         if found.error is None or not found.refused:
             return
         LOG.error(
@@ -262,6 +271,11 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
         return replacement.of_server(volume_id, server, new.created_at, new.id)
 
     return look
+
+
+def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
+    """Return whether a connector is that of a compute host."""
+    return for_server or host_modes.of_connector(connector) is not None
 
 
 def _asks(volume: Any) -> bool:

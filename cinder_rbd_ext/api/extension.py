@@ -18,6 +18,7 @@ from cinder.api import extensions
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import next_attachment
@@ -40,6 +41,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         super().__init__(ext_mgr)
         policies.register()
         self._reported = pools.ReportedPools()
+        self._types = known_types.KnownTypes()
 
     def get_resources(self) -> list[Any]:
         """Return the routes of the extension."""
@@ -59,14 +61,14 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
 
     def get_controller_extensions(self) -> list[Any]:
         """Return the controllers that extend Cinder's own ones."""
-        reported = self._reported
+        reported, known = self._reported, self._types
         controllers = (
-            ('volumes', volumes.VolumesController(reported)),
+            ('volumes', volumes.VolumesController(reported, known)),
             ('volumes', attachments.ConnectionsController(reported)),
             ('attachments', attachments.AttachmentsController(reported)),
             ('volume_metadata', metadata.MetadataController(reported)),
-            ('types', types.TypesController(reported)),
-            ('extra_specs', types.ExtraSpecsController(reported)),
+            ('types', types.TypesController(reported, known)),
+            ('extra_specs', types.ExtraSpecsController(reported, known)),
             ('os-volume-manage', managing.ManageController(reported)),
             ('manageable_volumes', managing.ManageController(reported)),
             ('snapshots', snapshots.SnapshotsController()),

@@ -35,10 +35,12 @@ LOG = logging.getLogger(__name__)
 #: Seconds for which a response of the scheduler is valid. Back ends report
 #: once a minute, so this adds little to the age of a report.
 MAX_AGE = 10.0
-#: Seconds for which it is valid if it does not contain the requested pool.
-MIN_AGE = 1.0
+#: Seconds for which it is valid if it has no pool, or not the requested one.
+MIN_AGE = 3.0
 #: Seconds for which a failed request is not repeated.
 MAX_FAILURE_AGE = 5.0
+#: The same for requests that do not require the pools.
+MAX_FAILURE_AGE_WITHOUT_KEYS = 60.0
 #: Seconds that a request waits for the scheduler. Cinder's own timeout,
 #: rpc_response_timeout, would block a worker of the API for a minute.
 TIMEOUT = 3.0
@@ -80,6 +82,8 @@ class ReportedPools:
         self._asking = threading.Lock()
         #: None if the last request to the scheduler failed.
         self._pools: tuple[Pool, ...] | None = ()
+        #: The last pools from the scheduler.
+        self._known: tuple[Pool, ...] = ()
         self._asked = self._expires = float('-inf')
 
     def all(self) -> tuple[Pool, ...]:
@@ -99,9 +103,30 @@ class ReportedPools:
             )
         return found
 
+    def known(self) -> tuple[Pool, ...]:
+        """Return the last pools, for a request that does not require them.
+
+        After a failure, such a request waits for the scheduler at most once a
+        minute.
+        """
+        now = self._clock()
+        if now >= self._expires and (
+            self._pools is not None
+            or now >= self._asked + MAX_FAILURE_AGE_WITHOUT_KEYS
+        ):
+            self._refresh()
+        return self._known
+
+    def known_matching(self, specs: Mapping[str, str]) -> tuple[Pool, ...]:
+        """Return the last pools on which a volume may be placed.
+
+        This is :meth:`matching` for a request that does not require them.
+        """
+        return tuple(filter(self._placing(specs), self.known()))
+
     def _refresh(self) -> None:
         """Query the scheduler, unless another request already does."""
-        wait = 0.0 if self._pools or self._pools is None else 2 * TIMEOUT
+        wait = 2 * TIMEOUT if self._asked == float('-inf') else 0.0
         if not self._asking.acquire(timeout=wait):
             return
         try:
@@ -111,6 +136,7 @@ class ReportedPools:
                 self._asked = self._clock()
                 self._expires = self._asked + _good_for(found)
                 self._pools = found
+                self._known = found or self._known
         finally:
             self._asking.release()
 
@@ -144,8 +170,11 @@ class ReportedPools:
 
         :raises HTTPServiceUnavailable: as :meth:`all`
         """
+        return self._found(self._placing(specs))
+
+    def _placing(self, specs: Mapping[str, str]) -> Callable[[Pool], bool]:
         properties = {'resource_type': {'extra_specs': dict(specs)}}
-        return self._found(lambda pool: self._passes(pool, properties))
+        return lambda pool: self._passes(pool, properties)
 
     def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
         """Return the matching pools; query again if there is none.
@@ -195,8 +224,8 @@ def _good_for(found: tuple[Pool, ...] | None) -> float:
     """Return the seconds for which a response is valid."""
     if found is None:
         return MAX_FAILURE_AGE
-    # The response changes soon, because no back end has reported yet.
-    return MAX_AGE if found else 0.0
+    # An empty response changes soon, because no back end has reported yet.
+    return MAX_AGE if found else MIN_AGE
 
 
 def _scheduler() -> Any:

@@ -27,6 +27,7 @@ import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -45,9 +46,12 @@ _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 
 class _SpecsController(wsgi.Controller):
-    def __init__(self, reported: pools.ReportedPools) -> None:
+    def __init__(
+        self, reported: pools.ReportedPools, known: known_types.KnownTypes
+    ) -> None:
         super().__init__()
         self._reported = reported
+        self._known = known
 
     def _check(self, specs: Mapping[str, str]) -> None:
         """Check all extra specs of a type as they will be.
@@ -85,6 +89,7 @@ class TypesController(_SpecsController):
                 with refusals.bad_request():
                     self._check(_strings(specs))
         yield
+        self._known.forget()
 
 
 class ExtraSpecsController(_SpecsController):
@@ -100,6 +105,7 @@ class ExtraSpecsController(_SpecsController):
                 req, type_id, body.get('extra_specs'), stock.CREATE_POLICY
             )
         yield
+        self._known.forget()
 
     @wsgi.extends
     def update(
@@ -112,6 +118,7 @@ class ExtraSpecsController(_SpecsController):
                 checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
         self._check_added(req, type_id, body, stock.UPDATE_POLICY)
         yield
+        self._known.forget()
 
     @wsgi.extends
     def delete(
@@ -137,6 +144,7 @@ class ExtraSpecsController(_SpecsController):
             # Stock Cinder checks this and notifies about it as well.
             stock_api = types_extra_specs.VolumeTypeExtraSpecsController()
             stock_api.delete(req, type_id, partner)
+        self._known.forget()
 
     def _check_removed(
         self, there: dict[str, str], removed: Collection[str | None]

@@ -22,23 +22,23 @@ from cinder.api.openstack import wsgi
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
 from cinder.volume import volume_types
-import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
 from cinder_rbd_ext.api import image_metadata
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import options
 
 _NEVER = 'never'
 
@@ -50,9 +50,12 @@ class VolumesController(wsgi.Controller):
     The schemas of Cinder have not checked the bodies here yet.
     """
 
-    def __init__(self, reported: pools.ReportedPools) -> None:
+    def __init__(
+        self, reported: pools.ReportedPools, types: known_types.KnownTypes
+    ) -> None:
         super().__init__()
         self._reported = reported
+        self._restrictions = restrictions.Restrictions(reported, types)
         self._metadata = metadata.Changes(reported)
         self._growth = growth.Growth(reported)
 
@@ -97,14 +100,12 @@ class VolumesController(wsgi.Controller):
         This checks only that the layout matches the size. Cinder checks the
         rest.
         """
+        if not self._restrictions.may_refuse(volume):
+            return
         if not context.authorize(_policy(volume), fatal=False):
             return
         wanted = volume.get('volume_type')
         try:
-            if wanted and not self._restricts(
-                _type_of(context, wanted, volume_source.Source())
-            ):
-                return
             source = volume_source.of_request(context, volume)
             if source is None:
                 return
@@ -112,29 +113,18 @@ class VolumesController(wsgi.Controller):
         except exception.NotFound:
             return
         size = _size(volume, source)
-        if size is None or not self._restricts(volume_type):
+        if (
+            size is None
+            or volume_type is None
+            or not self._restrictions.restricts(volume_type)
+        ):
             return
         specs = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(specs, self._matching(specs))
+        offer = offers.TypeOffer.of(
+            specs, self._reported.known_matching(specs)
+        )
         with refusals.bad_request(source.hint):
             checks.check_type(offer, size, source)
-
-    def _restricts(self, volume_type: Any) -> bool:
-        """Return whether a type or its back ends set a layout."""
-        if volume_type is None:
-            return False
-        specs = volume_type['extra_specs'] or {}
-        return bool(options.ours(specs)) or any(
-            pool.settings and pool.settings.options.striping
-            for pool in self._matching(specs)
-        )
-
-    def _matching(self, specs: dict[str, str]) -> tuple[pools.Pool, ...]:
-        """Return the pools of a type; empty if they are unknown."""
-        try:
-            return self._reported.matching(specs)
-        except webob.exc.HTTPServiceUnavailable:
-            return ()
 
     def _offer(self, volume_type: Any) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}

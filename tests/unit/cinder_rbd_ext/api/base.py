@@ -16,6 +16,8 @@ Router, policy and database are real. Only the scheduler's report of its pools
 is fixed. It is built by the code that builds it in a back end.
 """
 
+from collections.abc import Callable
+import contextlib
 import functools
 import os
 import re
@@ -43,6 +45,7 @@ import webob
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
@@ -56,7 +59,8 @@ OTHER_PROJECT = '99999999-0000-4000-8000-000000000000'
 MIB = 1 << 20
 
 Answer = dict[str, Any]
-_REPORTED = pools.ReportedPools
+#: What an extension remembers between requests.
+_MEMORIES = {pools: pools.ReportedPools, known_types: known_types.KnownTypes}
 
 # The routers of all tests compile the same thousand patterns, more than `re`
 # caches. This took most of the time of these tests.
@@ -137,23 +141,24 @@ MADE = {
 
 
 @functools.cache
-def _router(
-    extensions: tuple[str, ...],
-) -> tuple[Any, list[pools.ReportedPools]]:
+def _router(extensions: tuple[str, ...]) -> tuple[Any, list[Any]]:
     """Return the API, which takes longer to build than most tests take.
 
     Also return what its extensions remember, for a test to reset.
 
     :param extensions: the value of osapi_volume_extension
     """
-    reported = []
+    memories = []
 
-    def new() -> pools.ReportedPools:
-        reported.append(_REPORTED())
-        return reported[-1]
+    def made(cls: Callable[[], Any]) -> Any:
+        memories.append(cls())
+        return memories[-1]
 
-    with mock.patch.object(pools, 'ReportedPools', new):
-        return router.APIRouter(), reported
+    with contextlib.ExitStack() as patches:
+        for module, cls in _MEMORIES.items():
+            new = functools.partial(made, cls)
+            patches.enter_context(mock.patch.object(module, cls.__name__, new))
+        return router.APIRouter(), memories
 
 
 class ApiTestCase(test.TestCase):
@@ -193,9 +198,9 @@ class ApiTestCase(test.TestCase):
             for name, specs in TYPES.items()
         }
         self.override_config('default_volume_type', 'rbd')
-        self.router, reported = _router(self.extensions)
-        for each in reported:
-            vars(each).update(vars(_REPORTED()))
+        self.router, memories = _router(self.extensions)
+        for each in memories:
+            vars(each).update(vars(type(each)()))
         self.app = self.make_app('member', 'reader')
         self.reader = self.make_app('reader')
         self.admin = self.make_app('admin', 'member', 'reader')

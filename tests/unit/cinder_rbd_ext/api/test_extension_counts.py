@@ -10,28 +10,66 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-
 """The cost of requests without our keys, compared with stock Cinder."""
 
+import dataclasses
 from typing import Any
 
+from cinder import objects
 from cinder.api.v3 import router
+from cinder.image import glance
+from cinder.volume import rpcapi
 import ddt
 from oslo_serialization import jsonutils
 import sqlalchemy
 from sqlalchemy import event
 
+from rbd_volume_options import layout
+from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext.api import base
 
+_IMAGE = 'aaaaaaaa-0000-4000-8000-000000000000'
+_SERVER = '11111111-2222-4333-8444-555555555555'
+_CONNECTOR = {
+    'host': 'compute',
+    'ip': '192.0.2.1',
+    'rbd_cache_modes': ['none'],
+}
+
 #: Requests and the number of SQL statements that the extension adds: for the
-#: type of a new volume, and for the volume to extend and its type.
+#: volume to extend and its type, and for the keys of a volume to attach.
+#: Cinder reads an attachment with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
-    'create': ('POST', '/volumes', {'volume': {'size': 1}}, 2),
+    'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
         'POST',
         '/volumes',
         {'volume': {'size': 1, 'volume_type': 'rbd', 'metadata': {'a': 'b'}}},
-        2,
+        0,
+    ),
+    'create_with_a_type_that_has_keys': (
+        'POST',
+        '/volumes',
+        {'volume': {'size': 1, 'volume_type': 'striped'}},
+        0,
+    ),
+    'create_from_an_image': (
+        'POST',
+        '/volumes',
+        {'volume': {'size': 1, 'imageRef': _IMAGE}},
+        0,
+    ),
+    'create_from_an_image_with_a_type': (
+        'POST',
+        '/volumes',
+        {'volume': {'size': 1, 'imageRef': _IMAGE, 'volume_type': 'striped'}},
+        0,
+    ),
+    'create_from_a_volume': (
+        'POST',
+        '/volumes',
+        {'volume': {'size': 1, 'source_volid': '{id}', 'volume_type': 'rbd'}},
+        0,
     ),
     'list': ('GET', '/volumes/detail', None, 0),
     'show': ('GET', '/volumes/{id}', None, 0),
@@ -54,44 +92,142 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         {'os-extend': {'new_size': 2}},
         3,
     ),
+    'reserve': (
+        'POST',
+        '/attachments',
+        {'attachment': {'volume_uuid': '{id}', 'instance_uuid': _SERVER}},
+        0,
+    ),
+    'attach': (
+        'POST',
+        '/attachments',
+        {
+            'attachment': {
+                'volume_uuid': '{id}',
+                'instance_uuid': _SERVER,
+                'connector': _CONNECTOR,
+            }
+        },
+        1,
+    ),
+    'update_an_attachment': (
+        'PUT',
+        '/attachments/{attachment}',
+        {'attachment': {'connector': _CONNECTOR}},
+        4,
+    ),
+    'initialize_connection': (
+        'POST',
+        '/volumes/{id}/action',
+        {'os-initialize_connection': {'connector': _CONNECTOR}},
+        1,
+    ),
 }
+
+
+@dataclasses.dataclass
+class _Counts:
+    """The cost of a request.
+
+    :ivar statements: SQL statements
+    :ivar images: requests to Glance for an image
+    """
+
+    statements: int = 0
+    images: int = 0
 
 
 @ddt.ddt
 class CountsTest(base.ApiTestCase):
-    def _statements(self, request: tuple[str, str, Any, int]) -> int:
+    def setUp(self) -> None:
+        super().setUp()
+        image = {
+            'id': _IMAGE,
+            'name': 'linux',
+            'status': 'active',
+            'size': 1,
+            'min_disk': 0,
+            'properties': {},
+        }
+        self.show_image = self.mock_object(
+            glance.GlanceImageService,
+            'show',
+            autospec=True,
+            return_value=image,
+        )
+        for name in ('attachment_update', 'initialize_connection'):
+            self.mock_object(
+                rpcapi.VolumeAPI,
+                name,
+                autospec=True,
+                return_value={'driver_volume_type': 'rbd', 'data': {}},
+            )
+
+    def _attachment(self) -> str:
+        """Reserve another volume."""
         volume = self.volume()
+        found = objects.VolumeAttachment(
+            self.admin_context,
+            volume_id=volume.id,
+            attach_status='reserved',
+            instance_uuid=_SERVER,
+        )
+        found.create()
+        volume.status = 'reserved'
+        volume.save()
+        return str(found.id)
+
+    def _cost(self, request: tuple[str, str, Any, int]) -> _Counts:
         method, path, body, _ = request
+        volume = self.volume()
+        attachment = self._attachment() if '{attachment}' in path else None
         text = jsonutils.dumps(body).replace('{id}', volume.id)
-        found: list[str] = []
+        found = _Counts()
+        images = self.show_image.call_count
 
         def sent(_: Any, __: Any, statement: str, *___: Any) -> None:
             if statement != 'BEGIN':
-                found.append(statement)
+                found.statements += 1
 
         engine = sqlalchemy.engine.Engine
         event.listen(engine, 'before_cursor_execute', sent)
         try:
             self.ok(
                 method,
-                path.format(id=volume.id),
+                path.format(id=volume.id, attachment=attachment),
                 jsonutils.loads(text),
             )
         finally:
             event.remove(engine, 'before_cursor_execute', sent)
-        return len(found)
+        found.images = self.show_image.call_count - images
+        return found
+
+    def _stock_cost(self, request: tuple[str, str, Any, int]) -> _Counts:
+        self.override_config('osapi_volume_extension', (base.STOCK,))
+        self.router = router.APIRouter()
+        self.app = self.make_app('member', 'reader')
+        self._cost(request)
+        return self._cost(request)
 
     @ddt.data(*_REQUESTS)
     def test_without_keys(self, case: str) -> None:
         request = _REQUESTS[case]
         # Fill the caches.
-        self._statements(request)
+        self._cost(request)
         asked = self.get_pools.call_count
-        ours = self._statements(request)
+        ours = self._cost(request)
         self.assertEqual(asked, self.get_pools.call_count)
-        self.override_config('osapi_volume_extension', (base.STOCK,))
-        self.router = router.APIRouter()
-        self.app = self.make_app('member', 'reader')
-        self._statements(request)
-        stock = self._statements(request)
-        self.assertEqual(stock + request[-1], ours)
+        stock = self._stock_cost(request)
+        self.assertEqual(stock.statements + request[-1], ours.statements)
+        self.assertEqual(stock.images, ours.images)
+
+    def test_back_end_that_sets_a_layout(self) -> None:
+        """A size that it accepts requires no look-up either."""
+        striped = base.settings(
+            options.VolumeOptions(striping=layout.Striping(base.MIB, 4))
+        )
+        self.get_pools.return_value = [base.pool('rbd', striped)]
+        request = _REQUESTS['create_from_an_image']
+        self._cost(request)
+        ours = self._cost(request)
+        self.assertEqual(self._stock_cost(request), ours)

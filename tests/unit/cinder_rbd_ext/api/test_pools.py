@@ -50,10 +50,14 @@ class ReportedPoolsTest(base.TestCase):
             self.reported.all()
             self.assertEqual(asked, self.scheduler.get_pools.call_count)
 
-    def test_nothing_is_not_remembered(self) -> None:
+    def test_nothing_is_remembered_for_seconds(self) -> None:
+        """Otherwise each request asks until the first back end reports."""
         self.scheduler.get_pools.return_value = []
-        self.assertRaises(webob.exc.HTTPServiceUnavailable, self.reported.all)
+        for _ in range(3):
+            self.assertIn('has reported', self._unavailable())
+        self.assertEqual(1, self.scheduler.get_pools.call_count)
         self.scheduler.get_pools.return_value = api_base.POOLS
+        self.now += pools.MIN_AGE
         self.assertEqual(3, len(self.reported.all()))
 
     def test_back_end_that_has_just_been_added(self) -> None:
@@ -62,10 +66,10 @@ class ReportedPoolsTest(base.TestCase):
             *api_base.POOLS,
             api_base.pool('new', api_base.settings()),
         ]
-        for seconds, found in ((0.9, []), (1.0, ['host@new'])):
-            self.now = 1000.0 + seconds
+        for seconds, found in ((-0.1, []), (0.0, ['host@new'])):
+            self.now = 1000.0 + pools.MIN_AGE + seconds
             self.assertEqual(found, self._matching(volume_backend_name='new'))
-        self.now += 0.9
+        self.now += pools.MIN_AGE - 0.1
         self.assertEqual([], self._matching(volume_backend_name='other'))
         self.assertEqual(2, self.scheduler.get_pools.call_count)
 
@@ -115,6 +119,37 @@ class ReportedPoolsTest(base.TestCase):
         self.scheduler.get_pools.side_effect = None
         self.now = 1010.0
         self.assertEqual(3, len(self.reported.all()))
+
+    def test_request_that_does_not_require_the_pools(self) -> None:
+        """It uses the last pools, and does not wait for the scheduler."""
+        known = self.reported.known()
+        self.assertEqual(3, len(known))
+        self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
+        for seconds, asked in ((9, 1), (10, 2), (15, 2), (69, 2), (70, 3)):
+            self.now = 1000.0 + seconds
+            self.assertIs(known, self.reported.known())
+            self.assertEqual(asked, self.scheduler.get_pools.call_count)
+        # Others still fail.
+        self._unavailable()
+        self.scheduler.get_pools.side_effect = None
+        self.now += pools.MAX_FAILURE_AGE
+        self.reported.all()
+        self.assertIsNot(known, self.reported.known())
+
+    def test_pools_that_were_never_known(self) -> None:
+        self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
+        for _ in range(3):
+            self.assertEqual((), self.reported.known())
+            self.assertEqual((), self.reported.known_matching({}))
+        self.assertEqual(1, self.scheduler.get_pools.call_count)
+
+    def test_known_pools_without_a_match(self) -> None:
+        """The scheduler is not asked again for a pool that it lacks."""
+        specs = {'volume_backend_name': 'none'}
+        for _ in range(3):
+            self.now += pools.MIN_AGE
+            self.assertEqual((), self.reported.known_matching(specs))
+        self.assertEqual(1, self.scheduler.get_pools.call_count)
 
     def test_message_broker_that_is_down(self) -> None:
         self.scheduler.get_pools.side_effect = (

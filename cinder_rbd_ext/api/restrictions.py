@@ -1,0 +1,158 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""New volumes without keys whose size their type or back end may refuse.
+
+Most requests have no keys, and no type refuses them. This is decided with what
+the API already knows, without a look-up of the type, the source or the Glance
+image.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import known_types
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import errors
+from rbd_volume_options import options
+
+_Verdict = tuple[Any, int | None, volume_source.Source | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """What was known when the verdicts were reached.
+
+    :ivar reported: the pools that the scheduler reported
+    :ivar restricting: the types that set a layout, with their pools
+    :ivar verdicts: whether a type may refuse a request
+    """
+
+    types: tuple[known_types.KnownType, ...]
+    reported: tuple[pools.Pool, ...]
+    restricting: tuple[
+        tuple[known_types.KnownType, tuple[pools.Pool, ...]], ...
+    ]
+    verdicts: dict[_Verdict, bool] = dataclasses.field(default_factory=dict)
+
+
+class Restrictions:
+    """Decides whether a request for a volume requires a closer look.
+
+    :param reported: the pools, with the settings of their back ends
+    :param types: the volume types
+    """
+
+    def __init__(
+        self, reported: pools.ReportedPools, types: known_types.KnownTypes
+    ) -> None:
+        self._reported = reported
+        self._types = types
+        self._known: _Known | None = None
+
+    def may_refuse(self, volume: Mapping[str, Any]) -> bool:
+        """Return whether a volume without keys may be refused.
+
+        :param volume: the request, not checked yet
+        """
+        wanted = volume.get('volume_type') or None
+        known = self._look()
+        if known is None or not isinstance(wanted, str | None):
+            return True
+        if wanted is not None and not any(
+            wanted in (each.ident, each.name) for each in known.types
+        ):
+            # The type is new, or does not exist.
+            return True
+        asked = (
+            wanted,
+            checks.whole_number(volume.get('size')),
+            _apparent_source(volume),
+        )
+        if asked not in known.verdicts:
+            known.verdicts[asked] = _may_refuse(known, *asked)
+        return known.verdicts[asked]
+
+    def restricts(self, volume_type: Any) -> bool:
+        """Return whether a type or its back ends set a layout."""
+        specs = volume_type['extra_specs'] or {}
+        return _restricts(specs, self._reported.known_matching(specs))
+
+    def _look(self) -> _Known | None:
+        types, reported = self._types.all(), self._reported.known()
+        known = self._known
+        if types is None:
+            return None
+        if (
+            known is None
+            or known.types is not types
+            or known.reported is not reported
+        ):
+            matched = [
+                (each, self._reported.known_matching(each.specs))
+                for each in types
+            ]
+            known = self._known = _Known(
+                types,
+                reported,
+                tuple(
+                    (each, matching)
+                    for each, matching in matched
+                    if _restricts(each.specs, matching)
+                ),
+            )
+        return known
+
+
+def _restricts(
+    specs: Mapping[str, str], matching: tuple[pools.Pool, ...]
+) -> bool:
+    return bool(options.ours(specs)) or any(
+        pool.settings and pool.settings.options.striping for pool in matching
+    )
+
+
+def _apparent_source(
+    volume: Mapping[str, Any],
+) -> volume_source.Source | None:
+    """Return the source in a request; None if it must be looked up."""
+    if volume.get('source_volid') or volume.get('snapshot_id'):
+        return None
+    from_image = volume.get('imageRef') or volume.get('image_id')
+    return volume_source.Source(known=not from_image)
+
+
+def _may_refuse(
+    known: _Known,
+    wanted: str | None,
+    size: int | None,
+    source: volume_source.Source | None,
+) -> bool:
+    """Return whether one of the possible types may refuse a request.
+
+    Without a type, the source, the image or the project decides on the type.
+    """
+    for each, matching in known.restricting:
+        if wanted not in (None, each.ident, each.name):
+            continue
+        if size is None or source is None:
+            return True
+        try:
+            offer = offers.TypeOffer.of(each.specs, matching)
+            checks.check_type(offer, size, source)
+        except errors.OptionError:
+            return True
+    return False
