@@ -125,6 +125,9 @@ def read() -> Report:
         return Report()
     try:
         return _of(json.loads(pathlib.Path(path).read_text(encoding='utf-8')))
+    except FileNotFoundError:
+        LOG.warning('There is no report of an audit in %s yet', path)
+        return Report()
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         LOG.exception('Could not read the report of the audit in %s', path)
         return Report(is_unreadable=True)

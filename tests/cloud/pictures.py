@@ -33,7 +33,9 @@ def of_element(
     # The height of the element depends on the width of the window.
     window.set_window_size(width, before['height'])
     try:
-        height = case.find(selector).size['height'] + 250
+        element = case.find(selector)
+        # The window is higher than the page by its frame.
+        height = element.location['y'] + element.size['height'] + 200
         window.set_window_size(width, max(before['height'], height))
         path = browser.screenshots() / f'{name}.png'
         case.find(selector).screenshot(str(path))

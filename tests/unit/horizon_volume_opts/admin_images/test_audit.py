@@ -177,10 +177,15 @@ class ReportTestCase(base.TestCase):
 
     def test_no_report(self) -> None:
         self.assertEqual(audit.Report(), audit.read())
+        # The audit has not run yet.
+        self.assertEqual(audit.Report(), self.read())
+        self.assertIn('There is no report of an audit', self.log.output)
 
     def test_a_report_that_cannot_be_read(self) -> None:
         unreadable = audit.Report(is_unreadable=True)
+        self.path.mkdir()
         self.assertEqual(unreadable, self.read())
+        self.path.rmdir()
         for text in ('', '[]', '{"version": 2}', '{"version": 1}', 'null'):
             self.assertEqual(unreadable, self.read(text))
         self.assertIn('Could not read the report', self.log.output)
