@@ -251,11 +251,11 @@ class Guest:
         """
         recorded = volume.get(wire.ATTRIBUTE_CACHE_MODES)
         if not recorded:
-            if 'cache_mode' not in self._facts:
+            if plan.CACHE_MODE not in self._facts:
                 self._around.say(_UNVERIFIED)
-            self._facts['cache_mode'] = 'not verified'
+            self._facts[plan.CACHE_MODE] = 'not verified'
             return
-        self._facts.setdefault('cache_mode', 'verified')
+        self._facts.setdefault(plan.CACHE_MODE, 'verified')
         for found in recorded.values():
             if found is None:
                 raise processes.EngineError(
