@@ -72,16 +72,19 @@ def _of(client: Any, volumes: list[Any]) -> Iterator[Conversion]:
         each.id: each.name for each in client.volume_types.list(is_public=None)
     }
     for volume in volumes:
-        told = getattr(volume, wire.ATTRIBUTE_CONVERSION, None) or {}
-        if told.get(wire.CONVERSION_PERCENT) is None:
+        told = getattr(volume, wire.ATTRIBUTE_CONVERSION, None)
+        # The attribute crosses a network.
+        if not isinstance(told, dict) or not isinstance(
+            told.get(wire.CONVERSION_PERCENT), int
+        ):
             continue
-        new_type = told.get(wire.CONVERSION_NEW_TYPE) or ''
+        new_type = str(told.get(wire.CONVERSION_NEW_TYPE) or '')
         yield Conversion(
             volume.id,
             getattr(volume, 'name', None) or volume.id,
             volume.volume_type or '',
             names.get(new_type, new_type),
-            int(told[wire.CONVERSION_PERCENT]),
+            told[wire.CONVERSION_PERCENT],
             _time(told.get(wire.CONVERSION_AT)),
         )
 

@@ -28,11 +28,10 @@ from cinderclient import exceptions as cinder_exceptions
 from django.utils import timezone
 from openstack_dashboard import api
 
+from horizon_volume_opts import made
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
-from rbd_volume_options import features
-from rbd_volume_options import layout
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -165,7 +164,7 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
         'size': getattr(volume, 'size', 0),
         'ceph_pool': pools.get(pool, ''),
     }
-    recorded = getattr(volume, wire.ATTRIBUTE_FEATURES, None)
+    recorded = made.of_volume(volume).state
     if recorded is None:
         if pool not in pools or volume.status in _UNMADE:
             return None
@@ -173,15 +172,11 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
     return images.Image(
         map_state=(
             images.MapState.UNCHECKED
-            if features.OBJECT_MAP in recorded
+            if made.has_object_map(recorded)
             else images.MapState.NONE
         ),
-        image_layout=layout.ImageLayout.of(
-            getattr(volume, wire.ATTRIBUTE_OBJECT_SIZE),
-            getattr(volume, wire.ATTRIBUTE_STRIPE_UNIT),
-            getattr(volume, wire.ATTRIBUTE_STRIPE_COUNT),
-        ),
-        data_pool=getattr(volume, wire.ATTRIBUTE_DATA_POOL, None) or '',
-        image_features=tuple(sorted(recorded)),
+        image_layout=recorded.layout,
+        data_pool=recorded.data_pool or '',
+        image_features=tuple(sorted(recorded.image_features)),
         **common,
     )

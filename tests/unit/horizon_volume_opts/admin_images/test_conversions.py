@@ -67,5 +67,7 @@ class ConversionsTest(base.TestCase):
         refused = {'percent': None, 'at': None, 'reason': 'clones'}
         self.assertEqual([], self.read(conversion=None))
         self.assertEqual([], self.read(loaded=False))
+        for invalid in (['x'], {'percent': 'x'}):
+            self.assertEqual([], self.read(conversion=invalid))
         self.assertEqual([], self.read(conversion=refused))
         self.assertEqual([], self.read(status='available'))

@@ -108,6 +108,15 @@ class ReadTestCase(SourceTestCase):
         self.assertEqual(0, len(found.rbd_images))
         self.assertEqual(1, found.others)
 
+    def test_an_invalid_record_is_not_read(self) -> None:
+        """The other images are listed, and this one has no layout."""
+        self.have(
+            fake_cinder.volume(_MAP),
+            fake_cinder.volume(_MAP, layout=(-4096, 65536, 8)),
+        )
+        found = {each.map_state for each in self.read().rbd_images}
+        self.assertEqual({_STATE.UNCHECKED, _STATE.UNKNOWN}, found)
+
     def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
         self.cinder.pools.protocols.clear()
         self.have(fake_cinder.volume(_MAP))
