@@ -352,7 +352,15 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.assertFalse(self.shown('#id_partner'))
         self.submit()
         self.assertIn('a power of two', self.refusal('value'))
-        self.assertEqual('3M', self.find('#id_value').get_property('value'))
+        value = self.find('#id_value')
+        self.assertEqual('3M', value.get_property('value'))
+        # The form moves to the field and links its error.
+        active = 'return document.activeElement.id'
+        self.until_true(
+            lambda: self.driver.execute_script(active) == 'id_value'
+        )
+        described = value.get_attribute('aria-describedby') or ''
+        self.assertIn('id_value_error_0', described.split())
         # Valid for librbd, but not allowed by the type's back ends.
         self.fill('#id_key', 'rbd:stripe_unit')
         self.fill('#id_value', '64K')

@@ -119,6 +119,64 @@ class TypeTest(KeptTestCase):
         self.assertEqual([], answer['volumes'])
 
 
+class ImageTest(KeptTestCase):
+    """The step of the wizard that creates a volume of a Glance image."""
+
+    _PROBLEM = '.rbd-image-options .alert-danger'
+    _FINISH = '.ng-wizard button.finish'
+
+    def setUp(self) -> None:
+        super().setUp()
+        relay.forget_offers()
+
+    def pick_type(self, name: str) -> None:
+        """Select a volume type in another step, and return."""
+        self.click_text('.ng-wizard .nav-item a', 'Volume Details')
+        self.choose('[ng-model="createVolumeCtrl.volumeType"]', name)
+        self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
+
+    def test_another_type(self) -> None:
+        kind = f'strict-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(kind, **{'rbd:tenant_options': 'rbd:object_map'})
+        self.open('/project/images/')
+        self.open_image_step()
+        self.pick_type('rbd')
+        self.choose('#rbd-object-size', '1 MiB')
+        self.pick_type(kind)
+        self.until_text(self._PROBLEM, 'volume type: Object size')
+        self.assertEqual(
+            '1 MiB',
+            self.find('#rbd-object-size option:checked').text.strip(),
+        )
+        self.assertFalse(self.find(self._FINISH).is_enabled())
+        self.screenshot('image-not-allowed')
+        self.click_text(f'{self._PROBLEM} button', 'Reset')
+        self.until_gone('#rbd-object-size')
+        self.assertTrue(self.find(self._FINISH).is_enabled())
+        self.check_quiet()
+
+    def test_invalid_count(self) -> None:
+        self.open('/project/images/')
+        self.open_image_step()
+        self.pick_type('rbd')
+        for count in ('0', '1.5', '65'):
+            self.fill('#rbd-stripe-count', count)
+            self.until_text(self._PROBLEM, 'a whole number from 1 to 64')
+            self.assertFalse(self.find(self._FINISH).is_enabled())
+        self.fill('#rbd-stripe-count', '2')
+        self.until_text(self._PROBLEM, 'must be set together')
+
+    def test_step_without_an_answer(self) -> None:
+        self.addCleanup(relay.forget_offers)
+        with self.relay.changed(relay.OFFERS, relay.broken):
+            self.open('/project/images/')
+            self.open_image_step()
+        self.until_text(
+            '.rbd-image-options .alert-warning', 'currently not available'
+        )
+        self.assertTrue(self.find(self._FINISH).is_enabled())
+
+
 class ExpressionTest(KeptTestCase):
     """Names and texts from Cinder are not evaluated by Angular."""
 

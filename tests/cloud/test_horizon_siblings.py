@@ -111,20 +111,11 @@ class ChangeTypeTest(volume_form.FormTestCase):
 
 
 class ImageTest(volume_form.FormTestCase):
-    def open_step(self) -> None:
-        """Open the step of the wizard for the image tiny."""
-        image = self.tenant.image.find_image('tiny', ignore_missing=False)
-        row = f'tr:has(a[href*="{image.id}"])'
-        self.click(f'{row} .dropdown-toggle, {row} .split-caret')
-        self.click_text('a', 'Create Volume')
-        self.find('.ng-wizard input[name="name"]')
-        self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
-        self.find('#rbd-object-size')
-
     def test_step_with_options(self) -> None:
         name = f'of-image-{uuid.uuid4().hex[:8]}'
         self.open('/project/images/')
-        self.open_step()
+        self.open_image_step()
+        self.find('#rbd-object-size')
         self.click_text('.ng-wizard .nav-item a', 'Volume Details')
         self.fill('.ng-wizard input[name="name"]', name)
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
@@ -139,21 +130,9 @@ class ImageTest(volume_form.FormTestCase):
 
     def test_accessible(self) -> None:
         def prepare() -> None:
-            self.open_step()
+            self.open_image_step()
             self.click('#rbd-choose-features')
 
         self.check_everywhere(
             '/project/images/', '.rbd-image-options', prepare, 'image'
         )
-
-    def click_text(self, selector: str, text: str) -> None:
-        """Click the element with a given text."""
-
-        def clicked() -> bool:
-            for each in self.all(selector):
-                if each.is_displayed() and each.text.strip(' *') == text:
-                    each.click()
-                    return True
-            return False
-
-        self.until_true(clicked)

@@ -43,6 +43,28 @@ class FormTestCase(browser.BrowserTestCase):
         self.click('#volumes__action_create')
         self.find('.modal #id_name')
 
+    def open_image_step(self) -> None:
+        """Open the step with our options, for a volume of the image tiny."""
+        image = self.tenant.image.find_image('tiny', ignore_missing=False)
+        row = f'tr:has(a[href*="{image.id}"])'
+        self.click(f'{row} .dropdown-toggle, {row} .split-caret')
+        self.click_text('a', 'Create Volume')
+        self.find('.ng-wizard input[name="name"]')
+        self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
+        self.find('.rbd-image-options')
+
+    def click_text(self, selector: str, text: str) -> None:
+        """Click the element with a given text."""
+
+        def clicked() -> bool:
+            for each in self.all(selector):
+                if each.is_displayed() and each.text.strip(' *') == text:
+                    each.click()
+                    return True
+            return False
+
+        self.until_true(clicked)
+
     def pick(self, name: str, value: str) -> None:
         """Choose a value in a themed Horizon list."""
         themed = f'.themable-select:has(> select[name="{name}"])'
