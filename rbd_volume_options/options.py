@@ -15,6 +15,7 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import TypeVar
 
 from rbd_volume_options import cache_modes
@@ -32,6 +33,8 @@ _POOL_ALLOWED = phrases.Phrase(
     'underscores'
 )
 _MAX_POOL_NAME = 128
+# Number of parsed texts that are kept, which are those of types and requests.
+_REMEMBERED = 256
 _NOT_OF = {
     keys.Scope.VOLUME: phrases.Phrase('not a key of volume metadata'),
     keys.Scope.TYPE: phrases.Phrase('not a key of volume type extra specs'),
@@ -70,10 +73,22 @@ def parse(
 ) -> VolumeOptions:
     """Parse the keys of one origin; keys without our prefix are ignored.
 
+    The same text is parsed once: a request reads it in several places, and
+    the extra specs of a type hardly change.
+
     :raises OptionError: for an unknown key, a key that is not allowed in the
         scope, an invalid value, or values that contradict each other
     """
-    given = ours(items)
+    return _parsed(tuple(ours(items).items()), scope, origin)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _parsed(
+    items: tuple[tuple[str, str], ...],
+    scope: keys.Scope,
+    origin: errors.Origin,
+) -> VolumeOptions:
+    given = dict(items)
     try:
         check_keys(given, scope)
         options = VolumeOptions(

@@ -276,3 +276,24 @@ class RandomTextTestCase(refusals.RefusalTestCase):
 
     def _text(self, draw: random.Random, words: list[str], most: int) -> str:
         return ''.join(draw.choices(words, k=draw.randrange(1, most)))
+
+
+class ParsedOnceTestCase(refusals.RefusalTestCase):
+    def test_same_text(self) -> None:
+        text = {'rbd:object_size': '1M'}
+        first = options.parse(text, _VOLUME, Origin.VOLUME_METADATA)
+        again = {'colour': 'blue', **text}
+        self.assertIs(
+            first, options.parse(again, _VOLUME, Origin.VOLUME_METADATA)
+        )
+
+    def test_same_text_of_another_scope(self) -> None:
+        text = {'rbd:data_pool': 'data'}
+        options.parse(text, _TYPE, Origin.VOLUME_TYPE)
+        self.assertRaises(
+            errors.OptionError,
+            options.parse,
+            text,
+            _VOLUME,
+            Origin.VOLUME_METADATA,
+        )

@@ -231,3 +231,20 @@ class CountsTest(base.ApiTestCase):
         self._cost(request)
         ours = self._cost(request)
         self.assertEqual(self._stock_cost(request), ours)
+
+    def test_keys_are_parsed_once(self) -> None:
+        """Also for several back ends."""
+        one = base.pool('rbd', base.settings())
+        self.get_pools.return_value = [
+            {**one, 'name': f'host{n}@rbd#rbd'} for n in range(3)
+        ]
+        options._parsed.cache_clear()
+        parsed = self.mock_object(
+            layout,
+            'parse_object_size',
+            autospec=True,
+            side_effect=layout.parse_object_size,
+        )
+        self.ok('POST', '/volumes', self.create({'rbd:object_size': '512K'}))
+        texts = [call.args[0] for call in parsed.call_args_list]
+        self.assertEqual(1, texts.count('512K'))
