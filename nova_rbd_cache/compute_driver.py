@@ -84,9 +84,9 @@ class RBDCacheDriver(WithoutModes):
         :raises NotImplementedError: by the stock method, so that Nova
             continues with its default implementation
         """
-        found = self._get_volume_driver({'driver_volume_type': 'rbd'})
-        if isinstance(found, volume.RBDCacheVolumeDriver):
-            found.note_rebuilt(instance.uuid)
+        ours = self._rbd_driver()
+        if ours is not None:
+            ours.note_rebuilt(instance.uuid)
         return super().rebuild(context, instance, *args, **kwargs)
 
     def check_can_live_migrate_source(  # type: ignore[no-untyped-def]
@@ -94,45 +94,72 @@ class RBDCacheDriver(WithoutModes):
     ):
         """Refuse to migrate a guest live that would lose data.
 
+        Nova requests the disks again when it migrates the guest. What the
+        guest has is read here, once for all of its disks.
+
         :raises MigrationPreCheckError: if a volume has cache mode unsafe and
             the operator does not allow it. The guest stays as it is.
         """
-        if not settings.read(nova.conf.CONF).live_migrate_unsafe:
-            found = sorted(self._unsafe_volumes(instance, block_device_info))
-            if found:
-                raise exception.MigrationPreCheckError(
-                    reason=_(
-                        'a live migration can lose data of volumes with '
-                        'cache mode unsafe: %(volumes)s. Stop the server and '
-                        'migrate it, or set [rbd_cache] live_migrate_unsafe '
-                        '= True on its host'
-                    )
-                    % {'volumes': ', '.join(found)}
-                )
+        volumes = list(_rbd_volumes(block_device_info))
+        if volumes:
+            guest = guests.of_server(self._host, instance.uuid)
+            self._check_unsafe(guest, volumes)
+            ours = self._rbd_driver()
+            if ours is not None and guest is not None:
+                ours.note_migrated(instance.uuid, guest)
         return super().check_can_live_migrate_source(
             context, instance, dest_check_data, block_device_info
         )
 
-    def _unsafe_volumes(
-        self, instance: Any, block_device_info: Any
-    ) -> Iterator[str]:
-        """Return the RBD volumes that the guest has in mode unsafe.
-
-        A mode from ``[libvirt] disk_cachemodes`` is left to the operator.
-        """
-        stock = f'network={_UNSAFE.value}' in (
-            nova.conf.CONF.libvirt.disk_cachemodes
+    def _rbd_driver(self) -> volume.RBDCacheVolumeDriver | None:
+        """Return our volume driver; None if another one is registered."""
+        found = self._get_volume_driver({'driver_volume_type': 'rbd'})
+        return (
+            found if isinstance(found, volume.RBDCacheVolumeDriver) else None
         )
-        guest = guests.of_server(self._host, instance.uuid)
-        disks = {} if guest is None else guest.disks
-        for each in driver.block_device_info_get_mapping(block_device_info):
-            info = each['connection_info']
-            volume_id = str(block_device.get_volume_id(info))
-            cache = disks.get(volume_id, {}).get('cache')
-            if info['driver_volume_type'] != 'rbd' or cache != _UNSAFE.value:
-                continue
-            if not stock or volume.asked(info) is not None:
-                yield volume_id
+
+    def _check_unsafe(
+        self, guest: guests.Guest | None, volumes: list[Any]
+    ) -> None:
+        if settings.read(nova.conf.CONF).live_migrate_unsafe:
+            return
+        found = sorted(_unsafe_volumes(guest, volumes))
+        if found:
+            raise exception.MigrationPreCheckError(
+                reason=_(
+                    'a live migration can lose data of volumes with '
+                    'cache mode unsafe: %(volumes)s. Stop the server and '
+                    'migrate it, or set [rbd_cache] live_migrate_unsafe '
+                    '= True on its host'
+                )
+                % {'volumes': ', '.join(found)}
+            )
+
+
+def _rbd_volumes(block_device_info: Any) -> Iterator[Any]:
+    """Return the connection information of each RBD volume."""
+    for each in driver.block_device_info_get_mapping(block_device_info):
+        if each['connection_info']['driver_volume_type'] == 'rbd':
+            yield each['connection_info']
+
+
+def _unsafe_volumes(
+    guest: guests.Guest | None, volumes: list[Any]
+) -> Iterator[str]:
+    """Return the volumes that the guest has in mode unsafe.
+
+    A mode from ``[libvirt] disk_cachemodes`` is left to the operator.
+    """
+    stock = f'network={_UNSAFE.value}' in (
+        nova.conf.CONF.libvirt.disk_cachemodes
+    )
+    disks = {} if guest is None else guest.disks
+    for info in volumes:
+        volume_id = str(block_device.get_volume_id(info))
+        if disks.get(volume_id, {}).get('cache') != _UNSAFE.value:
+            continue
+        if not stock or volume.asked(info) is not None:
+            yield volume_id
 
 
 #: The classes of which one takes the place of the stock class.

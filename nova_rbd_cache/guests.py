@@ -29,6 +29,8 @@ from nova.virt.libvirt import host as libvirt_host
 
 #: The item of ``connection_info`` that has the ID of the server.
 SERVER = 'instance'
+#: Attributes of a disk that a running guest cannot change.
+TUNING = frozenset({'iothread', 'queues'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Guest:
     running: bool
     io_threads: int
     disks: Mapping[str, Mapping[str, str]]
+
+    @property
+    def has_tuned_disks(self) -> bool:
+        """Whether a disk has an I/O thread or a number of queues."""
+        return any(
+            not TUNING.isdisjoint(attributes)
+            for attributes in self.disks.values()
+        )
 
 
 def find(host: libvirt_host.Host, connection_info: Any) -> Guest | None:

@@ -46,6 +46,8 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         super().__init__(host)
         self.settings = settings.read(nova.conf.CONF)
         self._previous = previous.PreviousDisks()
+        #: Servers that were to be migrated live and have tuned disks.
+        self._tuned_servers: set[str] = set()
 
     # Nova's tests compare signatures with those of the stock class, which
     # have no annotations.
@@ -101,8 +103,24 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         """
         self._previous.note_all(self.host, server)
 
+    def note_migrated(self, server: str, guest: guests.Guest) -> None:
+        """Remember whether a live migration must keep the tuning of disks.
+
+        The options may have been unset since the guest was started.
+        """
+        if guest.has_tuned_disks:
+            self._tuned_servers.add(server)
+        else:
+            self._tuned_servers.discard(server)
+
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
-        """Return the disk with its I/O thread and queues, if any."""
+        """Return the disk with its I/O thread and queues, if any.
+
+        libvirt is not queried if no disk of the guest can have them.
+        """
+        server = connection_info.get(guests.SERVER)
+        if not (self.settings.disks.given or server in self._tuned_servers):
+            return stock
         found = tuning.choose(
             self.settings.disks, stock, self.host, connection_info
         )

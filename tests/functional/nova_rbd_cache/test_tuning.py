@@ -13,6 +13,7 @@
 """Test I/O thread and queues in the configuration of volumes' disks."""
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 from unittest import mock
 
@@ -101,8 +102,12 @@ class OneHostTest(TuningTestCase):
 
 
 class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
+    #: Options that differ from those of the other tests.
+    unset: Mapping[str, Any] = {}
+
     def setUp(self) -> None:
         super().setUp()
+        self.flags(**self.unset, group='rbd_cache')
         for host in ('one', 'two'):
             self.start_compute(host)
         self.server: Any = self._create_server(networks='none', host='one')
@@ -111,15 +116,33 @@ class LiveMigrationTest(libvirt_base.LibvirtMigrationMixin, TuningTestCase):
 
     def test_goes_as_it_is(self) -> None:
         """A running guest requires the same queues on the target host."""
+        expected = {**self.expected, 'cache': 'writeback', 'queues': '7'}
+        self._migrate('queues="3"', 'queues="7"', expected)
+
+    def _migrate(self, has: str, had: str, expected: dict[str, str]) -> None:
+        """Migrate a guest that was started with other attributes."""
         self.attach(self.server, _VOLUME)
         self._reboot_server(self.server, hard=True)
         self.take()
-        xml = self.told.server.replace('queues="3"', 'queues="7"')
+        xml = self.told.server.replace(has, had)
         self.assertNotEqual(xml, self.told.server)
         with mock.patch.object(
             fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
         ):
             self.live_migrate(self.server, host='two')
         self.assertTrue(self.migrate_stub_ran)
-        expected = {**self.expected, 'cache': 'writeback', 'queues': '7'}
         self.assertEqual({_VOLUME: expected}, self.take())
+
+
+class UnsetTest(LiveMigrationTest):
+    """The options were unset after the guest was started."""
+
+    unset = {'disk_queues': None, 'disk_iothread': False}
+
+    def test_goes_as_it_is(self) -> None:
+        expected = {'cache': 'writeback', 'queues': '7', 'iothread': '1'}
+        self._migrate(
+            'cache="writeback"',
+            'cache="writeback" queues="7" iothread="1"',
+            expected,
+        )

@@ -73,17 +73,20 @@ def cache_of(xml: str) -> str | None:
 class FakeHost:
     """Fake of Nova's libvirt host, with one guest or none.
 
+    :ivar asked: how often it was queried for the guest
     :ivar xml: the XML of the guest
     :ivar secrets: the usage type and usage ID of each secret
     """
 
     def __init__(self, xml: str = '', running: bool = True) -> None:
+        self.asked = 0
         self.xml = xml
         self.running = running
         self.secrets: set[tuple[str, str]] = set()
 
     def get_guest(self, instance: Any) -> Any:
         """Return Nova's object for the guest."""
+        self.asked += 1
         if not self.xml or instance.uuid != SERVER_ID:
             raise exception.InstanceNotFound(instance_id=instance.uuid)
         return types.SimpleNamespace(

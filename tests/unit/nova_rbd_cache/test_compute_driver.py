@@ -142,6 +142,56 @@ class LiveMigrationTest(ComputeDriverTestCase):
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
 
 
+@ddt.ddt
+class TunedDiskTest(ComputeDriverTestCase):
+    """I/O threads and queues from before the options were unset."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.set_options('libvirt', virt_type='kvm')
+        self.patch(driver, 'VOLUME_DRIVERS', {'rbd': contract.OUR_DRIVER})
+        self.nova = self.make()
+        self.ours = self.nova._get_volume_driver({'driver_volume_type': 'rbd'})
+
+    def migrate(self, *volumes: str, **attributes: str) -> Any:
+        """Check a guest and request its disk, as Nova does on the source.
+
+        :param volumes: the kind of each volume
+        :returns: the attributes of the disk
+        """
+        host = base.FakeHost(base.guest_xml(driver=attributes))
+        self.nova._host = host
+        self.patch(self.ours, 'host', host)
+        mapping = [
+            {'connection_info': base.connection_info(driver_volume_type=each)}
+            for each in volumes
+        ]
+        self.nova.check_can_live_migrate_source(
+            None, _SERVER, None, {'block_device_mapping': mapping}
+        )
+        found = self.ours.get_config(base.connection_info(), base.DISK_INFO)
+        written = base.driver_of(found.to_xml())
+        return {k: written[k] for k in ('iothread', 'queues') if k in written}
+
+    @ddt.data(
+        {'iothread': '1'}, {'queues': '7'}, {'iothread': '2', 'queues': '3'}
+    )
+    def test_kept(self, attributes: dict[str, str]) -> None:
+        self.assertEqual(attributes, self.migrate('rbd', **attributes))
+        # A later guest of the same server has none.
+        self.assertEqual({}, self.migrate('rbd'))
+
+    @ddt.data(
+        (('rbd', 'rbd'), 1), (('rbd', 'iscsi'), 1), (('iscsi',), 0), ((), 0)
+    )
+    @ddt.unpack
+    def test_one_query_for_a_guest(
+        self, volumes: tuple[str, ...], asked: int
+    ) -> None:
+        self.assertEqual({}, self.migrate(*volumes, cache='none'))
+        self.assertEqual(asked, self.nova._host.asked)
+
+
 class RebuildTest(ComputeDriverTestCase):
     def test_disks_are_remembered(self) -> None:
         """The disks are recorded before Nova detaches them."""

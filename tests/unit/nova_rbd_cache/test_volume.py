@@ -164,6 +164,24 @@ class TuningTest(VolumeTestCase):
         self.assertEqual('none', written['cache'])
         self.assertEqual('4', written['queues'])
 
+    def asked(self, mode: str | None = None, **options: Any) -> int:
+        """Return how often libvirt is queried for a disk of a guest."""
+        self.set_options(**options)
+        nova = self.make_driver()
+        info = base.connection_info(mode)
+        host = base.FakeHost(base.guest_xml())
+        self.patch(nova._get_volume_driver(info), 'host', host)
+        self.config(nova, info)
+        return host.asked
+
+    @ddt.data(None, *_MODES)
+    def test_libvirt_is_not_queried(self, mode: str | None) -> None:
+        """Neither an option nor a mode that is not allowed requires it."""
+        self.assertEqual(0, self.asked(mode))
+
+    def test_libvirt_is_queried_once_with_an_option(self) -> None:
+        self.assertEqual(1, self.asked(disk_queues=4))
+
 
 def _fail(instance: Any) -> None:
     raise exception.InternalError('no answer')
