@@ -251,8 +251,7 @@ class RBD(delegate.Delegate):
                 striping = planned.striping(options)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
-            image_layout = layout.ImageLayout(object_size, striping)
-            base = plan.ImageState(image_layout, wanted)
+            base = plan.stock_image(object_size, striping, wanted)
             given.update(planned.arguments(creation.plan(base)))
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
