@@ -21,6 +21,7 @@ import os
 import re
 import threading
 from typing import Any
+import weakref
 
 from cinder import utils
 from cinder import version
@@ -90,6 +91,18 @@ def native_lock() -> Any:
     While it is held, nothing may wait for another thread of eventlet.
     """
     return _native_threading().Lock()
+
+
+def after_fork(method: Callable[[], None]) -> None:
+    """Call a method in each forked process, as long as its object exists."""
+    of_object = weakref.WeakMethod(method)
+
+    def run() -> None:
+        found = of_object()
+        if found is not None:
+            found()
+
+    os.register_at_fork(after_in_child=run)
 
 
 def in_thread(function: Callable[[], Any]) -> None:

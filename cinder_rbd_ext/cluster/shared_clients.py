@@ -23,12 +23,9 @@ operation has ended.
 
 from collections.abc import Callable
 import dataclasses
-import functools
-import os
 import sys
 import time
 from typing import Any
-import weakref
 
 from cinder import exception
 from oslo_log import log as logging
@@ -112,11 +109,7 @@ class SharedClients:
         self._in_thread = in_thread
         self._texts = identity.Texts(driver)
         self._forget()
-        os.register_at_fork(
-            after_in_child=functools.partial(
-                _forked, weakref.WeakMethod(self._abandon)
-            )
-        )
+        releases.after_fork(self._abandon)
 
     def _forget(self) -> None:
         # This lock is held only briefly, and never during a blocking call.
@@ -325,9 +318,3 @@ class SharedClients:
             self._put_back(client, doubtful=True)
             raise
         return self._lent_to(client, ioctx)
-
-
-def _forked(abandon: 'weakref.WeakMethod[Callable[[], None]]') -> None:
-    method = abandon()
-    if method is not None:
-        method()

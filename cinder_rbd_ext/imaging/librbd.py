@@ -70,6 +70,7 @@ class Librbd(delegate.Delegate):
         self._pool_name = pool_name
         self._opened: dict[int, weakref.WeakSet[open_image.Image]] = {}
         self._size_checks: dict[str, SizeCheck] = {}
+        self._locks = open_image.Locks()
         self.removals = removals.Removals()
 
     def RBD(self) -> 'RBD':
@@ -84,8 +85,11 @@ class Librbd(delegate.Delegate):
         The stock driver opens images in the thread that runs all of eventlet.
         """
         opened = releases.off_main_thread(self._wrapped.Image)
+        lock = None
+        if name is not None and not kwargs.get('read_only'):
+            lock = self._locks.of(ioctx.get_pool_id(), name)
         image = open_image.Image(
-            opened(ioctx, name, *args, **kwargs), name, self
+            opened(ioctx, name, *args, **kwargs), name, self, lock
         )
         self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
         return image

@@ -13,9 +13,11 @@
 """An open RBD image, as used by the driver."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import functools
 from typing import Any
+import weakref
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import conf_rbd_cache
@@ -32,9 +34,46 @@ from rbd_volume_options import plan
 _FROM_SOURCE = plan.ImageState(
     layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
 )
-# Not one for each image, which would have to be removed at some time. Images
-# that share a lock wait for each other, which is rare and harmless.
-_LOCKS = tuple(releases.native_lock() for _ in range(64))
+
+#: Seconds to wait for another call on an image, which may hang.
+LONGEST = 30.0
+
+
+class _Lock:
+    def __init__(self) -> None:
+        self._lock = releases.native_lock()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock, or go on without it after :data:`LONGEST`."""
+        taken = self._lock.acquire(timeout=LONGEST)
+        try:
+            yield
+        finally:
+            if taken:
+                self._lock.release()
+
+
+class Locks:
+    """The locks of the images of a cluster, while handles refer to them."""
+
+    def __init__(self) -> None:
+        self._forget()
+        # A thread that held a lock does not exist in a process that is forked.
+        releases.after_fork(self._forget)
+
+    def _forget(self) -> None:
+        self._guard = releases.native_lock()
+        self._of: weakref.WeakValueDictionary[tuple[int, str], _Lock]
+        self._of = weakref.WeakValueDictionary()
+
+    def of(self, pool: int, name: str) -> _Lock:
+        """Return the lock of an image."""
+        with self._guard:
+            found = self._of.get((pool, name))
+            if found is None:
+                found = self._of[pool, name] = _Lock()
+            return found
 
 
 def parent_of(image: Any) -> creations.Parent:
@@ -52,12 +91,21 @@ class Image(delegate.Delegate):
 
     :param name: the image's name; None if it was opened by its id
     :param librbd: the module (:class:`cinder_rbd_ext.imaging.librbd.Librbd`)
+    :param lock: the lock of the image; None for a handle that never has
+        librbd's exclusive lock
     """
 
-    def __init__(self, image: Any, name: str | None, librbd: Any) -> None:
+    def __init__(
+        self,
+        image: Any,
+        name: str | None,
+        librbd: Any,
+        lock: _Lock | None = None,
+    ) -> None:
         super().__init__(image)
         self._name = name
         self._librbd = librbd
+        self._lock = lock
         watchers.opened(name, self)
 
     @property
@@ -87,7 +135,7 @@ class Image(delegate.Delegate):
         """
 
         def run() -> None:
-            with _LOCKS[hash(self._name) % len(_LOCKS)]:
+            with self._lock.held() if self._lock else contextlib.nullcontext():
                 call(*args, **kw)
 
         releases.off_main_thread(run)()

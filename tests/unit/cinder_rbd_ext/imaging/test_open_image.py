@@ -11,8 +11,13 @@
 #    under the License.
 
 
+import gc
+import os
+import threading
 from typing import Any
+from unittest import mock
 
+from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests import feature_bits
@@ -76,3 +81,82 @@ class OpenImageTest(librbd_case.LibrbdTestCase):
         self.assertEqual(opened, len(self.cluster.open_images))
         self.assertEqual(2, len(self.asked))
         self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
+
+
+class LockTest(librbd_case.LibrbdTestCase):
+    """A snapshot is made while no handle of the image is closed."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.go_on = threading.Event()
+        self.begun = threading.Event()
+        self.done: list[str] = []
+
+    def _opened(self, name: str | None, **kwargs: Any) -> open_image.Image:
+        handle = mock.Mock(spec=['close', 'create_snap'])
+        handle.create_snap.side_effect = self._wait
+        with mock.patch.object(
+            self.fake, 'Image', autospec=True, return_value=handle
+        ):
+            return self.module.Image(self.ioctx, name, **kwargs)
+
+    def _wait(self, name: str) -> None:
+        self.begun.set()
+        self.go_on.wait(10)
+        self.done.append(name)
+
+    def _snapshot(self) -> threading.Thread:
+        image = self._opened('a')
+        thread = threading.Thread(target=image.create_snap, args=('s',))
+        thread.start()
+        self.begun.wait(10)
+        return thread
+
+    def test_handle_of_the_same_image_waits(self) -> None:
+        image = self._opened('a')
+        thread = self._snapshot()
+        threading.Timer(0.1, self.go_on.set).start()
+        image.close()
+        thread.join()
+        self.assertEqual(['s'], self.done)
+
+    def test_others_do_not_wait(self) -> None:
+        """Also many of them, and those that never have the lock."""
+        others = [self._opened(f'b{number}') for number in range(200)]
+        others.append(self._opened('a', read_only=True))
+        others += [self._opened(None, image_id=str(n)) for n in range(200)]
+        thread = self._snapshot()
+        for each in others:
+            each.close()
+        self.assertEqual([], self.done)
+        self.go_on.set()
+        thread.join()
+
+    def test_hanging_call(self) -> None:
+        image = self._opened('a')
+        thread = self._snapshot()
+        with mock.patch.object(open_image, 'LONGEST', 0.01):
+            image.close()
+        self.assertEqual([], self.done)
+        self.go_on.set()
+        thread.join()
+
+    def test_kept_while_there_is_a_handle(self) -> None:
+        locks = open_image.Locks()
+        first = locks.of(1, 'a')
+        self.assertIs(first, locks.of(1, 'a'))
+        self.assertIsNot(first, locks.of(2, 'a'))
+        del first
+        gc.collect()
+        self.assertEqual(0, len(locks._of))
+
+    def test_fork(self) -> None:
+        """A lock of another thread is not held in the child process."""
+        locks = open_image.Locks()
+        lock = locks.of(1, 'a')
+        with lock.held():
+            child = os.fork()
+            if not child:
+                taken = locks.of(1, 'a')._lock.acquire(blocking=False)
+                os._exit(0 if taken else 1)
+        self.assertEqual((child, 0), os.waitpid(child, 0))
