@@ -26,6 +26,7 @@ from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.cluster import lost_connection
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
@@ -183,7 +184,7 @@ class Connections:
         """Return the image's own ``rbd_cache``; None if unset or unreadable.
 
         If the image cannot be read, the next service that opens it reports the
-        reason.
+        reason. The attachment is repeated if the connection was lost.
         """
         try:
             with rbd.RBDVolumeProxy(
@@ -194,6 +195,8 @@ class Connections:
             self._driver.rbd.Error,
             exception.VolumeBackendAPIException,
         ) as error:
+            if lost_connection.is_repeated(self._driver, error):
+                raise
             LOG.warning(
                 'Could not read the cache setting of %(name)s: %(error)s',
                 {'name': volume.name, 'error': error},

@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import errno
 import pathlib
 import types
 from typing import Any
@@ -251,6 +252,16 @@ class OverrideTest(AttachingTestCase):
         )
         del stored.metadata['conf_rbd_cache']
         self.assertEqual(mode, self.data(volume, _PLUGGED)['cache_mode'])
+
+    def test_lost_connection(self) -> None:
+        """The attachment is repeated, not made without the check."""
+        volume = self.waiting()
+        stored = self.cluster.stored(volume.name)
+        stored.metadata['conf_rbd_cache'] = 'false'
+        lost = self.librbd.OSError('lost')
+        lost.errno = errno.ESHUTDOWN
+        self.cluster.fail('Image.config_list', lost)
+        self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
 
     def test_setting_of_the_pool(self) -> None:
         volume = self.waiting()
