@@ -192,7 +192,8 @@ BACKEND_OPTS: list[cfg.Opt] = [
         help=(
             'Whether the operations of the back end share at most four '
             'connections to the Ceph cluster. An operation that copies data, '
-            'such as flattening, uses a separate connection. Attachments '
+            'such as flattening, uses a separate connection, and checks of '
+            'data pools share further ones. Attachments '
             'get the addresses of the monitors on a shared connection, '
             'without running the ceph program. If false, each operation '
             'connects and disconnects, as with the stock driver.'
