@@ -17,13 +17,15 @@ stays ``connected``, and monitors respond to it.
 """
 
 from collections.abc import Callable
+import enum
 import time
 from typing import Any
 
 from cinder_rbd_ext.cluster import lost_connection
 
-#: Seconds to wait for an OSD.
-PATIENCE = 5.0
+#: Seconds to wait for an OSD. Together with the time for a new connection, an
+#: operation must be able to begin within ten seconds.
+PATIENCE = 4.0
 
 # Name of an object that does not exist; it is not created.
 _OBJECT = 'cinder-connection-probe'
@@ -32,21 +34,29 @@ _OBJECT = 'cinder-connection-probe'
 # an idle OSD responds within a millisecond.
 _SHORTEST, _LONGEST = 0.0002, 0.02
 
-_UNUSABLE = lost_connection.LOST | lost_connection.DOUBTFUL
+
+class Answer(enum.Enum):
+    """What an OSD answers to a connection."""
+
+    #: Any response, even a refusal because of missing capabilities.
+    RESPONDED = enum.auto()
+    #: The connection is permanently unusable.
+    REFUSED = enum.auto()
+    #: No response in time. The connection or the OSD may be the cause.
+    SILENT = enum.auto()
 
 
-def responds(
+def ask(
     rados: Any,
     ioctx: Any,
     patience: float = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
-) -> bool:
+) -> Answer:
     """Return whether an OSD responds to a connection within some seconds.
 
-    Any response counts, even a refusal because of missing capabilities. The
-    operation only reads, so a full cluster responds as well. It uses no buffer
-    and no callback: if this function returns before the response, librados
-    cannot write to freed memory.
+    The operation only reads, so a full cluster responds as well. It uses no
+    buffer and no callback: if this function returns before the response,
+    librados cannot write to freed memory.
 
     :param rados: the module ``rados``
     :param ioctx: a context of the connection
@@ -56,12 +66,17 @@ def responds(
         try:
             completion = ioctx.operate_aio_read_op(operation, _OBJECT)
         except rados.Error:
-            return False
+            return Answer.REFUSED
     wait, waited = _SHORTEST, 0.0
     while not completion.is_complete():
         if waited >= patience:
-            return False
+            return Answer.SILENT
         sleep(wait)
         waited += wait
         wait = min(2 * wait, _LONGEST)
-    return -completion.get_return_value() not in _UNUSABLE
+    number = -completion.get_return_value()
+    if number in lost_connection.LOST:
+        return Answer.REFUSED
+    if number in lost_connection.DOUBTFUL:
+        return Answer.SILENT
+    return Answer.RESPONDED

@@ -22,19 +22,17 @@ operation has ended.
 """
 
 from collections.abc import Callable
-import dataclasses
 import sys
 import time
 from typing import Any
 
-from cinder import exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import lost_connection
-from cinder_rbd_ext.cluster import probe
 
 LOG = logging.getLogger(__name__)
 
@@ -48,46 +46,10 @@ LONGEST_IDLE = 120.0
 #: Seconds after which a connection is replaced.
 LONGEST_LIFE = 3600.0
 
-#: Seconds for which the response of an OSD shows that a connection is usable.
-VERIFIED_FOR = 1.0
-
-# Seconds between two checks of a connection that another operation opens.
-_PAUSE = 0.005
+_LOST = lost_connection.LOST | lost_connection.UNAUTHORIZED
 
 Connected = tuple[Any, Any]
 Connect = Callable[[], Connected]
-
-
-@dataclasses.dataclass
-class _Attempt:
-    """A connection that is being opened."""
-
-    done: bool = False
-    error: BaseException | None = None
-
-
-@dataclasses.dataclass
-class _Group:
-    """The connections for new operations of a user on a cluster."""
-
-    digest: str
-    clients: list[leased_client.SharedClient] = dataclasses.field(
-        default_factory=list
-    )
-    attempt: _Attempt | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class _Loan:
-    """The use of a connection by an operation.
-
-    :ivar ioctx: keeps the object, whose identity is the key of the loan
-    :ivar handled: the exception that was being handled when it began
-    """
-
-    client: leased_client.SharedClient
-    ioctx: Any
-    handled: BaseException | None
 
 
 class SharedClients:
@@ -108,15 +70,16 @@ class SharedClients:
         self._clock = clock
         self._in_thread = in_thread
         self._texts = identity.Texts(driver)
+        self._checks = checks.Checks(driver, clock, self._retire)
         self._forget()
         releases.after_fork(self._abandon)
 
     def _forget(self) -> None:
         # This lock is held only briefly, and never during a blocking call.
         self._lock = releases.native_lock()
-        self._groups: dict[identity.Place, _Group] = {}
+        self._groups: dict[identity.Place, leased_client.Group] = {}
         self._open: set[leased_client.SharedClient] = set()
-        self._lent: dict[int, _Loan] = {}
+        self._lent: dict[int, leased_client.Loan] = {}
         self.replaced = 0
 
     def _abandon(self) -> None:
@@ -145,11 +108,11 @@ class SharedClients:
                 ended = self._ended()
             self._shut_down(ended)
             if client is not None:
-                connected = self._opened(client, pool, connect)
+                connected = self._opened(group, client, pool, connect)
                 if connected is not None:
                     return connected
             elif attempt is not None:
-                self._wait(attempt)
+                attempt.wait()
             else:
                 return self._connected(place, group, connect)
 
@@ -163,20 +126,22 @@ class SharedClients:
             loan = self._lent.pop(id(ioctx), None)
         if loan is None:
             return False
-        ioctx.close()
         numbers = lost_connection.numbers(error, loan.handled)
-        self._put_back(
-            loan.client,
-            lost=bool(
-                numbers & (lost_connection.LOST | lost_connection.UNAUTHORIZED)
-            ),
-            doubtful=not lost_connection.DOUBTFUL.isdisjoint(numbers),
-        )
+        try:
+            ioctx.close()
+        finally:
+            self._put_back(
+                loan.client,
+                lost=not _LOST.isdisjoint(numbers),
+                doubtful=not lost_connection.DOUBTFUL.isdisjoint(numbers),
+            )
         return True
 
     # The caller must hold the lock.
 
-    def _group(self, place: identity.Place, digest: str) -> _Group:
+    def _group(
+        self, place: identity.Place, digest: str
+    ) -> leased_client.Group:
         """Return the group of a user whose key and configuration are current.
 
         The connections of an earlier key are retired.
@@ -185,15 +150,17 @@ class SharedClients:
         if group is None or group.digest != digest:
             if group is not None:
                 self._retire(group.clients)
-            group = self._groups[place] = _Group(digest)
+            group = self._groups[place] = leased_client.Group(digest)
         oldest = self._clock() - LONGEST_LIFE
         self._retire([c for c in group.clients if c.made_at < oldest])
         group.clients = [c for c in group.clients if not c.retired]
         return group
 
     def _choose(
-        self, group: _Group
-    ) -> tuple[leased_client.SharedClient | None, _Attempt | None]:
+        self, group: leased_client.Group
+    ) -> tuple[
+        leased_client.SharedClient | None, leased_client.Attempt | None
+    ]:
         """Return a connection to use, or one to wait for, or neither.
 
         If neither is returned, the caller opens a connection.
@@ -205,7 +172,7 @@ class SharedClients:
             return best, None
         if group.attempt is not None:
             return None, group.attempt
-        group.attempt = _Attempt()
+        group.attempt = leased_client.Attempt()
         return None, None
 
     def _retire(self, clients: list[leased_client.SharedClient]) -> None:
@@ -239,32 +206,32 @@ class SharedClients:
             client.users -= 1
             client.idle_since = self._clock()
             if doubtful:
-                client.verified_at -= VERIFIED_FOR
+                client.verified_at -= checks.VERIFIED_FOR
             if lost:
                 self._retire([client])
             ended = self._ended()
         self._shut_down(ended)
 
     def _shut_down(self, clients: list[leased_client.SharedClient]) -> None:
+        """Shut connections down; the operation does not fail with this."""
         for client in clients:
-            self._in_thread(releases.unwrapped(client.rados).shutdown)
-
-    def _wait(self, attempt: _Attempt) -> None:
-        """Wait for a connection that another operation opens.
-
-        :raises VolumeBackendAPIException: if the other operation has failed
-        """
-        while not attempt.done:
-            time.sleep(_PAUSE)
-        if isinstance(attempt.error, exception.VolumeBackendAPIException):
-            raise exception.VolumeBackendAPIException(
-                message=str(attempt.error)
-            ) from attempt.error
+            try:
+                self._in_thread(releases.unwrapped(client.rados).shutdown)
+            except Exception:
+                LOG.exception(
+                    'Could not shut down a connection to the Ceph cluster; '
+                    'trying again later'
+                )
+                with self._lock:
+                    self._open.add(client)
 
     def _connected(
-        self, place: identity.Place, group: _Group, connect: Connect
+        self,
+        place: identity.Place,
+        group: leased_client.Group,
+        connect: Connect,
     ) -> Connected:
-        attempt = group.attempt or _Attempt()
+        attempt = group.attempt or leased_client.Attempt()
         try:
             rados, ioctx = connect()
             client = leased_client.SharedClient(rados, self._clock())
@@ -286,35 +253,46 @@ class SharedClients:
     ) -> Connected:
         # An operation that cleans up after a failure runs while the failure is
         # being handled, and it is not a failure of this connection.
-        loan = _Loan(client, ioctx, sys.exc_info()[1])
+        loan = leased_client.Loan(client, ioctx, sys.exc_info()[1])
         with self._lock:
             self._lent[id(ioctx)] = loan
         return leased_client.LeasedClient(client), ioctx
 
     def _opened(
-        self, client: leased_client.SharedClient, pool: str, connect: Connect
+        self,
+        group: leased_client.Group,
+        client: leased_client.SharedClient,
+        pool: str,
+        connect: Connect,
     ) -> Connected | None:
         """Return a context of a connection; None if it is not usable."""
-        rados = self._driver.rados
         try:
             ioctx = client.rados.open_ioctx(pool)
-        except rados.Error:
-            # The stock driver also tries again and reports the failure.
+        except self._driver.rados.Error:
             self._put_back(client, doubtful=True)
-            return connect()
-        try:
-            verified = self._clock()
-            if verified - client.verified_at >= VERIFIED_FOR:
-                if not probe.responds(rados, ioctx):
-                    LOG.warning(
-                        'Replacing a connection to the Ceph cluster, '
-                        'because the OSDs do not respond'
-                    )
-                    ioctx.close()
-                    self._put_back(client, lost=True)
-                    return None
-                client.verified_at = verified
         except BaseException:
+            # A thread of eventlet was killed.
+            self._put_back(client)
+            raise
+        else:
+            return self._checked(group, client, ioctx)
+        # The stock driver also tries again and reports the failure.
+        return connect()
+
+    def _checked(
+        self,
+        group: leased_client.Group,
+        client: leased_client.SharedClient,
+        ioctx: Any,
+    ) -> Connected | None:
+        try:
+            usable = self._checks.is_usable(self._lock, group, client, ioctx)
+        except BaseException:
+            ioctx.close()
             self._put_back(client, doubtful=True)
             raise
-        return self._lent_to(client, ioctx)
+        if usable:
+            return self._lent_to(client, ioctx)
+        ioctx.close()
+        self._put_back(client)
+        return None

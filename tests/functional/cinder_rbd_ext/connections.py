@@ -28,6 +28,9 @@ import fixtures
 from cinder_rbd_ext.cluster import leased_client
 from tests.functional.cinder_rbd_ext import base
 
+#: Seconds within which an operation after a fault must end.
+RECOVERED = 10.0
+
 #: The connector of a compute host.
 CONNECTOR = {'host': 'compute-1'}
 _OF_STOCK = stock_rbd.RBDDriver._connect_to_rados
@@ -68,6 +71,13 @@ class ConnectionsTestCase(base.DriverTestCase):
         ) as connect:
             yield
         self.assertEqual(times, connect.call_count, what)
+
+    @contextlib.contextmanager
+    def recovering(self, what: str = '') -> Iterator[None]:
+        """Check that an operation after a fault takes at most ten seconds."""
+        began = time.monotonic()
+        yield
+        self.assertLess(time.monotonic() - began, RECOVERED, what)
 
     def operations(
         self, driver: Any = None

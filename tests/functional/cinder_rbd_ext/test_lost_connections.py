@@ -12,15 +12,22 @@
 
 """Operations survive a lost connection and restarts of the daemons."""
 
+from collections.abc import Callable
+import functools
 import json
 import pathlib
 import time
 from typing import Any
+from unittest import mock
 
 from cinder.volume.drivers import rbd as stock_rbd
+import fixtures
 import rados
 import rbd
 
+from cinder_rbd_ext.cluster import checks
+from cinder_rbd_ext.cluster import identity
+from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import lost_connection
 from sandbox_cloud import ceph_conf
 from tests.functional.cinder_rbd_ext import connections
@@ -58,7 +65,7 @@ class BlocklistTest(connections.ConnectionsTestCase):
         for name, operation in self.operations():
             with self.subTest(name):
                 self._blocklist(known=True)
-                with self.connecting(1):
+                with self.connecting(1), self.recovering(name):
                     operation()
 
     def test_operations_are_repeated(self) -> None:
@@ -71,7 +78,7 @@ class BlocklistTest(connections.ConnectionsTestCase):
                     continue
                 self._blocklist()
                 connects = _REPLACED.get(name, 1)
-                with self.connecting(connects, name):
+                with self.connecting(connects, name), self.recovering(name):
                     operation()
                 if not connects:
                     self._replace()
@@ -118,15 +125,68 @@ class RestartTest(connections.ConnectionsTestCase):
         super().setUp()
         self.daemons = self.cluster.daemons
 
+    def _restart(self) -> None:
+        """Restart the daemons; return when they serve other clients.
+
+        After its restart, an OSD waits for the end of the read leases of its
+        placement groups, which takes up to 16 seconds.
+        """
+        self.daemons.restart('mon', 'osd')
+        ioctx = self.cluster.ioctx()
+        rbd.RBD().create(ioctx, 'served', 1 << 20)
+        rbd.RBD().remove(ioctx, 'served')
+
     def test_monitor_and_osd(self) -> None:
         self.warm_up()
-        self.daemons.restart('mon', 'osd')
+        self._restart()
         for name, operation in self.operations():
-            with self.subTest(name):
+            with self.subTest(name), self.recovering(name):
                 operation()
 
     def test_key_was_rotated_before(self) -> None:
         """The old connection is replaced, because it would hang."""
+        driver, rotate = self._driver_with_a_key()
+        rotate()
+        self._restart()
+        with self.connecting(1):
+            for name, operation in self.operations(driver):
+                with self.subTest(name), self.recovering(name):
+                    operation()
+
+    def test_all_connections_hang(self) -> None:
+        """One check without a response replaces all of them."""
+        self.useFixture(
+            fixtures.MockPatchObject(
+                identity.Texts, 'digest', autospec=True, return_value='same'
+            )
+        )
+        driver, rotate = self._driver_with_a_key()
+        with mock.patch.object(leased_client, 'CROWD', 1):
+            lent = [driver._connect_to_rados() for _ in range(4)]
+        for each in lent:
+            driver._disconnect_from_rados(*each)
+        self.assertEqual(4, len(driver._clients._open))
+        rotate()
+        self._restart()
+        volume = self.new_volume()
+        with self.connecting(1), self.recovering():
+            driver.create_volume(volume)
+
+    def test_osd_that_does_not_respond(self) -> None:
+        """A new connection does not help, so there is only one."""
+        self.warm_up()
+        time.sleep(checks.VERIFIED_FOR)
+        with self.daemons.paused('osd'), self.connecting(1):
+            for _attempt in range(2):
+                with self.recovering():
+                    lent = self.driver._connect_to_rados()
+                self.driver._disconnect_from_rados(*lent)
+                time.sleep(checks.VERIFIED_FOR)
+        with self.recovering():
+            self.made_volume()
+
+    def _driver_with_a_key(self) -> tuple[Any, Callable[[], None]]:
+        """Return a driver with a separate key, and what rotates the key."""
         user = 'client.rotated'
         keyring = self.tmp / 'keyring'
         conf = self.tmp / 'ceph.conf'
@@ -135,12 +195,7 @@ class RestartTest(connections.ConnectionsTestCase):
         self._set_key(user, keyring)
         driver = self.make_driver(rbd_user='rotated', rbd_ceph_conf=str(conf))
         driver._get_fsid()
-        self._set_key(user, keyring)
-        self.daemons.restart('mon', 'osd')
-        with self.connecting(1):
-            for name, operation in self.operations(driver):
-                with self.subTest(name):
-                    operation()
+        return driver, functools.partial(self._set_key, user, keyring)
 
     def _set_key(self, user: str, keyring: pathlib.Path) -> None:
         caps = dict.fromkeys(('mon', 'mgr', 'osd'), 'profile rbd')

@@ -30,9 +30,9 @@ class SharedClientTest(base.TestCase):
         self.rados.connect()
 
     @ddt.data(
-        (None, {'rados_mon_op_timeout': '10'}),
-        ('0', {'rados_mon_op_timeout': '10'}),
-        ('0.0', {'rados_mon_op_timeout': '10'}),
+        (None, {'rados_mon_op_timeout': '4'}),
+        ('0', {'rados_mon_op_timeout': '4'}),
+        ('0.0', {'rados_mon_op_timeout': '4'}),
         ('60', {}),
     )
     @ddt.unpack

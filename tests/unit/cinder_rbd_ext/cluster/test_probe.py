@@ -13,6 +13,7 @@
 """Unit tests of cinder_rbd_ext.cluster.probe."""
 
 import errno
+from unittest import mock
 
 import ddt
 
@@ -22,37 +23,53 @@ from tests.unit import base
 
 
 @ddt.ddt
-class RespondsTest(base.TestCase):
+class AskTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cluster = fake_rados.Cluster('volumes')
         self.slept: list[float] = []
 
-    def _responds(self, patience: float = 5.0) -> bool:
+    def _ask(self, patience: float = 5.0) -> probe.Answer:
         with self.cluster.connected() as ioctx:
-            return probe.responds(
+            return probe.ask(
                 self.cluster.rados, ioctx, patience, self.slept.append
             )
 
     def test_usable(self) -> None:
-        self.assertTrue(self._responds())
+        self.assertIs(probe.Answer.RESPONDED, self._ask())
         self.assertEqual([], self.slept)
 
     @ddt.data(errno.EPERM, errno.ENOSPC)
     def test_refusal_is_a_response(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertTrue(self._responds())
+        self.assertIs(probe.Answer.RESPONDED, self._ask())
 
     @ddt.data(errno.ESHUTDOWN, errno.ENOTCONN)
     def test_lost(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertFalse(self._responds())
+        self.assertIs(probe.Answer.REFUSED, self._ask())
 
     def test_no_response(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(errno.ETIMEDOUT))
-        self.assertFalse(self._responds(2.0))
+        self.assertIs(probe.Answer.SILENT, self._ask(2.0))
         self.assertAlmostEqual(2.0, sum(self.slept), delta=0.1)
+
+    def test_timeout_of_the_connection(self) -> None:
+        """``rados_osd_op_timeout`` may be shorter."""
+        completion = mock.Mock(spec=['is_complete', 'get_return_value'])
+        completion.get_return_value.return_value = -errno.ETIMEDOUT
+        with (
+            self.cluster.connected() as ioctx,
+            mock.patch.object(
+                ioctx,
+                'operate_aio_read_op',
+                autospec=True,
+                return_value=completion,
+            ),
+        ):
+            answer = probe.ask(self.cluster.rados, ioctx)
+        self.assertIs(probe.Answer.SILENT, answer)
 
     def test_not_sent(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.ObjectNotFound())
-        self.assertFalse(self._responds())
+        self.assertIs(probe.Answer.REFUSED, self._ask())

@@ -22,6 +22,7 @@ from unittest import mock
 from cinder import exception
 import fixtures
 
+from cinder_rbd_ext.cluster import checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import shared_clients
@@ -150,12 +151,12 @@ class SharedClientsTest(base.TestCase):
     def test_probe_before_the_next_use(self) -> None:
         self._use()
         self.cluster.fail('Ioctx.read', _SHUT_DOWN)
-        self.now += shared_clients.VERIFIED_FOR - 0.1
+        self.now += checks.VERIFIED_FOR - 0.1
         self._use()
         self.now += 0.1
         self._use()
         self.assertEqual(['shutdown', 'connected'], self._states())
-        self.assertIn('Replacing a connection', self.log.output)
+        self.assertIn('Replacing 1 connections', self.log.output)
 
     def test_timeout_is_doubtful(self) -> None:
         """A timeout can be a problem of the cluster; probe the connection."""
@@ -169,12 +170,56 @@ class SharedClientsTest(base.TestCase):
 
     def test_interrupted_probe(self) -> None:
         self._use()
-        self.now += shared_clients.VERIFIED_FOR
+        self.now += checks.VERIFIED_FOR
         self.cluster.fail('Ioctx.read', RuntimeError())
         self.assertRaises(RuntimeError, self._lend)
         self.now += shared_clients.LONGEST_IDLE + 1
         self._use()
         self.now += shared_clients.LONGEST_LIFE + 1
+        self._use()
+        self.assertEqual(['shutdown', 'connected'], self._states())
+
+    def test_killed_while_it_opens_a_pool(self) -> None:
+        """A thread of eventlet can be killed when it waits."""
+        self._use()
+        with mock.patch.object(
+            self.connected[0],
+            'open_ioctx',
+            autospec=True,
+            side_effect=KeyboardInterrupt,
+        ):
+            self.assertRaises(KeyboardInterrupt, self._lend)
+        self._check_unused()
+
+    def _check_unused(self) -> None:
+        (client,) = self.clients._open
+        self.assertEqual(0, client.users)
+
+    def test_context_that_cannot_be_closed(self) -> None:
+        ioctx = self._lend()
+        with mock.patch.object(
+            ioctx, 'close', autospec=True, side_effect=KeyboardInterrupt
+        ):
+            self.assertRaises(
+                KeyboardInterrupt, self.clients.give_back, ioctx, None
+            )
+        self._check_unused()
+
+    def test_no_thread_for_a_shutdown(self) -> None:
+        """No operation fails, and a later one shuts the connection down."""
+        failing = mock.patch.object(
+            self.clients,
+            '_in_thread',
+            autospec=True,
+            side_effect=RuntimeError("can't start new thread"),
+        )
+        with failing:
+            self._use(_SHUT_DOWN)
+            # This one opens another connection.
+            self._use()
+            self._use()
+        self.assertEqual(['connected'] * 2, self._states())
+        self.assertIn('trying again later', self.log.output)
         self._use()
         self.assertEqual(['shutdown', 'connected'], self._states())
 

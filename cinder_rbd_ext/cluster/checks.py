@@ -1,0 +1,115 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks of shared connections before their use, and their consequences."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext.cluster import leased_client
+from cinder_rbd_ext.cluster import probe
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds for which the response of an OSD shows that a connection is usable.
+VERIFIED_FOR = 1.0
+
+#: Seconds for which a new connection is not checked again, if there is no
+#: response to it either. Operations on other OSDs may succeed.
+SILENT_FOR = 30.0
+
+
+class Checks:
+    """Checks the connections that are lent to operations.
+
+    :param driver: the driver, which provides the module ``rados``
+    :param clock: returns the time in seconds
+    :param retire: ends the use of connections for new operations; called with
+        the lock held
+    """
+
+    def __init__(
+        self,
+        driver: Any,
+        clock: Callable[[], float],
+        retire: Callable[[list[leased_client.SharedClient]], None],
+    ) -> None:
+        self._driver = driver
+        self._clock = clock
+        self._retire = retire
+
+    def is_usable(
+        self,
+        lock: Any,
+        group: leased_client.Group,
+        client: leased_client.SharedClient,
+        ioctx: Any,
+    ) -> bool:
+        """Return whether a connection is usable; check it if necessary.
+
+        Other operations wait for the result of the check.
+
+        :param lock: protects the group and its connections
+        :param ioctx: a context of the connection
+        """
+        while True:
+            with lock:
+                if client.retired:
+                    return False
+                if self._clock() - client.verified_at < VERIFIED_FOR:
+                    return True
+                running = client.check
+                if running is None:
+                    check = client.check = leased_client.Attempt()
+                    break
+            running.wait()
+        try:
+            self._check(lock, group, client, ioctx)
+        finally:
+            client.check = None
+            check.done = True
+        return not client.retired
+
+    def _check(
+        self,
+        lock: Any,
+        group: leased_client.Group,
+        client: leased_client.SharedClient,
+        ioctx: Any,
+    ) -> None:
+        began = self._clock()
+        answer = probe.ask(self._driver.rados, ioctx)
+        with lock:
+            replaced = []
+            if answer is probe.Answer.RESPONDED:
+                client.verified_at, client.has_responded = began, True
+                group.silent_since = None
+            elif answer is probe.Answer.REFUSED:
+                replaced = [client]
+            elif replaced := group.suspects(client, began):
+                group.silent_since = self._clock()
+            else:
+                client.verified_at = self._clock() + SILENT_FOR
+            self._retire(replaced)
+        if replaced:
+            LOG.warning(
+                'Replacing %d connections to the Ceph cluster, because the '
+                'OSDs do not respond',
+                len(replaced),
+            )
+        elif answer is probe.Answer.SILENT:
+            LOG.warning(
+                'The OSDs do not respond to a new connection to the Ceph '
+                'cluster either; it is used unchecked for some time'
+            )
