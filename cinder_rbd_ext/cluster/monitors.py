@@ -18,11 +18,14 @@ same command takes less than a hundredth of that on a connection.
 
 from collections.abc import Callable
 import json
+import threading
 import time
 from typing import Any
 
 from cinder import exception
 from cinder.volume.drivers import rbd
+
+from cinder_rbd_ext.cluster import leased_client
 
 #: Seconds for which the addresses are cached.
 LIFETIME = 10.0
@@ -51,20 +54,49 @@ class Monitors:
         self._replaced = replaced
         self._clock = clock
         self._known: tuple[Any, float, Addresses] | None = None
+        self._lock = threading.Lock()
+        self._running: leased_client.Attempt | None = None
 
     def addresses(self) -> Addresses:
         """Return hosts and ports of all monitors, in the stock order.
 
         :raises VolumeBackendAPIException: if no monitor responds
         """
-        source = (self._driver._get_config_tuple(), self._replaced())
-        if self._known is not None:
-            known_source, until, (hosts, ports) = self._known
-            if known_source == source and self._clock() < until:
-                return list(hosts), list(ports)
-        found = _parse(self._dump())
-        self._known = (source, self._clock() + LIFETIME, found)
+        found = self._current()
+        while found is None:
+            with self._lock:
+                running = self._running
+                attempt = self._running = running or leased_client.Attempt()
+            if running is None:
+                found = self._query(attempt)
+            else:
+                # Many attachments send only one query.
+                attempt.wait()
+                found = self._current()
         return list(found[0]), list(found[1])
+
+    def _source(self) -> Any:
+        return self._driver._get_config_tuple(), self._replaced()
+
+    def _current(self) -> Addresses | None:
+        if self._known is not None:
+            source, until, found = self._known
+            if source == self._source() and self._clock() < until:
+                return found
+        return None
+
+    def _query(self, attempt: leased_client.Attempt) -> Addresses:
+        source = self._source()
+        try:
+            found = _parse(self._dump())
+            self._known = (source, self._clock() + LIFETIME, found)
+        except BaseException as error:
+            attempt.error = error
+            raise
+        finally:
+            self._running = None
+            attempt.done = True
+        return found
 
     def _dump(self) -> bytes:
         # If the connection was lost, the second attempt uses another one.

@@ -12,11 +12,15 @@
 
 """The addresses of the monitors."""
 
+import concurrent.futures
 import errno
+import threading
 from typing import Any
+from unittest import mock
 
 from cinder import exception
 
+from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import monitors
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
@@ -84,4 +88,48 @@ class MonitorsTest(base.DriverTestCase):
         )
         self.assertTrue(before.retired)
         self.cluster.mon_status = 0
+        self.assertEqual(_FOUND, self.monitors.addresses())
+
+    def _at_once(self, answer: Any) -> list[Any]:
+        """Request the addresses in many threads while a query is running."""
+        self.queries = 0
+        waiting = threading.Semaphore(0)
+        wait = leased_client.Attempt.wait
+
+        def waits(attempt: leased_client.Attempt) -> None:
+            waiting.release()
+            wait(attempt)
+
+        def dump(found: monitors.Monitors) -> Any:
+            self.queries += 1
+            for _ in range(19):
+                waiting.acquire(timeout=10)
+            return answer(found)
+
+        with (
+            mock.patch.object(
+                monitors.Monitors, '_dump', autospec=True, side_effect=dump
+            ),
+            mock.patch.object(
+                leased_client.Attempt, 'wait', autospec=True, side_effect=waits
+            ),
+            concurrent.futures.ThreadPoolExecutor(20) as pool,
+        ):
+            done = [pool.submit(self.monitors.addresses) for _ in range(20)]
+            concurrent.futures.wait(done, 60)
+        return done
+
+    def test_one_query_at_a_time(self) -> None:
+        done = self._at_once(monitors.Monitors._dump)
+        self.assertEqual([_FOUND] * 20, [each.result() for each in done])
+        self.assertEqual(1, self.queries)
+
+    def test_all_fail_with_the_query(self) -> None:
+        """They do not wait for a timeout one after the other."""
+        failed = exception.VolumeBackendAPIException(data='no monitor')
+        done = self._at_once(mock.Mock(side_effect=failed))
+        self.assertEqual(
+            {str(failed)}, {str(each.exception()) for each in done}
+        )
+        self.assertEqual(1, self.queries)
         self.assertEqual(_FOUND, self.monitors.addresses())
