@@ -192,6 +192,11 @@ RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
 #: A running conversion of the image by a retype: its progress, and what is
 #: required to complete it. Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'
+# Its items, as JSON: the ids of the new volume type and of the former image.
+MARKER_TYPE = 'type'
+MARKER_SOURCE = 'source'
+MARKER_PERCENT = 'percent'
+MARKER_AT = 'at'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: Where object size, striping and features were set when the image was

@@ -67,10 +67,10 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
     try:
         found = json.loads(admin_metadata[wire.RECORD_CONVERSION])
         return Marker(
-            str(found['type']),
-            str(found['source']),
-            int(found['percent']),
-            str(found['at']),
+            str(found[wire.MARKER_TYPE]),
+            str(found[wire.MARKER_SOURCE]),
+            int(found[wire.MARKER_PERCENT]),
+            str(found[wire.MARKER_AT]),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -104,12 +104,13 @@ def progress(volume_id: str, found: Marker, percent: int) -> None:
 
 
 def _write(volume_id: str, found: Marker) -> None:
+    now = timeutils.utcnow().isoformat(timespec='seconds')
     text = json.dumps(
         {
-            'type': found.type_id,
-            'source': found.source_id,
-            'percent': found.percent,
-            'at': f'{timeutils.utcnow().isoformat(timespec="seconds")}Z',
+            wire.MARKER_TYPE: found.type_id,
+            wire.MARKER_SOURCE: found.source_id,
+            wire.MARKER_PERCENT: found.percent,
+            wire.MARKER_AT: f'{now}Z',
         }
     )
     db.volume_admin_metadata_update(

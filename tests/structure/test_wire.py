@@ -94,7 +94,13 @@ _SCRIPT_NAME = re.compile(
 
 #: Prefixes of names in wire.py whose values are ordinary words, such as items
 #: of an attribute. Only modules that use the group must not repeat them.
-_GROUPS = ('ATTACH_REFUSED', 'AUDIT', 'CONVERSION', 'NEXT_ATTACHMENT')
+_GROUPS = (
+    'ATTACH_REFUSED',
+    'AUDIT',
+    'CONVERSION',
+    'MARKER',
+    'NEXT_ATTACHMENT',
+)
 
 
 def _wire_names(words: bool, group: str = '') -> set[str]:

@@ -117,6 +117,10 @@ _CONTRACT = {
     'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
     'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',
     'RECORD_CONVERSION': 'rbd:conversion',
+    'MARKER_TYPE': 'type',
+    'MARKER_SOURCE': 'source',
+    'MARKER_PERCENT': 'percent',
+    'MARKER_AT': 'at',
     'RECORD_CONVERSION_REFUSED': 'rbd:conversion_refused',
     'RECORD_ORIGINS': 'rbd:origins',
     'RECORD_RECORDED_BY': 'rbd:recorded_by',
@@ -146,7 +150,13 @@ _CONTRACT = {
 }
 
 #: Prefixes of the names of items.
-_ITEMS = ('ATTACH_REFUSED_', 'AUDIT_', 'CONVERSION_', 'NEXT_ATTACHMENT_')
+_ITEMS = (
+    'ATTACH_REFUSED_',
+    'AUDIT_',
+    'CONVERSION_',
+    'MARKER_',
+    'NEXT_ATTACHMENT_',
+)
 
 
 class WireTestCase(base.TestCase):
