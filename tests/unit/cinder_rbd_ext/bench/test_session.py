@@ -262,7 +262,7 @@ class SessionTest(base.TestCase):
         found = self.run_plan('cache_mode=none')
         names = {each.raw for each in found.samples}
         self.assertEqual(4, len(names))
-        self.assertTrue(max(map(len, names)) < 200)
+        self.assertLess(max(map(len, names)), 200)
 
     def test_interrupted_and_continued(self) -> None:
         self.figures.side_effect = [_FIGURES, _FIGURES, KeyboardInterrupt]
