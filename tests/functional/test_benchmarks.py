@@ -81,6 +81,8 @@ class BenchmarksTest(base.TestCase):
             self.assertIn(step, shown)
             self.assertGreater(found['times']['1'][step]['ratio'], 0)
             self.assertIn('opens', found['counts']['ours'][step])
+            requests = found['counts']['stock'][step]
+            self.assertGreater(requests['osd'] + requests['monitor'], 0)
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
         self.assertIn('>initialize_connection<', self._drawn('calls', target))
         growth = self._drawn('growth', f'3={target}')

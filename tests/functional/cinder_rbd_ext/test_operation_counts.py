@@ -1,0 +1,112 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The operations of OSDs and monitors, compared with the stock driver.
+
+The numbers depend on the release of Ceph, and the renewal of a lock can add
+one. The difference to the stock driver does not.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from cinder import objects
+from cinder.volume.drivers import rbd as stock
+import fixtures
+
+from benchmarks import counts
+from cinder_rbd_ext.cluster import monitors
+from tests.functional.cinder_rbd_ext import base
+
+_CONNECTOR = {'host': 'compute', 'ip': '192.0.2.1', 'initiator': 'iqn.a'}
+#: How many operations of OSDs our driver adds to those of the stock driver.
+_ADDED = {
+    # The name is looked up, and the configuration of the pool.
+    'create': 4,
+    'create a snapshot': 0,
+    # The same, and the setting of the cache of the source.
+    'volume from a snapshot': 5,
+    'extend': 0,
+    'initialize_connection': 0,
+    # The shared connection is probed.
+    'statistics': 2,
+    'delete a clone': 0,
+    'delete a snapshot': 0,
+    'delete': 0,
+}
+#: By how many operations two runs may differ. An image that is opened once
+#: more costs more than that.
+_VARYING = 3
+
+
+class OperationsTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        observing = contextlib.ExitStack()
+        self.addCleanup(observing.close)
+        observing.enter_context(counts.observing())
+        super().setUp()
+
+    def _loaded(self, **values: Any) -> Any:
+        volume = self.new_volume(**values)
+        return objects.Volume.get_by_id(self.admin, volume.id)
+
+    def _steps(self, made: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the operations of a volume's life."""
+        volume = self._loaded()
+        yield 'create', lambda: made.create_volume(volume)
+        found: list[Any] = []
+        yield (
+            'create a snapshot',
+            lambda: found.append(self.new_snapshot(volume, made)),
+        )
+        (snapshot,) = found
+        clone = self._loaded(snapshot_id=snapshot.id)
+        yield (
+            'volume from a snapshot',
+            lambda: made.create_volume_from_snapshot(clone, snapshot),
+        )
+        yield 'extend', lambda: made.extend_volume(volume, 2)
+        yield (
+            'initialize_connection',
+            lambda: made.initialize_connection(volume, _CONNECTOR),
+        )
+        yield 'statistics', lambda: made.get_volume_stats(refresh=True)
+        yield 'delete a clone', lambda: made.delete_volume(clone)
+        yield 'delete a snapshot', lambda: made.delete_snapshot(snapshot)
+        yield 'delete', lambda: made.delete_volume(volume)
+
+    def _counted(self, made: Any) -> dict[str, counts.Counts]:
+        found = {}
+        # The first volume fills the caches.
+        for _ in range(2):
+            for name, call in self._steps(made):
+                with counts.counting(made) as found[name]:
+                    call()
+        return found
+
+    def test_compared_with_the_stock_driver(self) -> None:
+        # The addresses of the monitors are cached for some time.
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{monitors.__name__}.LIFETIME', 3600.0)
+        )
+        ours = self._counted(self.driver)
+        expected = self._counted(self.make_driver(stock.RBDDriver))
+        self.assertEqual(list(_ADDED), list(ours))
+        for name, added in _ADDED.items():
+            most = expected[name].osd + added + _VARYING
+            self.assertLessEqual(ours[name].osd, most, name)
+            self.assertEqual(expected[name].monitor, ours[name].monitor, name)
+        # They are counted at all.
+        self.assertGreater(ours['create'].osd, 0)
+        self.assertGreater(ours['statistics'].monitor, 0)
