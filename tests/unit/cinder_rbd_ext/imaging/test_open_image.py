@@ -13,10 +13,10 @@
 
 import gc
 import os
-import threading
 from typing import Any
 from unittest import mock
 
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -88,8 +88,10 @@ class LockTest(librbd_case.LibrbdTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.go_on = threading.Event()
-        self.begun = threading.Event()
+        # Green threads cannot wait for those that make blocking calls.
+        self.native = releases._native_threading()
+        self.go_on = self.native.Event()
+        self.begun = self.native.Event()
         self.done: list[str] = []
 
     def _opened(self, name: str | None, **kwargs: Any) -> open_image.Image:
@@ -105,9 +107,9 @@ class LockTest(librbd_case.LibrbdTestCase):
         self.go_on.wait(10)
         self.done.append(name)
 
-    def _snapshot(self) -> threading.Thread:
+    def _snapshot(self) -> Any:
         image = self._opened('a')
-        thread = threading.Thread(target=image.create_snap, args=('s',))
+        thread = self.native.Thread(target=image.create_snap, args=('s',))
         thread.start()
         self.begun.wait(10)
         return thread
@@ -115,7 +117,7 @@ class LockTest(librbd_case.LibrbdTestCase):
     def test_handle_of_the_same_image_waits(self) -> None:
         image = self._opened('a')
         thread = self._snapshot()
-        threading.Timer(0.1, self.go_on.set).start()
+        self.native.Timer(0.1, self.go_on.set).start()
         image.close()
         thread.join()
         self.assertEqual(['s'], self.done)
