@@ -132,7 +132,10 @@ class ImageTest(KeptTestCase):
     def pick_type(self, name: str) -> None:
         """Select a volume type in another step, and return."""
         self.click_text('.ng-wizard .nav-item a', 'Volume Details')
-        self.choose('[ng-model="createVolumeCtrl.volumeType"]', name)
+        # The wizard requests the types.
+        types = '[ng-model="createVolumeCtrl.volumeType"]'
+        self.until_text(types, name)
+        self.choose(types, name)
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
 
     def test_another_type(self) -> None:
