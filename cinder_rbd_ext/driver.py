@@ -23,16 +23,16 @@ import functools
 from typing import Any
 
 from cinder import interface
+from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import lost_connection
-from cinder_rbd_ext.cluster import sharing_driver
+from cinder_rbd_ext.cluster import sharing
 from cinder_rbd_ext.cluster import statistics
 from cinder_rbd_ext.conversion import conversions
 from cinder_rbd_ext.conversion import protection
@@ -44,7 +44,6 @@ from cinder_rbd_ext.imaging import watchers
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
-from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 
@@ -53,7 +52,8 @@ Update = dict[str, Any]
 
 @interface.volumedriver
 @lost_connection.repeating
-class RBDExtDriver(sharing_driver.SharingDriver):
+@sharing.separating
+class RBDExtDriver(rbd.RBDDriver):
     """RBD driver with a layout, features and a cache mode for each volume."""
 
     # The stock driver sets this attribute, untyped. It is replaced here.
@@ -63,6 +63,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.configuration.append_config_values(opts.BACKEND_OPTS)
+        self.sharing = sharing.Sharing(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self, self.images)
         self._connections = connection.Connections(self)
@@ -70,7 +71,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         self._in_place = in_place.InPlace(self, self.images)
         self._conversions = conversions.Conversions(self, self._in_place)
         self._recovery = recovery.Recovery(self, self._conversions)
-        self._migrations = migration.Migrations(self, self.images)
+        self._migrations = migration.Migrations(self, self._maker)
         self._restores = restore.Restores(self, self.images)
         self._takeovers = takeover.Takeovers(self, self.images)
         # Each creation of an image goes through these two.
@@ -126,7 +127,8 @@ class RBDExtDriver(sharing_driver.SharingDriver):
     def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
         """Clone a volume, or copy it if clones are disabled."""
         with self._maker.cloning(volume, src_vref) as creation:
-            update = super().create_cloned_volume(volume, src_vref)
+            with self.sharing.of_clone():
+                update = super().create_cloned_volume(volume, src_vref)
             if not creation.set_up:
                 # The stock driver skips this for full copies.
                 update = self._setup_volume(volume)
@@ -186,8 +188,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         :raises AttachmentRefused: if the mode is not allowed or not offered;
             :meth:`remove_export` turns it into HTTP 400
         """
-        current = requester.current_for(volume, connector)
-        self._restores.connected(volume, current)
+        current = self._restores.connected(volume, connector)
         mode = self._connections.mode(volume, connector, current)
         info = super().initialize_connection(volume, connector)
         return connection.with_mode(info, mode)
@@ -251,17 +252,8 @@ class RBDExtDriver(sharing_driver.SharingDriver):
         A retype to a back end where tenants may not request the layout is left
         to Cinder, which creates a new image there and copies the data.
         """
-        accepted = self._migrations.accepted(volume, host)
-        if accepted is None:
-            return False, None
-        with self._maker.migrating(volume, host) as copy:
-            moved, update = super().migrate_volume(
-                context, volume, capabilities.with_location(host)
-            )
-        if moved:
-            removed = self._migrations.left(volume, host, copy.state, accepted)
-            update = {**(update or {}), **removed}
-        return moved, update or None
+        move = functools.partial(super().migrate_volume, context, volume)
+        return self._migrations.migrate(volume, host, move)
 
     def update_migrated_volume(
         self,
@@ -287,7 +279,7 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
-        migration_away.finished(volume)
+        self._migrations.finished(volume)
         self._conversions.discard(volume)
         self._deletions.in_turn(volume, super().delete_volume)
 
@@ -325,10 +317,20 @@ class RBDExtDriver(sharing_driver.SharingDriver):
 
     # The cluster
 
+    def _connect_to_rados(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a connection that other operations may use too."""
+        stock = super()._connect_to_rados
+        return self.sharing.connect(self, stock, *args, **kwargs)
+
     def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
         """Close images that the stock driver left open, and disconnect."""
         self.rbd.close_images(ioctx)
-        super()._disconnect_from_rados(client, ioctx)
+        if not self.sharing.give_back(ioctx):
+            super()._disconnect_from_rados(client, ioctx)
+
+    def _get_mon_addrs(self) -> Any:
+        """Return the addresses of the monitors without running a program."""
+        return self.sharing.addresses(super()._get_mon_addrs)
 
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()

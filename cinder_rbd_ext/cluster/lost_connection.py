@@ -96,7 +96,7 @@ def repeating(driver: _Driver) -> _Driver:
 
 def is_repeated(driver: Any, error: BaseException) -> bool:
     """Return whether an operation that fails with an error is repeated."""
-    return driver.shares_connections and not LOST.isdisjoint(numbers(error))
+    return driver.sharing.is_on and not LOST.isdisjoint(numbers(error))
 
 
 def _repeated(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,6 +26,7 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext.cluster import sharing
 from cinder_rbd_ext.conversion import leftovers
 from cinder_rbd_ext.conversion import progress
 from cinder_rbd_ext.imaging import planned
@@ -58,7 +59,7 @@ class Steps:
     ) -> Any:
         """Run a function of librbd on a separate connection."""
         driver = self._driver
-        with driver.own_connection(), rbd.RADOSClient(driver) as client:
+        with sharing.own_connection(), rbd.RADOSClient(driver) as client:
             return progress.call(
                 functools.partial(function, driver.rbd.RBD(), client.ioctx),
                 report,

@@ -12,6 +12,7 @@
 
 """Migrations of volumes, and the keys that remain."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 from typing import Any
@@ -24,7 +25,9 @@ from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext.cluster import sharing
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import retyping
@@ -34,6 +37,8 @@ from rbd_volume_options import plan
 LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
+#: Moves a volume to a back end, as Cinder's scheduler describes it.
+Move = Callable[[Any], tuple[bool, Update | None]]
 
 # Status of a volume that is migrated in a retype.
 _RETYPING = 'retyping'
@@ -42,13 +47,40 @@ _RETYPING = 'retyping'
 class Migrations:
     """Removes the keys that the new back end of a volume does not accept.
 
-    :param driver: the driver, which provides the settings
-    :param images: the images in its pool
+    :param driver: the driver, which provides the settings and the images
+    :param making: creates copies of images
     """
 
-    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+    def __init__(self, driver: Any, making: maker.Maker) -> None:
         self._driver = driver
-        self._images = images
+        self._images: lookup.ImageLookup = driver.images
+        self._maker = making
+
+    def migrate(
+        self, volume: Any, host: Any, move: Move
+    ) -> tuple[bool, Update | None]:
+        """Copy the image of a volume to another pool, if it may stay as it is.
+
+        :param host: the target, as described by Cinder's scheduler
+        :param move: the stock method, for a target
+        :returns: whether the volume has moved, and the model update
+        """
+        accepted = self.accepted(volume, host)
+        if accepted is None:
+            return False, None
+        with (
+            self._maker.migrating(volume, host) as copy,
+            sharing.own_connection(),
+        ):
+            moved, update = move(capabilities.with_location(host))
+        if moved:
+            removed = self.left(volume, host, copy.state, accepted)
+            update = {**(update or {}), **removed}
+        return moved, update or None
+
+    def finished(self, deleted: Any) -> None:
+        """Complete a migration away, if Cinder deletes the former image."""
+        migration_away.finished(deleted)
 
     @contextlib.contextmanager
     def taking_over(self, volume: Any, new_volume: Any) -> Iterator[None]:

@@ -45,19 +45,21 @@ class Restores:
         self._driver = driver
         self._images = images
 
-    def connected(self, volume: Any, current: Any) -> None:
+    def connected(self, volume: Any, connector: Any) -> Any:
         """Copy the keys of a volume to which a backup is restored.
 
-        :param current: the volume, from
+        :returns: the volume, from
             :func:`cinder_rbd_ext.attach.requester.current_for`
         """
+        current = requester.current_for(volume, connector)
         if current is None:
-            return
+            return None
         if current.status in requester.RESTORING:
             backup_keys.remember(volume.id)
         elif backup_keys.is_copied(current.admin_metadata):
             # The restore was interrupted, and the volume is in use again.
             self.repair_keys(volume)
+        return current
 
     def repair_keys(self, volume: Any) -> None:
         """Restore the keys of a volume; a failure is logged and not raised.

@@ -18,7 +18,6 @@ import re
 from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext import driver
-from cinder_rbd_ext.cluster import sharing_driver
 from tests.unit import base
 
 _PAGE = (
@@ -37,10 +36,18 @@ class OverriddenTest(base.TestCase):
         on_page = set(re.findall(r'^   \* - ``(\w+)``$', table, re.MULTILINE))
         in_code = {
             name
-            for ours in (driver.RBDExtDriver, sharing_driver.SharingDriver)
-            for name, value in vars(ours).items()
+            for name, value in vars(driver.RBDExtDriver).items()
             if callable(getattr(value, '__func__', value))
             and hasattr(stock.RBDDriver, name)
             and not (name.startswith('__') and name != '__init__')
         }
         self.assertEqual(in_code, on_page)
+
+    def test_one_subclass(self) -> None:
+        """Collaborators, not further classes, extend the driver."""
+        ours = [
+            cls
+            for cls in driver.RBDExtDriver.__mro__
+            if cls.__module__.startswith('cinder_rbd_ext.')
+        ]
+        self.assertEqual([driver.RBDExtDriver], ours)

@@ -121,7 +121,7 @@ class ConnectionsTestCase(base.DriverTestCase):
     def client(self) -> leased_client.SharedClient:
         """Return the driver's connection."""
         client: leased_client.SharedClient
-        (client,) = self.driver._clients._open
+        (client,) = self.driver.sharing._clients._open
         return client
 
     def steady(self) -> tuple[int, int]:

@@ -165,7 +165,7 @@ class RestartTest(connections.ConnectionsTestCase):
             lent = [driver._connect_to_rados() for _ in range(4)]
         for each in lent:
             driver._disconnect_from_rados(*each)
-        self.assertEqual(4, len(driver._clients._open))
+        self.assertEqual(4, len(driver.sharing._clients._open))
         rotate()
         self._restart()
         volume = self.new_volume()

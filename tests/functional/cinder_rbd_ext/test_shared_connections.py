@@ -142,7 +142,7 @@ class AddressesTest(connections.ConnectionsTestCase):
             driver = self.make_driver()
         with daemons.paused('mon'):
             started = time.monotonic()
-            old = next(iter(driver._clients._open))
+            old = next(iter(driver.sharing._clients._open))
             with stock_rbd.RADOSClient(driver) as client:
                 status, _, _ = client.cluster.mon_command(
                     '{"prefix": "mon dump"}', b''
@@ -150,7 +150,7 @@ class AddressesTest(connections.ConnectionsTestCase):
             self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(-110, status)
         self.assertEqual(['127.0.0.1'], driver._get_mon_addrs()[0])
-        self.assertNotIn(old, driver._clients._open)
+        self.assertNotIn(old, driver.sharing._clients._open)
 
 
 def _directly(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

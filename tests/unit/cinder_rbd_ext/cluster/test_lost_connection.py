@@ -13,6 +13,7 @@
 """Detection of lost connections, and repeated operations."""
 
 import errno
+import types
 from typing import Any
 
 import ddt
@@ -28,7 +29,7 @@ class _Driver:
     """A driver whose connection fails."""
 
     def __init__(self, shares: bool = True, *errors: Exception) -> None:
-        self.shares_connections = shares
+        self.sharing = types.SimpleNamespace(is_on=shares)
         self.errors = list(errors)
         self.calls: list[Any] = []
 

@@ -81,7 +81,7 @@ class MonitorsTest(base.DriverTestCase):
         self.assertIn('status -13', str(error))
 
     def test_on_another_connection(self) -> None:
-        before: Any = next(iter(self.driver._clients._open))
+        before: Any = next(iter(self.driver.sharing._clients._open))
         self.cluster.mon_status = -errno.ETIMEDOUT
         self.assertRaises(
             exception.VolumeBackendAPIException, self.monitors.addresses

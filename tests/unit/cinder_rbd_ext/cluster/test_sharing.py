@@ -10,21 +10,23 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The stock driver with shared connections."""
+"""Connections that operations share."""
 
+from typing import Any
 from unittest import mock
 
 from cinder.volume.drivers import rbd as stock
 import ddt
 
-from cinder_rbd_ext.cluster import sharing_driver
+from cinder_rbd_ext import driver as driver_module
+from cinder_rbd_ext.cluster import sharing
 from tests.unit.cinder_rbd_ext import base
 
 _OF_STOCK = stock.RBDDriver._connect_to_rados
 
 
 @ddt.ddt
-class SharingDriverTest(base.DriverTestCase):
+class SharingTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.connect = self._patched()
@@ -39,7 +41,7 @@ class SharingDriverTest(base.DriverTestCase):
         self.addCleanup(patcher.stop)
         return patcher.start()
 
-    def _connects(self, driver: sharing_driver.SharingDriver) -> int:
+    def _connects(self, driver: driver_module.RBDExtDriver) -> int:
         before = self.connect.call_count
         with stock.RADOSClient(driver):
             pass
@@ -79,42 +81,60 @@ class SharingDriverTest(base.DriverTestCase):
         self.assertEqual(2, self.connect.call_count)
 
     def test_long_operations_connect(self) -> None:
-        with sharing_driver._own_connection():
+        with sharing.own_connection():
             self.assertEqual(1, self._connects(self.driver))
         self.assertEqual(0, self._connects(self.driver))
 
-    @ddt.data('_flatten', 'revert_to_snapshot', 'migrate_volume')
+    @ddt.data(*sharing.LONG)
     def test_long_ones(self, name: str) -> None:
-        seen = []
-
-        def run(*args: object) -> None:
-            seen.append(sharing_driver._alone.get())
-
+        seen = self._spied(name, runs=False)
         arguments = [None] * (2 if name == '_flatten' else 3)
-        with mock.patch.object(
-            stock.RBDDriver, name, autospec=True, side_effect=run
-        ):
-            getattr(sharing_driver.SharingDriver, name)(
-                self.driver, *arguments
-            )
+        getattr(self.driver, name)(*arguments)
         self.assertEqual([True], seen)
 
     @ddt.data((0, True), (5, False))
     @ddt.unpack
     def test_copy_or_clone(self, depth: int, alone: bool) -> None:
         self.override_backend('rbd_max_clone_depth', depth)
-        seen = []
+        with self.driver.sharing.of_clone():
+            self.assertIs(alone, sharing._alone.get())
+        self.assertIs(False, sharing._alone.get())
 
-        def run(*args: object) -> None:
-            seen.append(sharing_driver._alone.get())
-
-        with mock.patch.object(
-            stock.RBDDriver,
-            'create_cloned_volume',
-            autospec=True,
-            side_effect=run,
-        ):
-            sharing_driver.SharingDriver.create_cloned_volume(
-                self.driver, None, None
-            )
+    @ddt.data((0, True), (5, False))
+    @ddt.unpack
+    def test_clone(self, depth: int, alone: bool) -> None:
+        self.override_backend('rbd_max_clone_depth', depth)
+        source = self.made_volume({})
+        seen = self._spied('create_cloned_volume')
+        self.driver.create_cloned_volume(self.new_volume({}), source)
         self.assertEqual([alone], seen)
+
+    def test_flatten_of_a_clone(self) -> None:
+        seen = self._spied('_flatten_volume', runs=False)
+        self.driver._flatten_volume('image', None)
+        self.assertEqual([True], seen)
+
+    def test_migration(self) -> None:
+        volume = self.made_volume({})
+        seen = self._spied('migrate_volume', runs=False)
+        self.driver.migrate_volume(self.context, volume, {'capabilities': {}})
+        self.assertEqual([True], seen)
+
+    def _spied(self, name: str, runs: bool = True) -> list[bool]:
+        """Return where each call of a stock method notes its connection.
+
+        :param runs: whether it runs, too
+        """
+        real = getattr(stock.RBDDriver, name)
+        seen: list[bool] = []
+
+        def run(*args: Any) -> Any:
+            seen.append(sharing._alone.get())
+            return real(*args) if runs else (False, None)
+
+        patcher = mock.patch.object(
+            stock.RBDDriver, name, autospec=True, side_effect=run
+        )
+        patcher.start()
+        self.addCleanup(patcher.stop)
+        return seen
