@@ -108,8 +108,8 @@ class Turns:
     """Runs the deletions of a back end in two lines.
 
     Only the image shows how much there is to remove. A deletion begins in the
-    quick line and opens the image. A slow one ends there, before it changes
-    anything, and begins again in the slow line. While it waits, it has no
+    quick line and opens the image. A slow one ends there, before it removes
+    the image, and begins again in the slow line. While it waits, it has no
     image open and uses no connection.
     """
 

@@ -32,14 +32,14 @@ from tests.functional.cinder_rbd_ext import base
 _CONNECTOR = {'host': 'compute', 'ip': '192.0.2.1', 'initiator': 'iqn.a'}
 #: How many operations of OSDs our driver adds to those of the stock driver.
 _ADDED = {
-    # The name is looked up, and the configuration of the pool.
-    'create': 4,
+    # One looks up the name, two read the configuration of the pool.
+    'create': 3,
     'create a snapshot': 0,
-    # The same, and the setting of the cache of the source.
+    # The same, and the metadata of the source.
     'volume from a snapshot': 5,
     'extend': 0,
     'initialize_connection': 0,
-    # The shared connection is probed.
+    # The configuration of the pool.
     'statistics': 2,
     'delete a clone': 0,
     'delete a snapshot': 0,
