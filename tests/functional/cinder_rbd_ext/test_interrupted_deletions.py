@@ -16,11 +16,14 @@ import json
 import threading
 import time
 from typing import Any
+from unittest import mock
 
 import ddt
+import fixtures
 import rbd
 
 from cinder_rbd_ext.audit import scan
+from cinder_rbd_ext.cluster import leased_client
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import connections
 
@@ -72,7 +75,8 @@ class InterruptedTest(connections.ConnectionsTestCase):
             self.driver.rados, rbd, self.cluster.conf, 'admin'
         ).scan('volumes')
         self.assertEqual([volume.name], [*found.unreadable])
-        self.assertEqual((), found.trash)
+        trashed = [each.name for each in found.trash]
+        self.assertNotIn(volume.name, trashed)
         self.driver.delete_volume(volume)
         self.assertEqual(0, self._objects(prefix))
 
@@ -107,17 +111,45 @@ class InterruptedTest(connections.ConnectionsTestCase):
             deletion.start()
             while self._objects(prefix) > _OBJECTS * 0.9:
                 time.sleep(0)
-            self._blocklist()
+            self._blocklist(self.client())
             deletion.join(60)
         self.assertFalse(deletion.is_alive())
         self.assertEqual(0, self._objects(prefix))
         self.assertEqual([], self.cluster.names())
 
-    def _blocklist(self) -> None:
+    def test_purge_is_blocklisted(self) -> None:
+        """It ends with one error; the next purge has a new connection."""
+        log = self.useFixture(fixtures.FakeLogger('cinder'))
+        driver = self.make_driver(
+            enable_deferred_deletion=True,
+            deferred_deletion_delay=0,
+            deferred_deletion_purge_interval=3600,
+        )
+        for volume in [self.made_volume(driver=driver) for _ in range(4)]:
+            driver.delete_volume(volume)
+        (client,) = driver.sharing._clients._open
+        before = driver._deletions._before_purge
+
+        def blocklist(image: Any) -> Any:
+            self._blocklist(client)
+            return before(image)
+
+        with mock.patch.object(
+            driver._deletions,
+            '_before_purge',
+            autospec=True,
+            side_effect=blocklist,
+        ):
+            driver._trash_purge()
+        self.assertEqual(1, log.output.count('Error deleting volume-'))
+        driver._trash_purge()
+        self.assertEqual([], list(rbd.RBD().trash_list(self.cluster.ioctx())))
+
+    def _blocklist(self, client: leased_client.SharedClient) -> None:
         command = {
             'prefix': 'osd blocklist',
             'blocklistop': 'add',
-            'addr': self.client().rados.get_addrs().removeprefix('v1:'),
+            'addr': client.rados.get_addrs().removeprefix('v1:'),
         }
         status, _, text = self.cluster.rados.mon_command(
             json.dumps(command), b''

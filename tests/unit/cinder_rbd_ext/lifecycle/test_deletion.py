@@ -158,6 +158,20 @@ class LostTest(base.DriverTestCase):
         self.assertEqual([source.name], self.cluster.names())
         self.assertEqual([], self.snapshots_of(source.name))
 
+    def test_failure_does_not_end_the_periodic_purge(self) -> None:
+        """An exception would end it until the service restarts."""
+        self.cluster.fail('RBD.trash_list', self.lost)
+        with mock.patch.object(
+            stock.RBDDriver,
+            '_trash_purge',
+            autospec=True,
+            side_effect=exception.VolumeBackendAPIException(data='no cluster'),
+        ):
+            self.driver._trash_purge()
+        self.assertEqual(
+            2, self.log.output.count('Could not purge the whole trash')
+        )
+
     def test_before_the_removal(self) -> None:
         volume = self.made_volume()
         self.cluster.fail('Image.list_snaps', self.lost)
