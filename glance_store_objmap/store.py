@@ -299,9 +299,14 @@ class Store(stock.Store):
                 conn.open_ioctx(target_pool) as ioctx,
             ):
                 librbd = releases.rbd_of(self)
-                if not trash.complete_removal(librbd, ioctx, image_name):
-                    trash.check_gone(librbd, ioctx, image_name)
-                    raise
+                # Without a snapshot, nothing was opened and the removal that
+                # failed was librbd's, which completes an earlier one.
+                if snapshot_name and trash.complete_removal(
+                    librbd, ioctx, image_name
+                ):
+                    return
+                trash.check_gone(librbd, ioctx, image_name)
+            raise
 
     @capabilities.check
     def get(
