@@ -37,8 +37,8 @@ with running.ended_by_signals(Cleaning(), float(sys.argv[1])):
     mutex = ctypes.create_string_buffer(64)
     lock = ctypes.CDLL(None).pthread_mutex_lock
     lock(mutex)
-    print('started', flush=True)
     try:
+        print('started', flush=True)
         lock(mutex)
     except KeyboardInterrupt:
         # The signal came before the call.
