@@ -61,7 +61,9 @@ def asked(
     """Return the requested mode of a volume; None to leave it to the host.
 
     A multi-attach volume is always attached with
-    :data:`sharing.MULTIATTACH_CACHE_MODE`.
+    :data:`sharing.MULTIATTACH_CACHE_MODE`. Keys that ask for another mode are
+    refused when they are set; if they are there all the same, they must not
+    prevent an attachment that is safe.
 
     This function does not check which keys tenants may set. That was checked
     when the key was set. A key that was removed from the list later must not
@@ -69,9 +71,9 @@ def asked(
 
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
+    if volume.multiattach:
+        return Asked(sharing.MULTIATTACH_CACHE_MODE, None, shared=True)
     metadata = relevant(request.metadata_of(volume))
     specs = relevant(request.specs_of(volume.volume_type))
     choice = request.read(metadata, specs, settings).resolve().cache_mode
-    if volume.multiattach:
-        return Asked(sharing.MULTIATTACH_CACHE_MODE, None, shared=True)
     return Asked(choice.value, choice.origin) if choice else None

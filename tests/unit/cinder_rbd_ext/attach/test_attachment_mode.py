@@ -146,19 +146,22 @@ class MultiattachTest(base.TestCase):
             attachment_mode.asked(volume, cinder_objects.settings(**options)),
         )
 
-    def test_another_mode_is_refused(self) -> None:
+    @ddt.data(
+        ({'rbd:cache_mode': 'writeback'}, {}),
+        ({}, {'rbd:cache_mode': 'writeback'}),
+        ({'rbd:cache_mode': 'fast'}, {}),
+    )
+    @ddt.unpack
+    def test_contradicting_keys(
+        self, metadata: dict[str, str], specs: dict[str, str]
+    ) -> None:
+        """They were refused when they were set, unless the suite was off."""
         volume = cinder_objects.volume(
-            {'rbd:cache_mode': 'writeback'},
-            cinder_objects.volume_type(multiattach='<is> True'),
+            metadata,
+            cinder_objects.volume_type(multiattach='<is> True', **specs),
             multiattach=True,
         )
-        error = self.assertRaises(
-            errors.OptionError,
-            attachment_mode.asked,
-            volume,
-            cinder_objects.settings(),
-        )
-        self.assertEqual('none', error.allowed)
+        self.assertIs(CacheMode.NONE, _mode(volume, cinder_objects.settings()))
 
     def test_left_from_before_a_retype(self) -> None:
         """The volume is no longer multi-attach after a retype."""
