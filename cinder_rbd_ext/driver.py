@@ -31,8 +31,8 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
+from cinder_rbd_ext.cluster import connection_choice
 from cinder_rbd_ext.cluster import lost_connection
-from cinder_rbd_ext.cluster import sharing
 from cinder_rbd_ext.cluster import statistics
 from cinder_rbd_ext.conversion import conversions
 from cinder_rbd_ext.conversion import protection
@@ -52,7 +52,7 @@ Update = dict[str, Any]
 
 @interface.volumedriver
 @lost_connection.repeating
-@sharing.separating
+@connection_choice.separating
 class RBDExtDriver(rbd.RBDDriver):
     """RBD driver with a layout, features and a cache mode for each volume."""
 
@@ -63,7 +63,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.configuration.append_config_values(opts.BACKEND_OPTS)
-        self.sharing = sharing.Sharing(self)
+        self.sharing = connection_choice.Sharing(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self, self.images)
         self._connections = connection.Connections(self)

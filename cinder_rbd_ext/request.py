@@ -19,11 +19,9 @@ from typing import Any
 
 from cinder_rbd_ext import backend_settings
 from rbd_volume_options import errors
-from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sharing
 from rbd_volume_options import tenant_options
@@ -202,31 +200,3 @@ def specs_of(volume_type: Any) -> dict[str, str]:
     if volume_type is None:
         return {}
     return dict(volume_type.extra_specs or {})
-
-
-def glance_source(
-    state: plan.ImageState, chunk_size: int
-) -> inheritance.Source:
-    """Return the RBD image of a Glance image as the source of a volume.
-
-    Only the layout is inherited. The features of the RBD image depend on the
-    configuration at the time of the upload, and the stock driver does not
-    inherit them either: it uses those of Ceph's configuration. Without
-    striping, the stock driver creates objects of at least the chunk size.
-    """
-    image_layout = state.layout
-    object_size = image_layout.object_size
-    if image_layout.striping is None:
-        object_size = max(object_size, chunk_size)
-    origin = errors.Origin.GLANCE_IMAGE
-    return inheritance.Source(
-        precedence.Level(
-            origin,
-            options.VolumeOptions(
-                object_size=object_size, striping=image_layout.striping
-            ),
-        ),
-        dict.fromkeys(
-            (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING), origin
-        ),
-    )

@@ -18,7 +18,7 @@ from typing import Any
 from cinderclient import exceptions as cinder_exceptions
 from openstack_dashboard.api import cinder
 
-from horizon_volume_opts import made
+from horizon_volume_opts import volume_attributes
 from rbd_volume_options import plan
 
 VOLUME = 'volume'
@@ -54,4 +54,6 @@ def find(request: Any, kind: str, ident: str) -> Source:
     if kind == SNAPSHOT:
         ident = cinder.volume_snapshot_get(request, ident).volume_id
     volume = cinder.volume_get(request, ident)
-    return Source(volume.volume_type, made.of_volume(volume).state)
+    return Source(
+        volume.volume_type, volume_attributes.of_volume(volume).state
+    )

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The responses to clients that ask what a volume type offers.
+"""The allowed values and defaults of each key, for clients that ask.
 
 The schema is ``schemas/options.json``.
 """

@@ -24,7 +24,7 @@ from typing import Any
 from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import provisioning
+from cinder_rbd_ext.api import possible_sizes
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import errors
@@ -223,7 +223,7 @@ def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
         base = layout.ImageLayout(settings.chunk_size)
         plan.check_layout(resolved, base, settings.limits)
         plan.check_object_size(resolved, settings.limits)
-        provisioning.check(
+        possible_sizes.check(
             offer.specs,
             resolved.layout_over(base),
             resolved.features_over(settings.ceph_features or frozenset()),

@@ -22,7 +22,7 @@ from cinder.objects import fields
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import corrections
+from cinder_rbd_ext.api import fixed_keys
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -93,7 +93,7 @@ class Changes:
         different = checks.changed(before, after)
         policies.check_keys(context, different, volume)
         with refusals.bad_request():
-            corrections.check(context, volume, self._reported, before, after)
+            fixed_keys.check(context, volume, self._reported, before, after)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after)
         return _notice(volume) if keys.CACHE_MODE in different else None

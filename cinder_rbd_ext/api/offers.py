@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""What a volume type offers, by the rules of all its possible back ends."""
+"""The back ends of a volume type, and what all of them offer."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping

@@ -20,7 +20,7 @@ from cinder_rbd_ext.client import ceph_arguments
 from cinder_rbd_ext.client import maintenance
 from cinder_rbd_ext.client import progress
 from cinder_rbd_ext.maintenance import decisions
-from cinder_rbd_ext.maintenance import object_maps
+from cinder_rbd_ext.maintenance import map_changes
 from cinder_rbd_ext.maintenance import recorded
 from cinder_rbd_ext.maintenance import selection
 
@@ -102,7 +102,7 @@ class _ObjectMap(maintenance.Command):
                 f'No image was found for: {", ".join(missing)}. Check the '
                 'IDs, the other options and the pools.'
             )
-        return found, [object_maps.unreadable(*each) for each in unreadable]
+        return found, [map_changes.unreadable(*each) for each in unreadable]
 
 
 class Check(_ObjectMap):
@@ -119,7 +119,7 @@ class Check(_ObjectMap):
         cluster = ceph_arguments.connected(parsed_args)
         known = records.of_cloud(shell.cloud())
         found, unreadable = self.targets(parsed_args, cluster, known)
-        return self.rows([*unreadable, *object_maps.checked(found)])
+        return self.rows([*unreadable, *map_changes.checked(found)])
 
 
 class _Change(_ObjectMap):
@@ -159,7 +159,7 @@ class _Change(_ObjectMap):
         found, unreadable = self.targets(parsed_args, cluster, known)
         planned = [
             *unreadable,
-            *object_maps.planned(
+            *map_changes.planned(
                 self._action, found, known.types, cluster, record
             ),
         ]

@@ -26,7 +26,7 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext.cluster import sharing
+from cinder_rbd_ext.cluster import connection_choice
 from cinder_rbd_ext.conversion import leftovers
 from cinder_rbd_ext.conversion import progress
 from cinder_rbd_ext.imaging import planned
@@ -59,7 +59,10 @@ class Steps:
     ) -> Any:
         """Run a function of librbd on a separate connection."""
         driver = self._driver
-        with sharing.own_connection(), rbd.RADOSClient(driver) as client:
+        with (
+            connection_choice.own_connection(),
+            rbd.RADOSClient(driver) as client,
+        ):
             return progress.call(
                 functools.partial(function, driver.rbd.RBD(), client.ioctx),
                 report,

@@ -26,7 +26,6 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import creations
@@ -213,7 +212,7 @@ class Maker:
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
-                request.glance_source, chunk_size=chunk_size
+                sources.of_glance_image, chunk_size=chunk_size
             )
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(

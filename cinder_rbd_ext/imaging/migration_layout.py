@@ -10,7 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plans of images that keep the layout and features in a migration."""
+"""Plans of images that keep the layout and features in a migration.
+
+``migration_target`` decides whether an image keeps them.
+"""
 
 from collections.abc import Mapping
 from typing import Any

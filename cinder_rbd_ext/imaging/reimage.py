@@ -13,7 +13,7 @@
 """Plans of images that keep the layout and features in a re-image.
 
 They are used only if the stock driver creates the RBD image again. Since
-Cinder 29, it writes into the existing one.
+Cinder 29 (``releases.REIMAGE_KEEPS_IMAGE``), it writes into the existing one.
 """
 
 from typing import Any

@@ -26,6 +26,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
@@ -60,11 +61,39 @@ def of_volume(
     """
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
-        return request.glance_source(plain, chunk_size)
+        return of_glance_image(plain, chunk_size)
     own = plan.ImageState(state.layout, own_features(source, state))
     return inheritance.Source(
         plan.level_of(errors.Origin.SOURCE_VOLUME, own),
         origins_of(source, recorded),
+    )
+
+
+def of_glance_image(
+    state: plan.ImageState, chunk_size: int
+) -> inheritance.Source:
+    """Return the RBD image of a Glance image as the source of a volume.
+
+    Only the layout is inherited. The features of the RBD image depend on the
+    configuration at the time of the upload, and the stock driver does not
+    inherit them either: it uses those of Ceph's configuration. Without
+    striping, the stock driver creates objects of at least the chunk size.
+    """
+    image_layout = state.layout
+    object_size = image_layout.object_size
+    if image_layout.striping is None:
+        object_size = max(object_size, chunk_size)
+    origin = errors.Origin.GLANCE_IMAGE
+    return inheritance.Source(
+        precedence.Level(
+            origin,
+            options.VolumeOptions(
+                object_size=object_size, striping=image_layout.striping
+            ),
+        ),
+        dict.fromkeys(
+            (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING), origin
+        ),
     )
 
 

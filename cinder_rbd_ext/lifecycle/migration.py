@@ -25,7 +25,7 @@ from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
-from cinder_rbd_ext.cluster import sharing
+from cinder_rbd_ext.cluster import connection_choice
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import sources
@@ -70,7 +70,7 @@ class Migrations:
             return False, None
         with (
             self._maker.migrating(volume, host) as copy,
-            sharing.own_connection(),
+            connection_choice.own_connection(),
         ):
             moved, update = move(capabilities.with_location(host))
         if moved:

@@ -10,157 +10,156 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Plans and makes changes of the object maps of selected images."""
+"""Changes of the object maps of an image, on one connection."""
 
-from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
-import dataclasses
+import contextlib
+import time
 from typing import Any
 
-from cinder_rbd_ext.audit import scan
+from cinder_rbd_ext.audit import images
 from cinder_rbd_ext.maintenance import alive
 from cinder_rbd_ext.maintenance import decisions
-from cinder_rbd_ext.maintenance import maps
 from cinder_rbd_ext.maintenance import outcomes
-from cinder_rbd_ext.maintenance import recorded
-from cinder_rbd_ext.maintenance import selection
+from cinder_rbd_ext.maintenance import use
 from rbd_volume_options import features
 
-_Status = outcomes.Status
+# librbd has no flags other than RBD_FLAG_OBJECT_MAP_INVALID and
+# RBD_FLAG_FAST_DIFF_INVALID.
+_NO_FLAGS = 0
+
+# Seconds to wait for the watch of a killed client to expire, which takes up to
+# 30.
+_EARLIER_SECONDS = 40
 
 
-@dataclasses.dataclass(frozen=True)
-class MapChange:
-    """A change of the object maps of an image.
+class ObjectMaps:
+    """The object maps of a pool's images.
 
-    :ivar outcome: the image, and the plan as text
+    :param librbd: the module ``rbd``
+    :param ioctx: of the pool
+    :param clients: checks the clients that have the images open
+    :param ours: names of the Ceph clients of earlier, killed runs
     """
 
-    outcome: outcomes.Outcome
-    action: decisions.Action
-    target: selection.Target
-    plan: decisions.Plan
-    cluster: scan.Cluster
-    record: recorded.Recorder | None = None
+    def __init__(
+        self,
+        librbd: Any,
+        ioctx: Any,
+        clients: alive.Clients,
+        ours: frozenset[str] = frozenset(),
+    ) -> None:
+        self._rbd = librbd
+        self._ioctx = ioctx
+        self._clients = clients
+        self._ours = ours
 
-    @property
-    def size(self) -> int:
-        """Provisioned bytes of the image and its snapshots."""
-        image = self.target.image
-        return image.size + sum(each.size for each in image.snapshots)
+    @contextlib.contextmanager
+    def _changing(self, name: str) -> Iterator[Any]:
+        """Open an image for a change that takes the lock from no client.
 
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return a description of it.
-
-        :raises Refused: if a client of the image forbids the change
-        :raises NotVerified: if a map is invalid afterwards
+        :raises Refused: if a change could take the lock from a client
         """
-        clients = alive.Clients(self.cluster, self.target.image.pool)
-        there = maps.ObjectMaps(self.cluster.librbd, ioctx, clients, ours)
-        name = self.target.image.name
-        for each in self.plan.change:
-            if self.action is decisions.Action.DISABLE:
-                there.disable(name, each)
-            else:
-                there.enable(name, each)
-        rebuilt = there.rebuild(name) if self.plan.rebuild else 0
-        has_map = self.action is not decisions.Action.DISABLE
-        made = there.verify(name, has_map)
-        volume = self.target.volume
-        if self.plan.record and self.record and volume:
-            self.record(volume.ident, made)
-        done = [
-            f'{self.action.value}d {features.joined(each)}'
-            for each in self.plan.change
-        ]
-        if rebuilt:
-            done.append(f'rebuilt {rebuilt} maps')
-        if self.plan.record:
-            done.append('corrected the record')
-        return '; '.join(done)
+        with contextlib.ExitStack() as stack:
+            if ident := self._in_use(name):
+                stack.enter_context(self._clients.answering(name, ident))
+            self._check_use(name)
+            yield stack.enter_context(self._rbd.Image(self._ioctx, name))
 
+    def _in_use(self, name: str) -> str:
+        """Return the ID of an image that other clients have open, else "".
 
-def planned(
-    action: decisions.Action,
-    targets: Iterable[selection.Target],
-    types: Mapping[str, Mapping[str, str]],
-    cluster: scan.Cluster,
-    record: recorded.Recorder | None = None,
-) -> Iterator[MapChange | outcomes.Outcome]:
-    """Yield the change of each image, or the reason against it.
+        The client of a killed run does not answer. Its watch expires after a
+        while.
+        """
+        for waited in range(_EARLIER_SECONDS):
+            if waited:
+                time.sleep(1)
+            with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+                found = use.of_image(image, self._ours)
+                ident: str = image.id() if found.watchers else ''
+            if not (found.watchers and found.has_earlier):
+                break
+        return ident
 
-    :param types: extra specs of each volume type
-    :param record: corrects Cinder's record; None without access to Cinder's
-        database
-    """
-    for target in targets:
-        about = _about(target)
-        obstacle = decisions.obstacle(
-            action, target, types, record is not None
-        )
-        plan = decisions.plan(action, target)
-        if not plan and (
-            obstacle is None or action is decisions.Action.DISABLE
-        ):
-            yield about
-        elif obstacle:
-            yield about.refused(outcomes.Refused(*obstacle))
-        else:
-            about = dataclasses.replace(
-                about, status=_Status.PLANNED, detail=plan.describe(action)
+    def _check_use(self, name: str) -> None:
+        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+            there = features.from_mask(image.features())
+            found = use.of_image(image, self._ours)
+        if obstacle := decisions.obstacle_in_use(there, found):
+            raise outcomes.Refused(*obstacle)
+
+    def enable(self, name: str, wanted: features.Features) -> None:
+        """Enable the features that an image lacks.
+
+        :raises Refused: if the use of the image forbids it
+        """
+        with self._changing(name) as image:
+            missing = wanted - features.from_mask(image.features())
+            if missing:
+                image.update_features(features.to_mask(missing), True)
+
+    def disable(self, name: str, unwanted: features.Features) -> None:
+        """Disable the features that an image has.
+
+        :raises Refused: if the use of the image forbids it
+        """
+        with self._changing(name) as image:
+            present = unwanted & features.from_mask(image.features())
+            if present:
+                image.update_features(features.to_mask(present), False)
+
+    def rebuild(self, name: str) -> int:
+        """Rebuild the invalid maps of an image and of its snapshots.
+
+        Rebuilding the map of a snapshot needs no lock, because a snapshot does
+        not change.
+
+        :returns: the number of maps that were rebuilt
+        :raises Refused: if the use of the image forbids it
+        """
+        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+            head: bool = image.flags() != _NO_FLAGS
+            snapshots = list(_invalid_snapshots(image))
+        if head:
+            with self._changing(name) as image:
+                image.rebuild_object_map()
+        for ident in snapshots:
+            # The snapshot may have been deleted in the meantime.
+            with (
+                contextlib.suppress(self._rbd.ImageNotFound),
+                self._rbd.Image(self._ioctx, name) as image,
+            ):
+                image.set_snap_by_id(ident)
+                image.rebuild_object_map()
+        return head + len(snapshots)
+
+    def verify(self, name: str, has_map: bool) -> features.Features:
+        """Check that all object maps of an image are valid.
+
+        :returns: the features of the image
+        :raises NotVerified: if a map is invalid, or the features differ from
+            the plan
+        """
+        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+            there = features.from_mask(image.features())
+            flags = image.flags()
+            invalid = list(_invalid_snapshots(image))
+        if (features.OBJECT_MAP in there) is not has_map:
+            raise outcomes.NotVerified(
+                f'the features are {features.joined(there)}'
             )
-            yield MapChange(about, action, target, plan, cluster, record)
-
-
-def checked(
-    targets: Iterable[selection.Target],
-) -> Iterator[outcomes.Outcome]:
-    """Yield the state of the maps of each image.
-
-    An image without a map, or with an invalid map, counts as refused, because
-    an operator has to act.
-    """
-    for target in targets:
-        image = target.image
-        states = [('head', image.map_state)]
-        states += [(each.name, each.map_state) for each in image.snapshots]
-        wrong = [
-            f'{name}: {state.value}'
-            for name, state in states
-            if state.value != 'valid'
-        ]
-        about = _about(target)
-        if not wrong:
-            yield dataclasses.replace(
-                about, detail=f'{len(states)} valid maps'
+        if flags or invalid:
+            raise outcomes.NotVerified(
+                f'the flags of the image are {flags}, and those of '
+                f'{len(invalid)} snapshots are not empty'
             )
-            continue
-        error = outcomes.Refused(INVALID, ', '.join(wrong))
-        if features.OBJECT_MAP not in image.image_features:
-            error = outcomes.Refused(decisions.NO_MAP)
-        yield about.refused(error)
+        return there
 
 
-INVALID = outcomes.Reason(
-    'object-map-invalid',
-    'a map is invalid',
-    'Rebuild it: cinder-rbd-ext object-map rebuild.',
-)
-
-
-def unreadable(pool: str, name: str, why: str) -> outcomes.Outcome:
-    """Return the outcome of an image that cannot be opened."""
-    return outcomes.Outcome(_Status.FAILED, pool, name, detail=why)
-
-
-def _about(target: selection.Target) -> outcomes.Outcome:
-    image, volume = target.image, target.volume
-    return outcomes.Outcome(
-        _Status.UNCHANGED,
-        image.pool,
-        image.name,
-        image.ident,
-        volume=volume.ident if volume else '',
-        project=volume.project if volume else '',
-    )
+def _invalid_snapshots(image: Any) -> Iterator[int]:
+    """Yield the ids of snapshots whose maps are invalid."""
+    for each in list(image.list_snaps()):
+        with images.at(image, each['id']):
+            if image.flags() != _NO_FLAGS:
+                yield each['id']

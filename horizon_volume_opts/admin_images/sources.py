@@ -28,7 +28,7 @@ from cinderclient import exceptions as cinder_exceptions
 from django.utils import timezone
 from openstack_dashboard import api
 
-from horizon_volume_opts import made
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
@@ -164,7 +164,7 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
         'size': getattr(volume, 'size', 0),
         'ceph_pool': pools.get(pool, ''),
     }
-    recorded = made.of_volume(volume).state
+    recorded = volume_attributes.of_volume(volume).state
     if recorded is None:
         if pool not in pools or volume.status in _UNMADE:
             return None
@@ -172,7 +172,7 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
     return images.Image(
         map_state=(
             images.MapState.UNCHECKED
-            if made.has_object_map(recorded)
+            if volume_attributes.has_object_map(recorded)
             else images.MapState.NONE
         ),
         image_layout=recorded.layout,

@@ -28,8 +28,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.api import cinder
 
-from horizon_volume_opts import made
 from horizon_volume_opts import offers
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
@@ -114,8 +114,8 @@ def reason_of(offer: offers.UserOffer) -> str | None:
 
 def last_refusal(volume: Any) -> str | None:
     """Return why the last attachment of a volume was refused, if it was."""
-    for each in made.of_volume(volume).refusals:
-        if each.step is made.Step.ATTACHMENT:
+    for each in volume_attributes.of_volume(volume).refusals:
+        if each.step is volume_attributes.Step.ATTACHMENT:
             return str(_LAST_REFUSED % {'reason': each.reason})
     return None
 

@@ -24,9 +24,9 @@ from horizon import tabs
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import layouts
-from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import qos
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -43,15 +43,15 @@ _ORIGINS: dict[errors.Origin | None, Any] = {
     errors.Origin.CLUSTER: _('set by Ceph'),
 }
 _POOL_FROM = _('set by the volume type or the back end')
-_REFUSED: dict[made.Step, Any] = {
-    made.Step.CREATION: _('Creation'),
-    made.Step.ATTACHMENT: _('Last attachment'),
-    made.Step.CONVERSION: _('Conversion'),
+_REFUSED: dict[volume_attributes.Step, Any] = {
+    volume_attributes.Step.CREATION: _('Creation'),
+    volume_attributes.Step.ATTACHMENT: _('Last attachment'),
+    volume_attributes.Step.CONVERSION: _('Conversion'),
 }
-_MARKS: dict[made.Step, Any] = {
-    made.Step.CREATION: _('creation refused'),
-    made.Step.ATTACHMENT: _('last attachment refused'),
-    made.Step.CONVERSION: _('not converted'),
+_MARKS: dict[volume_attributes.Step, Any] = {
+    volume_attributes.Step.CREATION: _('creation refused'),
+    volume_attributes.Step.ATTACHMENT: _('last attachment refused'),
+    volume_attributes.Step.CONVERSION: _('not converted'),
 }
 
 
@@ -70,13 +70,13 @@ class RBDTab(tabs.Tab):
         volume = self.tab_group.kwargs.get('volume')
         if volume is None:
             return False
-        found = made.of_volume(volume)
+        found = volume_attributes.of_volume(volume)
         return found.state is not None or bool(found.refusals)
 
     def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
         """Return the context of the template."""
         volume = self.tab_group.kwargs['volume']
-        found = made.of_volume(volume)
+        found = volume_attributes.of_volume(volume)
         return {
             'volume': volume,
             'refusals': list(_refusals(found)),
@@ -93,7 +93,7 @@ class RBDTab(tabs.Tab):
         }
 
 
-def _refusals(found: made.Made) -> Iterator[dict[str, Any]]:
+def _refusals(found: volume_attributes.Made) -> Iterator[dict[str, Any]]:
     for each in found.refusals:
         try:
             at = dateparse.parse_datetime(each.at)
@@ -109,7 +109,7 @@ def _of_image(volume: Any, state: plan.ImageState) -> dict[str, Any]:
         'stripe_count': state.layout.stripe_count,
         'object_count': state.layout.object_count(volume.size * sizes.GIB),
         'features': sorted(state.image_features),
-        'object_map': made.has_object_map(state),
+        'object_map': volume_attributes.has_object_map(state),
         'data_pool': state.data_pool,
     }
 
@@ -148,7 +148,9 @@ def _origin_of_pool(
     return _POOL_FROM
 
 
-def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
+def _attachments(
+    volume: Any, found: volume_attributes.Made
+) -> Iterator[dict[str, Any]]:
     for attachment in volume.attachments:
         instance = attachment.get('instance')
         yield {
@@ -161,11 +163,11 @@ def _attachments(volume: Any, found: made.Made) -> Iterator[dict[str, Any]]:
 
 def in_brief(volume: Any) -> str:
     """Return a short text for the layout and refusals; a hyphen if unknown."""
-    found = made.of_volume(volume)
+    found = volume_attributes.of_volume(volume)
     words = []
     if found.state:
         words.append(layouts.in_words(found.state.layout))
-        if made.has_object_map(found.state):
+        if volume_attributes.has_object_map(found.state):
             words.append(str(_('object map')))
     words += [str(_MARKS[each.step]) for each in found.refusals]
     return ', '.join(words) or '-'

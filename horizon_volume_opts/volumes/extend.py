@@ -22,9 +22,9 @@ from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import layouts
-from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
@@ -62,7 +62,11 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         volume = self.initial.get(_VOLUME)
-        found = made.of_volume(volume) if volume else made.Made(None, {})
+        found = (
+            volume_attributes.of_volume(volume)
+            if volume
+            else volume_attributes.Made(None, {})
+        )
         self._state = found.state
         self._given: _Given = {}
         self._offer = offers.UserOffer('', None, {}, False)

@@ -22,10 +22,10 @@ from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import made
 from horizon_volume_opts import offers
 from horizon_volume_opts import packing
 from horizon_volume_opts import qos
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import effects
 from horizon_volume_opts.volumes import group
@@ -120,7 +120,7 @@ def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     if removed:
         labels = [str(wording.LABELS.get(key, key)) for key in removed]
         yield _REMOVED % {'keys': ', '.join(labels)}
-    state = made.of_volume(volume).state
+    state = volume_attributes.of_volume(volume).state
     kept = own.keys() - set(removed)
     yield from effects.on_image(state, offer, kept, bool(removed))
     if limits := qos.text(offer.limits_on_use):

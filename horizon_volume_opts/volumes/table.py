@@ -26,7 +26,7 @@ from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import conf
 from horizon_volume_opts import discovery
-from horizon_volume_opts import made
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import cache_mode
 from horizon_volume_opts.volumes import change_mode
 from horizon_volume_opts.volumes import details
@@ -53,7 +53,7 @@ class ChangeCacheMode(policy.PolicyTargetMixin, tables.LinkAction):
             return False
         if getattr(volume, 'multiattach', False):
             return False
-        if made.of_volume(volume).state is not None:
+        if volume_attributes.of_volume(volume).state is not None:
             return True
         try:
             offer = discovery.of_type(request, volume.volume_type)
@@ -72,7 +72,7 @@ def _reasons(dashboard: str) -> Callable[[Any], str | None]:
     """Return a function for the link of a cell, to the reasons of refusals."""
 
     def link(volume: Any) -> str | None:
-        if not made.of_volume(volume).refusals:
+        if not volume_attributes.of_volume(volume).refusals:
             return None
         page = reverse(f'horizon:{dashboard}:volumes:detail', args=[volume.id])
         return f'{page}?tab=volume_details__{details.RBDTab.slug}'

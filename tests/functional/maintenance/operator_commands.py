@@ -37,7 +37,7 @@ from unittest import mock
 from cinder_rbd_ext.audit import records
 from cinder_rbd_ext.client import shell
 from cinder_rbd_ext.maintenance import alive
-from cinder_rbd_ext.maintenance import maps
+from cinder_rbd_ext.maintenance import object_maps
 
 
 def as_json(known: records.Records) -> str:
@@ -65,7 +65,7 @@ def _from_json(text: str) -> records.Records:
     )
 
 
-class _Disturbed(maps.ObjectMaps):
+class _Disturbed(object_maps.ObjectMaps):
     """Kills or stops a process while an image is open."""
 
     kill_at = 0
@@ -107,7 +107,7 @@ def main(given: str, path: str, *arguments: str) -> int:
     with (
         mock.patch.object(records, 'of_cloud', autospec=True) as of_cloud,
         mock.patch.object(shell.Shell, 'cloud', autospec=True),
-        mock.patch.object(maps, 'ObjectMaps', _Disturbed),
+        mock.patch.object(object_maps, 'ObjectMaps', _Disturbed),
         mock.patch('importlib.metadata.version', autospec=True) as version,
     ):
         of_cloud.side_effect = read

@@ -15,7 +15,6 @@ import ddt
 from cinder_rbd_ext import request
 from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from tests.unit import base
@@ -193,33 +192,4 @@ class ResolveTest(base.TestCase):
                 getattr(resolved.data_pool, 'value', None),
                 getattr(resolved.image_features, 'value', None),
             ),
-        )
-
-
-@ddt.ddt
-class GlanceSourceTest(base.TestCase):
-    @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
-    @ddt.unpack
-    def test_plain(self, image: int, chunk: int, made: int) -> None:
-        """The object size is at least the chunk size, as in stock Cinder."""
-        state = plan.ImageState(
-            layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
-        )
-        self.assertEqual(
-            precedence.Level(
-                Origin.GLANCE_IMAGE,
-                options.VolumeOptions(object_size=made * _MIB),
-            ),
-            request.glance_source(state, chunk * _MIB).level,
-        )
-
-    def test_striped(self) -> None:
-        """A striped Glance image passes on its own object size."""
-        striping = layout.Striping(64 << 10, 8)
-        state = plan.ImageState(
-            layout.ImageLayout(_MIB, striping), frozenset({'layering'})
-        )
-        self.assertEqual(
-            options.VolumeOptions(object_size=_MIB, striping=striping),
-            request.glance_source(state, 4 * _MIB).level.options,
         )

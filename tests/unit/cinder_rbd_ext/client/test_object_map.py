@@ -16,7 +16,7 @@ import ddt
 
 from cinder_rbd_ext.audit import scan
 from cinder_rbd_ext.maintenance import decisions
-from cinder_rbd_ext.maintenance import object_maps
+from cinder_rbd_ext.maintenance import map_changes
 from cinder_rbd_ext.maintenance import recorded
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.audit import facts
@@ -30,7 +30,7 @@ class ObjectMapTest(commands.CommandTestCase):
 
     def apply(self, detail: str) -> None:
         """Have a change succeed; the functional tests make changes."""
-        self.replace(object_maps.MapChange, 'apply', return_value=detail)
+        self.replace(map_changes.MapChange, 'apply', return_value=detail)
         self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
             (0, b'{"status": "HEALTH_OK"}', '')
         )

@@ -22,6 +22,7 @@ from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from tests import feature_bits
@@ -147,10 +148,39 @@ class CachedImageTest(SourcesTestCase):
             cinder_objects.volume(project_id='internal'), _STATE, {}, 8 * _MIB
         )
         self.assertEqual(
-            request.glance_source(
+            sources.of_glance_image(
                 plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1
             ),
             source,
+        )
+
+
+@ddt.ddt
+class GlanceImageTest(base.TestCase):
+    @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
+    @ddt.unpack
+    def test_plain(self, image: int, chunk: int, made: int) -> None:
+        """The object size is at least the chunk size, as in stock Cinder."""
+        state = plan.ImageState(
+            layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
+        )
+        self.assertEqual(
+            precedence.Level(
+                Origin.GLANCE_IMAGE,
+                options.VolumeOptions(object_size=made * _MIB),
+            ),
+            sources.of_glance_image(state, chunk * _MIB).level,
+        )
+
+    def test_striped(self) -> None:
+        """A striped Glance image passes on its own object size."""
+        striping = layout.Striping(64 << 10, 8)
+        state = plan.ImageState(
+            layout.ImageLayout(_MIB, striping), frozenset({'layering'})
+        )
+        self.assertEqual(
+            options.VolumeOptions(object_size=_MIB, striping=striping),
+            sources.of_glance_image(state, 4 * _MIB).level.options,
         )
 
 
@@ -169,7 +199,7 @@ class MadeTest(base.TestCase):
         planner = sources.Made(
             request_of,
             lambda state: (
-                source or request.glance_source(state, settings.chunk_size)
+                source or sources.of_glance_image(state, settings.chunk_size)
             ),
             inheritance.Bounds(
                 request_of.tenant_options, settings.limits, size << 30

@@ -15,115 +15,113 @@
 from typing import Any
 from unittest import mock
 
-from cinder_rbd_ext.audit import images
-from cinder_rbd_ext.maintenance import decisions
+from cinder_rbd_ext.maintenance import alive
 from cinder_rbd_ext.maintenance import object_maps
 from cinder_rbd_ext.maintenance import outcomes
-from cinder_rbd_ext.maintenance import recorded
-from cinder_rbd_ext.maintenance import selection
 from rbd_volume_options import features
-from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.audit import facts
 from tests.unit.cinder_rbd_ext.maintenance import stubs
 
-_PLAIN = frozenset({features.LAYERING})
-_Action = decisions.Action
-
-
-def _target(**volume: Any) -> selection.Target:
-    image = facts.image(image_features=_PLAIN, map_state=images.MapState.NONE)
-    return selection.Target(image, facts.volume(**volume))
+_LOCKED = frozenset({features.LAYERING, features.EXCLUSIVE_LOCK})
+_EARLIER = frozenset({'client.40'})
+_WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}
 
 
 class ObjectMapsTest(base.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.image = stubs.Image(_PLAIN)
-        self.record = mock.create_autospec(recorded.correct)
-
-    def planned(
-        self, action: _Action, *targets: selection.Target
-    ) -> list[Any]:
+    def make(
+        self, there: features.Features, flags: int = 0
+    ) -> object_maps.ObjectMaps:
+        self.image = stubs.Image(there, flags)
         cluster: Any = self.image
-        return list(
-            object_maps.planned(action, targets, {}, cluster, self.record)
-        )
+        clients = alive.Clients(cluster, 'volumes')
+        return object_maps.ObjectMaps(self.image, None, clients, _EARLIER)
 
-    def test_enable(self) -> None:
-        (change,) = self.planned(_Action.ENABLE, _target())
-        self.assertEqual(outcomes.Status.PLANNED, change.outcome.status)
-        self.assertEqual(facts.IDENT, change.outcome.volume)
+    def test_only_what_is_missing(self) -> None:
+        there = self.make(_LOCKED)
+        there.enable('image', features.MAP_ON)
+        there.enable('image', features.MAP_ON)
+        there.disable('image', features.MAP_OFF)
+        there.disable('image', features.MAP_OFF)
         self.assertEqual(
-            'enabled exclusive-lock; enabled fast-diff,object-map; '
-            'rebuilt 2 maps',
-            change.apply(None, None, frozenset()),
-        )
-        self.assertEqual(
-            [
-                'enable exclusive-lock',
-                'enable fast-diff,object-map',
-                'rebuild None',
-                'rebuild 7',
-            ],
+            ['enable fast-diff,object-map', 'disable fast-diff,object-map'],
             self.image.calls,
         )
-        self.record.assert_not_called()
 
-    def test_disable(self) -> None:
-        self.image.there = facts.MAPPED
-        target = selection.Target(facts.image())
-        (change,) = self.planned(_Action.DISABLE, target)
-        self.assertEqual(
-            'disabled fast-diff,object-map',
-            change.apply(None, None, frozenset()),
-        )
+    def test_rebuild_of_head_and_snapshot(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.assertEqual(2, there.rebuild('image'))
+        self.assertEqual(['rebuild None', 'rebuild 7'], self.image.calls)
+        self.assertEqual(0, there.rebuild('image'))
+        there.verify('image', True)
 
-    def test_record(self) -> None:
-        target = _target(made={wire.ATTRIBUTE_FEATURES: ['layering']})
-        (change,) = self.planned(_Action.ENABLE, target)
-        self.assertIn(
-            'corrected the record', change.apply(None, None, frozenset())
-        )
-        self.record.assert_called_once_with(
-            facts.IDENT, _PLAIN | features.MAP_ON
-        )
+    def test_snapshot_of_an_image_in_use(self) -> None:
+        """Its map needs no lock."""
+        there = self.make(facts.MAPPED)
+        self.image.flags_of[7] = 3
+        self.image.watchers = [_WATCHER]
+        self.assertEqual(1, there.rebuild('image'))
 
-    def test_nothing_to_do_and_refused(self) -> None:
-        valid = selection.Target(facts.image())
-        found = self.planned(_Action.ENABLE, valid, _target(multiattach=True))
-        self.assertEqual(
-            [outcomes.Status.UNCHANGED, outcomes.Status.REFUSED],
-            [each.status for each in found],
-        )
-        self.assertEqual('multiattach', found[1].code)
+    def test_in_use(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.image.watchers = [_WATCHER]
+        for change in (
+            lambda: there.enable('image', features.MAP_ON),
+            lambda: there.disable('image', features.MAP_OFF),
+            lambda: there.rebuild('image'),
+        ):
+            self.assertRaises(outcomes.Refused, change)
+        self.assertEqual([], self.image.calls)
 
-    def test_size(self) -> None:
-        image = facts.image(
-            snapshots=(facts.snapshot('one'), facts.snapshot('two')),
-            map_state=images.MapState.INVALID,
-        )
-        (change,) = self.planned(_Action.REBUILD, selection.Target(image))
-        self.assertEqual(3 * 2**30, change.size)
+    def own(self) -> None:
+        """Have a client hold the lock."""
+        self.image.watchers = [_WATCHER]
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.41', 'auto 99', '10.0.0.1:0/7')],
+        }
 
-    def test_checked(self) -> None:
-        snapshot = facts.snapshot('one', map_state=images.MapState.INVALID)
-        found = object_maps.checked(
-            [
-                selection.Target(facts.image()),
-                selection.Target(facts.image(snapshots=(snapshot,))),
-                _target(),
-            ]
-        )
-        self.assertEqual(
-            [
-                '1 valid maps',
-                'a map is invalid: one: invalid',
-                'the image has no object map',
-            ],
-            [each.detail for each in found],
-        )
+    def test_owner_answers(self) -> None:
+        there = self.make(_LOCKED)
+        self.own()
+        there.enable('image', features.MAP_ON)
+        self.assertEqual(['rbd_header.abc'], self.image.asked)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
 
-    def test_unreadable(self) -> None:
-        found = object_maps.unreadable('volumes', 'image', 'no header')
-        self.assertEqual(outcomes.Status.FAILED, found.status)
+    def test_owner_does_not_answer(self) -> None:
+        there = self.make(_LOCKED)
+        self.own()
+        self.image.answers = [stubs.Error('timed out')]
+        error = self.assertRaises(
+            outcomes.Refused, there.enable, 'image', features.MAP_ON
+        )
+        self.assertIs(alive.NO_ANSWER, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_client_of_an_earlier_run(self) -> None:
+        """It does not answer; it is waited for if there are others."""
+        there = self.make(_LOCKED)
+        self.own()
+        self.image.watchers.append({**_WATCHER, 'id': 40})
+
+        def vanish(seconds: float) -> None:
+            self.assertEqual([], self.image.asked)
+            self.image.watchers.pop()
+
+        with mock.patch('time.sleep', autospec=True, side_effect=vanish):
+            there.enable('image', features.MAP_ON)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
+        self.image.watchers = [{**_WATCHER, 'id': 40}]
+        self.image.lockers = []
+        there.disable('image', features.MAP_OFF)
+
+    def test_not_verified(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.image.rebuilds = False
+        there.rebuild('image')
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        self.image.flags_of[None] = 0
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        self.image.flags_of[7] = 0
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', False)
+        self.assertEqual(facts.MAPPED, there.verify('image', True))

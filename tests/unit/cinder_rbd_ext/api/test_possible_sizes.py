@@ -10,11 +10,11 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of cinder_rbd_ext.api.provisioning."""
+"""Unit tests of cinder_rbd_ext.api.possible_sizes."""
 
 import itertools
 
-from cinder_rbd_ext.api import provisioning
+from cinder_rbd_ext.api import possible_sizes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
@@ -40,7 +40,7 @@ class CheckTest(base.TestCase):
             'provisioning:max_vol_size': high,
         }
         try:
-            provisioning.check(
+            possible_sizes.check(
                 {k: v for k, v in specs.items() if v is not None},
                 image_layout,
                 names,

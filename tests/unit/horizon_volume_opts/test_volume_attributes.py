@@ -18,7 +18,7 @@ from cinderclient.v3 import volumes
 import ddt
 from openstack_dashboard.api import cinder
 
-from horizon_volume_opts import made
+from horizon_volume_opts import volume_attributes
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
@@ -37,11 +37,14 @@ class OfVolumeTestCase(base.TestCase):
             layout.ImageLayout(2**23, layout.Striping(2**16, 8)),
             frozenset({'layering', 'striping'}),
         )
-        self.assertEqual(made.Made(state, {}), made.of_volume(_volume()))
-        self.assertFalse(made.has_object_map(state))
+        self.assertEqual(
+            volume_attributes.Made(state, {}),
+            volume_attributes.of_volume(_volume()),
+        )
+        self.assertFalse(volume_attributes.has_object_map(state))
 
     def test_of_another_driver(self) -> None:
-        found = made.of_volume(
+        found = volume_attributes.of_volume(
             _volume(**{'os-rbd-volume-options:object_size': None})
         )
         self.assertIsNone(found.state)
@@ -49,11 +52,14 @@ class OfVolumeTestCase(base.TestCase):
     def test_cinder_without_the_extension(self) -> None:
         shown = {'id': 'v', 'size': 1}
         volume = cinder.Volume(volumes.Volume(None, shown, loaded=True))
-        self.assertEqual(made.Made(None, {}), made.of_volume(volume))
+        self.assertEqual(
+            volume_attributes.Made(None, {}),
+            volume_attributes.of_volume(volume),
+        )
 
     def test_attachments(self) -> None:
         modes = {'a': 'writeback', 'b': None}
-        found = made.of_volume(
+        found = volume_attributes.of_volume(
             _volume(**{'os-rbd-volume-options:cache_modes': modes})
         )
         self.assertEqual(modes, found.cache_modes)
@@ -72,7 +78,7 @@ class OfVolumeTestCase(base.TestCase):
     )
     def test_an_invalid_record_is_none(self, change: dict[str, Any]) -> None:
         named = {f'{fake_cloud.ALIAS}:{k}': v for k, v in change.items()}
-        self.assertIsNone(made.of_volume(_volume(**named)).state)
+        self.assertIsNone(volume_attributes.of_volume(_volume(**named)).state)
 
     @ddt.data(7, 'x', ['x'], {'reason': ['x'], 'object_size': []})
     def test_invalid_parts(self, value: Any) -> None:
@@ -86,7 +92,7 @@ class OfVolumeTestCase(base.TestCase):
                 'conversion',
             )
         }
-        found = made.of_volume(_volume(**named))
+        found = volume_attributes.of_volume(_volume(**named))
         self.assertIsNotNone(found.state)
         self.assertEqual({}, found.origins)
         self.assertEqual((), found.refusals)

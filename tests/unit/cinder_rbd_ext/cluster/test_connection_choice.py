@@ -19,7 +19,7 @@ from cinder.volume.drivers import rbd as stock
 import ddt
 
 from cinder_rbd_ext import driver as driver_module
-from cinder_rbd_ext.cluster import sharing
+from cinder_rbd_ext.cluster import connection_choice
 from tests.unit.cinder_rbd_ext import base
 
 _OF_STOCK = stock.RBDDriver._connect_to_rados
@@ -81,11 +81,11 @@ class SharingTest(base.DriverTestCase):
         self.assertEqual(2, self.connect.call_count)
 
     def test_long_operations_connect(self) -> None:
-        with sharing.own_connection():
+        with connection_choice.own_connection():
             self.assertEqual(1, self._connects(self.driver))
         self.assertEqual(0, self._connects(self.driver))
 
-    @ddt.data(*sharing.LONG)
+    @ddt.data(*connection_choice.LONG)
     def test_long_ones(self, name: str) -> None:
         seen = self._spied(name, runs=False)
         arguments = [None] * (2 if name == '_flatten' else 3)
@@ -97,8 +97,8 @@ class SharingTest(base.DriverTestCase):
     def test_copy_or_clone(self, depth: int, alone: bool) -> None:
         self.override_backend('rbd_max_clone_depth', depth)
         with self.driver.sharing.of_clone():
-            self.assertIs(alone, sharing._alone.get())
-        self.assertIs(False, sharing._alone.get())
+            self.assertIs(alone, connection_choice._alone.get())
+        self.assertIs(False, connection_choice._alone.get())
 
     @ddt.data((0, True), (5, False))
     @ddt.unpack
@@ -129,7 +129,7 @@ class SharingTest(base.DriverTestCase):
         seen: list[bool] = []
 
         def run(*args: Any) -> Any:
-            seen.append(sharing._alone.get())
+            seen.append(connection_choice._alone.get())
             return real(*args) if runs else (False, None)
 
         patcher = mock.patch.object(
