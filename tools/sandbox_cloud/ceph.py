@@ -203,12 +203,16 @@ class CephCluster(ceph_files.CephFiles):
         """Return whether clients can write and statistics are available."""
         status = json.loads(self.command('status', '--format', 'json'))
         pgs = status['pgmap']
-        states = {item['state_name'] for item in pgs['pgs_by_state']}
+        # More states, as active+clean+snaptrim or +scrubbing, do not matter.
+        serving = {
+            {'active', 'clean'}.issubset(item['state_name'].split('+'))
+            for item in pgs['pgs_by_state']
+        }
         return (
             status['osdmap']['num_up_osds'] == self.osds
             and bool(status['mgrmap']['available'])
             and pgs['num_pools'] >= len(self.pools)
-            and states == {'active+clean'}
+            and serving == {True}
         )
 
     def command(self, *args: str, text: str = '') -> str:

@@ -16,14 +16,19 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import faulthandler
+import gc
 import os
 import pathlib
+import sys
 import time
+import traceback
 from typing import Any
 from unittest import mock
 
 from cinder.volume.drivers import rbd as stock_rbd
+from eventlet import patcher
 import fixtures
+import greenlet
 
 from cinder_rbd_ext.cluster import leased_client
 from tests.functional.cinder_rbd_ext import base
@@ -50,6 +55,15 @@ def descriptors() -> int:
     return len(os.listdir('/proc/self/fd'))
 
 
+def _show_green_threads() -> None:
+    """Show where each green thread of eventlet is."""
+    for each in gc.get_objects():
+        if isinstance(each, greenlet.greenlet) and each.gr_frame:
+            print('Green thread:', file=sys.stderr)
+            traceback.print_stack(each.gr_frame, file=sys.stderr)
+    sys.stderr.flush()
+
+
 class ConnectionsTestCase(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -59,6 +73,10 @@ class ConnectionsTestCase(base.DriverTestCase):
         # Shows where each thread hangs.
         faulthandler.dump_traceback_later(115)
         self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        timer = patcher.original('threading').Timer(114, _show_green_threads)
+        timer.daemon = True
+        timer.start()
+        self.addCleanup(timer.cancel)
 
     @contextlib.contextmanager
     def connecting(self, times: int, what: str = '') -> Iterator[None]:

@@ -54,9 +54,9 @@ class ReplacedMonitorsTest(connections.ConnectionsTestCase):
             child.kill()
             child.wait()
 
-    def _quorum(self) -> list[str]:
+    def _quorum(self, *monitor: str) -> list[str]:
         status = json.loads(
-            self.daemons.command('quorum_status', '--format', 'json')
+            self.daemons.command('quorum_status', '--format', 'json', *monitor)
         )
         names: list[str] = status['quorum_names']
         return names
@@ -96,6 +96,10 @@ class ReplacedMonitorsTest(connections.ConnectionsTestCase):
         v2, v1 = ceph_files.free_ports(2)
         self._add_monitor('b', v2, v1)
         self.daemons.command('mon', 'remove', 'a')
+        # The answer comes before the removal is committed. Without the old
+        # monitor, the new one would then wait for it forever.
+        new = ('-m', f'[v2:127.0.0.1:{v2},v1:127.0.0.1:{v1}]')
+        self.wait_for(lambda: self._quorum(*new) == ['b'])
         self.daemons.stop_daemon('mon')
         began = time.monotonic()
         # The old connection knows the new monitor from the cluster.
