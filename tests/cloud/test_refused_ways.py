@@ -70,7 +70,7 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
         super().setUp()
         self.need_two_hosts()
         with self.disabled(servers.SECOND):
-            self.machines = {name: self.boot() for name in _BY_CINDER}
+            self.machines = {name: self.machine(name) for name in _BY_CINDER}
         self.volumes = {}
         for machine in self.machines.values():
             self.volumes[machine] = self.volume('writeback')
@@ -78,6 +78,16 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
         self.offloaded = self.machines['unshelve']
         self.server_action(self.offloaded, shelve=None)
         self.wait_for_server(self.offloaded, 'SHELVED_OFFLOADED')
+
+    def machine(self, name: str) -> str:
+        """Create the server for an operation.
+
+        To shelve a server without a root volume, Nova 2025.1 sets a location
+        in Glance, which users may not.
+        """
+        if name != 'unshelve':
+            return self.boot()
+        return self.boot(self.created(imageRef=self.image()))
 
     @contextlib.contextmanager
     def disabled(self, host: str) -> Iterator[None]:
@@ -106,7 +116,7 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
             found['status'],
             None if offloaded else found['OS-EXT-SRV-ATTR:host'],
             found['flavor']['original_name'],
-            [each['volumeId'] for each in attached] == [self.volumes[machine]],
+            self.volumes[machine] in [each['volumeId'] for each in attached],
         )
 
     def failures(self, machine: str, name: str) -> int:
