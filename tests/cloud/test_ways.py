@@ -20,6 +20,7 @@ operations without a real libvirt.
 from collections.abc import Callable
 
 from sandbox_cloud import guest
+from sandbox_cloud import state
 from tests.cloud import servers
 
 
@@ -52,6 +53,10 @@ class WaysTest(servers.ServerTestCase):
         resize = ('resize', {'flavorRef': self.flavor('small')})
         soft = ('reboot', {'type': 'SOFT'})
         migrate = ('migrate', {'host': None})
+        shelve = {'shelve and unshelve': self.shelve}
+        if state.State(state.default_root()).release == '2025.1':
+            # This Nova sets a location in Glance, which users may not.
+            shelve = {}
         return {
             'soft reboot': lambda: self.acted(soft, until='ACTIVE'),
             'resize': lambda: self.acted(resize, until='VERIFY_RESIZE'),
@@ -64,7 +69,7 @@ class WaysTest(servers.ServerTestCase):
             'confirm': lambda: self.acted(
                 ('confirmResize', None), until='ACTIVE'
             ),
-            'shelve and unshelve': self.shelve,
+            **shelve,
             'rescue and unrescue': self.rescue,
             'read': self.read,
             'retype': lambda: self.retype(self.volume, 'rbd2'),
