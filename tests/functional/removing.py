@@ -32,6 +32,8 @@ def main(conf: str, pool: str, name: str) -> None:
     :param conf: the path of ``ceph.conf``
     """
     client = rados.Rados(conffile=conf, rados_id='admin')
+    # Otherwise librbd removes ten objects at once, and none might remain.
+    client.conf_set('rbd_concurrent_management_ops', '1')
     client.connect()
     rbd.RBD().remove(client.open_ioctx(pool), name, on_progress=_at)
 

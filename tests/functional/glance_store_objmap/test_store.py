@@ -145,7 +145,6 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
             image.remove_snap('snap')
         interruptions.kill_during_removal(self.cluster, name, 'images')
         left = interruptions.objects(self.cluster, prefix, 'images')
-        # Up to ten objects are being deleted when the process is killed.
         self.assertIn(left, range(1, 9))
         for _attempt in range(20):
             try:

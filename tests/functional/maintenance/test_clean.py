@@ -273,7 +273,8 @@ class CleanTest(testtools.TestCase):
         name = self.make(f'volume-{uuid.uuid4()}')
         self.useFixture(interruptions.ShortWatch(self.ceph))
         with self.ceph.image(name) as image:
-            image.write(b'x' * 2**23, 0)
+            image.resize(2**25)
+            image.write(b'x' * 2**25, 0)
             prefix = image.block_name_prefix()
         interruptions.kill_during_removal(self.ceph, name)
         self.assertNotEqual(0, interruptions.objects(self.ceph, prefix))
