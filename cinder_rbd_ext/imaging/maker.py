@@ -36,6 +36,7 @@ from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import rbd_import
 from cinder_rbd_ext.imaging import reimage
 from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.imaging import unrequested
 from rbd_volume_options import inheritance
 from rbd_volume_options import plan
 
@@ -61,10 +62,13 @@ class Maker:
         """Hold the creation of a volume's image; undo it on failure.
 
         :param source: the source volume, if any
-        :param from_image: whether the image may be a clone of a Glance image
+        :param from_image: whether the image may be a clone of a Glance image.
+            Cinder tries this before it downloads the Glance image.
         :raises VolumeOptionRefused: for options that are invalid or not
             allowed
         """
+        if from_image:
+            unrequested.keep_size(volume)
         with (
             option_errors.of_volume(
                 volume, self._driver.backend_name, to_tenant=True
@@ -161,6 +165,16 @@ class Maker:
     def _new_creation(
         self, volume: Any, source: Any, from_image: bool
     ) -> creations.Creation:
+        if unrequested.is_copy(volume, source):
+            return self._undone(
+                volume,
+                functools.partial(
+                    unrequested.plan_copy,
+                    volume,
+                    source,
+                    self._driver.settings,
+                ),
+            )
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
             volume, arrival, self._driver.settings
@@ -176,7 +190,7 @@ class Maker:
                 if source or from_image
                 else frozenset(),
                 self._driver.settings.limits,
-                volume.size * units.Gi,
+                unrequested.size_of(volume) * units.Gi,
             ),
             self._images.stock_state,
         )
