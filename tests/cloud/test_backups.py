@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Restored backups keep the volume's own keys."""
+"""Backups of volumes with keys, and restored volumes."""
 
 from tests.cloud import base
 
@@ -68,3 +68,23 @@ class RestoreTest(base.CloudTestCase):
         # A new volume from the backup.
         volume = self.created(backup_id=self.backup, metadata=_OWN)
         self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))
+
+
+class TemporaryVolumeTest(base.CloudTestCase):
+    """A backup of a snapshot, for which Cinder makes a temporary volume.
+
+    It has the type of the volume and none of its keys.
+    """
+
+    def test_size_that_the_type_refuses(self) -> None:
+        # 1 GiB is not a multiple of 12 MiB.
+        thirds = self.make_type(rbd_stripe_unit='4M', rbd_stripe_count='3')
+        eighths = {'rbd:stripe_unit': '4M', 'rbd:stripe_count': '8'}
+        volume = self.created(volume_type=thirds, metadata=eighths)
+        snapshot = self.snapshot(volume)
+        body = {'volume_id': volume, 'snapshot_id': snapshot}
+        answer = self.request('POST', '/backups', {'backup': body})
+        backup = answer['backup']['id']
+        self.addCleanup(self.remove, backup, 'backups')
+        self.wait_for(backup, kind='backups')
+        self.wait_for(snapshot, kind='snapshots')
