@@ -35,6 +35,7 @@ from oslo_utils import units
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from rbd_volume_options import keys
 from tests.functional import ceph
 
@@ -60,6 +61,15 @@ NO_KEY_ID = '00000000-0000-0000-0000-000000000000'
 
 # Parsed options keep the operator's text unchanged.
 ALL_TENANT_KEYS = ','.join(keys.VOLUME_KEYS)
+
+
+def _disconnect(made: Any) -> None:
+    """Close the connections of a driver, as its idle ones are closed.
+
+    stestr keeps all tests until its end, and each connection has 12 threads.
+    """
+    for client in made.sharing._clients._open:
+        releases.in_thread(releases.unwrapped(client.rados).shutdown)
 
 
 class DriverTestCase(test.TestCase):
@@ -120,6 +130,8 @@ class DriverTestCase(test.TestCase):
         for name, value in given.items():
             self.override_config(name, value, group=group)
         made = cls(configuration=settings, db=db, execute=utils.execute)
+        if cls is driver.RBDExtDriver:
+            self.addCleanup(_disconnect, made)
         made.do_setup(self.admin)
         made.check_for_setup_error()
         made.set_initialized()
