@@ -131,8 +131,9 @@ def _apparent_source(
     """Return the source in a request; None if it must be looked up."""
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return None
-    from_image = volume.get('imageRef') or volume.get('image_id')
-    return volume_source.Source(known=not from_image)
+    return volume_source.Source(
+        known=volume_source.image_reference(volume) is None
+    )
 
 
 def _may_refuse(

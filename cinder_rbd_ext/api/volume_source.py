@@ -67,18 +67,33 @@ def of_request(context: Any, volume: Mapping[str, Any]) -> Source | None:
     :returns: None if Cinder refuses the source
     :raises NotFound: for a source that does not exist for the caller
     """
-    named = {
-        name: volume[name] for name in _READERS if volume.get(name) is not None
-    }
-    if 'image_id' in named:
-        # In this case Cinder uses the other one.
-        named.pop('imageRef', None)
+    named = _named(volume)
     if not named:
         return Source()
     if len(named) > 1 or not all(isinstance(v, str) for v in named.values()):
         return None
     ((name, ident),) = named.items()
     return _READERS[name](context, ident)
+
+
+def image_reference(volume: Mapping[str, Any]) -> Any:
+    """Return the Glance image in a request; None for none.
+
+    If the request has an ``image_id``, Cinder ignores ``imageRef``, even if
+    the other value is null.
+
+    :param volume: the request, not checked yet
+    """
+    return volume.get('image_id' if 'image_id' in volume else 'imageRef')
+
+
+def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sources in a request that Cinder does not ignore."""
+    found = {name: volume.get(name) for name in _READERS}
+    found['imageRef'] = image_reference(volume)
+    # Before version 3.47, Cinder does not check the value.
+    found['backup_id'] = found['backup_id'] or None
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def of_volume(volume: Any) -> Source:
@@ -148,5 +163,4 @@ _READERS = {
     'snapshot_id': _from_snapshot,
     'backup_id': _from_backup,
     'imageRef': _from_image,
-    'image_id': _from_image,
 }

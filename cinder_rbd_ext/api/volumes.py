@@ -219,11 +219,10 @@ def _part(body: Any, name: str) -> dict[str, Any]:
 
 def _policy(volume: dict[str, Any]) -> str:
     """Return the policy that Cinder checks first."""
-    from_image = volume.get('imageRef') or volume.get('image_id')
     return str(
-        volume_policies.CREATE_FROM_IMAGE_POLICY
-        if from_image
-        else volume_policies.CREATE_POLICY
+        volume_policies.CREATE_POLICY
+        if volume_source.image_reference(volume) is None
+        else volume_policies.CREATE_FROM_IMAGE_POLICY
     )
 
 

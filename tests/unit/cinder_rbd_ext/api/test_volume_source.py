@@ -177,3 +177,32 @@ class SourceTest(base.ApiTestCase):
             snapshot_id=self._snapshot(source),
         )
         self.refused(400, 'May specify only one', 'POST', '/volumes', body)
+
+    def test_backup_that_cinder_ignores(self) -> None:
+        """Before version 3.47, the request may have any value."""
+        source = self.volume(made=base.MADE)
+        unit = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '7'}
+        for value in (False, '', 0):
+            for wrong, words, more in (
+                (unit, 'not a multiple of 64 KiB x 7', {}),
+                (_WRONG_UNIT, 'the source has', {'source_volid': source.id}),
+            ):
+                body = self.create(wrong, **more)
+                body['volume']['backup_id'] = value
+                self.refused(
+                    400, words, 'POST', '/volumes', body, version='3.46'
+                )
+            body = self.create({'rbd:object_map': 'true'})
+            body['volume']['backup_id'] = value
+            self.ok('POST', '/volumes', body, version='3.46')
+
+    def test_image_id_that_is_null(self) -> None:
+        """It replaces imageRef: Cinder creates an empty volume."""
+        self._glance(_Glance())
+        unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
+        body = self.create(unit, imageRef=_IMAGE)
+        body['volume']['image_id'] = None
+        words = 'not a factor of the object size'
+        self.refused(400, words, 'POST', '/volumes', body, version='3.0')
+        body['volume']['metadata'] = {'rbd:object_map': 'true'}
+        self.ok('POST', '/volumes', body)
