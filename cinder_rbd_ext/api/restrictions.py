@@ -86,10 +86,24 @@ class Restrictions:
             known.verdicts[asked] = _may_refuse(known, *asked)
         return known.verdicts[asked]
 
-    def restricts(self, volume_type: Any) -> bool:
-        """Return whether a type or its back ends set a layout."""
+    def offer(
+        self, volume_type: Any, group: Any = None
+    ) -> offers.TypeOffer | None:
+        """Return the offer of a type, to check a volume without keys.
+
+        :param group: a group on whose back end Cinder places the volume
+        :returns: None if neither the type nor its back ends set a layout
+        """
         specs = volume_type['extra_specs'] or {}
-        return _restricts(specs, self._reported.known_matching(specs))
+        matching: tuple[pools.Pool, ...] = ()
+        if group is not None:
+            matching = self._reported.known_named(
+                group.host, group.cluster_name
+            )
+        matching = matching or self._reported.known_matching(specs)
+        if not _restricts(specs, matching):
+            return None
+        return offers.TypeOffer.of(specs, matching)
 
     def _look(self) -> _Known | None:
         types, reported = self._types.all(), self._reported.known()

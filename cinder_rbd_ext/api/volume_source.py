@@ -118,14 +118,21 @@ def _from_volume(context: Any, ident: str) -> Source:
     return of_volume(cinder_volume.API().get_volume(context, ident))
 
 
-def _from_snapshot(context: Any, ident: str) -> Source:
-    snapshot = cinder_volume.API().get_snapshot(context, ident)
+def of_snapshot(snapshot: Any) -> Source:
+    """Return a snapshot as the source of a volume.
+
+    :raises HTTPBadRequest: while the volume of the snapshot is converted
+    """
     if marker.is_converting(snapshot.volume):
         raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
     return dataclasses.replace(
         _source(snapshot.volume, snapshot.volume_size),
         volume_type_id=snapshot.volume_type_id,
     )
+
+
+def _from_snapshot(context: Any, ident: str) -> Source:
+    return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
 
 
 def _from_backup(context: Any, ident: str) -> Source:

@@ -21,7 +21,6 @@ from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
-from cinder.volume import volume_types
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attributes
@@ -85,7 +84,9 @@ class VolumesController(wsgi.Controller):
         if source is None:
             return
         size = _size(volume, source)
-        volume_type = _type_of(context, volume.get('volume_type'), source)
+        volume_type = visible_types.of_new_volume(
+            context, volume.get('volume_type') or source.volume_type_id
+        )
         if size is None or volume_type is None:
             return
         offer = self._offer(volume_type)
@@ -104,27 +105,22 @@ class VolumesController(wsgi.Controller):
             return
         if not context.authorize(_policy(volume), fatal=False):
             return
-        wanted = volume.get('volume_type')
         try:
             source = volume_source.of_request(context, volume)
             if source is None:
                 return
-            volume_type = _type_of(context, wanted, source)
+            volume_type = visible_types.of_new_volume(
+                context, volume.get('volume_type') or source.volume_type_id
+            )
         except exception.NotFound:
             return
         size = _size(volume, source)
-        if (
-            size is None
-            or volume_type is None
-            or not self._restrictions.restricts(volume_type)
-        ):
+        if size is None or volume_type is None:
             return
-        specs = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(
-            specs, self._reported.known_matching(specs)
-        )
-        with refusals.bad_request(source.hint):
-            checks.check_type(offer, size, source)
+        offer = self._restrictions.offer(volume_type)
+        if offer is not None:
+            with refusals.bad_request(source.hint):
+                checks.check_type(offer, size, source)
 
     def _offer(self, volume_type: Any) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}
@@ -231,24 +227,3 @@ def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
     if volume.get('size') is None:
         return source.size
     return checks.whole_number(volume['size'])
-
-
-def _type_of(context: Any, given: Any, source: volume_source.Source) -> Any:
-    """Return the type of a new volume, as Cinder finds it.
-
-    :returns: None if Cinder refuses the type
-    :raises NotFound: for a type that does not exist for the caller
-    """
-    wanted = given or source.volume_type_id
-    if wanted is None or wanted == '':
-        return _default_type(context)
-    if not isinstance(wanted, str):
-        return None
-    return visible_types.find(context, wanted)
-
-
-def _default_type(context: Any) -> Any:
-    try:
-        return volume_types.get_default_volume_type(context)
-    except exception.VolumeTypeDefaultMisconfiguredError:
-        return None
