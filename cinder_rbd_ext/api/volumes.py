@@ -64,23 +64,23 @@ class VolumesController(wsgi.Controller):
         volume = _part(body, 'volume')
         given = checks.ours(volume.get('metadata'))
         if volume and given is not None:
-            context = req.environ['cinder.context']
             if given:
-                self._check_create(context, volume, given)
+                self._check_create(req, volume, given)
             else:
-                self._check_type(context, volume)
+                self._check_type(req, volume)
         yield
 
     def _check_create(
-        self, context: Any, volume: dict[str, Any], given: dict[str, str]
+        self, req: Any, volume: dict[str, Any], given: dict[str, str]
     ) -> None:
-        context.authorize(_policy(volume))
+        context = req.environ['cinder.context']
+        context.authorize(_policy(req, volume))
         policies.check_keys(context, given)
         with refusals.bad_request():
             checks.check_syntax(
                 given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
-        source = volume_source.of_request(context, volume)
+        source = volume_source.of_request(req, volume)
         if source is None:
             return
         size = _size(volume, source)
@@ -95,18 +95,21 @@ class VolumesController(wsgi.Controller):
                 offer, given, size, source, policies.settable(context)
             )
 
-    def _check_type(self, context: Any, volume: dict[str, Any]) -> None:
+    def _check_type(self, req: Any, volume: dict[str, Any]) -> None:
         """Check a volume without keys of its own against its type.
 
         This checks only that the layout matches the size. Cinder checks the
         rest.
         """
-        if not self._restrictions.may_refuse(volume):
+        if not self._restrictions.may_refuse(
+            volume, volume_source.uses_nova_images(req)
+        ):
             return
-        if not context.authorize(_policy(volume), fatal=False):
+        context = req.environ['cinder.context']
+        if not context.authorize(_policy(req, volume), fatal=False):
             return
         try:
-            source = volume_source.of_request(context, volume)
+            source = volume_source.of_request(req, volume)
             if source is None:
                 return
             volume_type = visible_types.of_new_volume(
@@ -213,13 +216,18 @@ def _part(body: Any, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _policy(volume: dict[str, Any]) -> str:
-    """Return the policy that Cinder checks first."""
-    return str(
-        volume_policies.CREATE_POLICY
-        if volume_source.image_reference(volume) is None
-        else volume_policies.CREATE_FROM_IMAGE_POLICY
-    )
+def _policy(req: Any, volume: dict[str, Any]) -> str:
+    """Return the policy that Cinder checks first.
+
+    If an image names a snapshot, Cinder checks the same as for a snapshot.
+    """
+    from_image = str(volume_policies.CREATE_FROM_IMAGE_POLICY)
+    if volume_source.image_reference(volume) is not None and (
+        not volume_source.uses_nova_images(req)
+        or req.environ['cinder.context'].authorize(from_image, fatal=False)
+    ):
+        return from_image
+    return str(volume_policies.CREATE_POLICY)
 
 
 def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
