@@ -18,6 +18,7 @@ from cinder.api import extensions
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
+from cinder_rbd_ext.api import groups
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import metadata
@@ -71,6 +72,11 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
             ('extra_specs', types.ExtraSpecsController(reported, known)),
             ('os-volume-manage', managing.ManageController(reported)),
             ('manageable_volumes', managing.ManageController(reported)),
+            ('groups', groups.GroupsController(reported, known)),
+            (
+                'consistencygroups',
+                groups.ConsistencyGroupsController(reported, known),
+            ),
             ('snapshots', snapshots.SnapshotsController()),
             ('os-snapshot-manage', snapshots.SnapshotsController()),
             ('manageable_snapshots', snapshots.SnapshotsController()),

@@ -213,11 +213,24 @@ class ReportedPools:
         :param host: ``host@backend#pool`` or ``host@backend``
         :param cluster: ``cluster@backend#pool`` or ``cluster@backend``
         """
-        return tuple(
-            pool
-            for pool in self.all()
-            if {pool.name, pool.backend} & {str(host), str(cluster)}
-        )
+        return _named(self.all(), host, cluster)
+
+    def known_named(self, host: Any, cluster: Any) -> tuple[Pool, ...]:
+        """Return the last pools of a host or cluster.
+
+        This is :meth:`named` for a request that does not require them.
+        """
+        return _named(self.known(), host, cluster)
+
+
+def _named(
+    found: tuple[Pool, ...], host: Any, cluster: Any
+) -> tuple[Pool, ...]:
+    return tuple(
+        pool
+        for pool in found
+        if {pool.name, pool.backend} & {str(host), str(cluster)}
+    )
 
 
 def _good_for(found: tuple[Pool, ...] | None) -> float:

@@ -14,7 +14,8 @@
 
 Most requests have no keys, and no type refuses them. This is decided with what
 the API already knows, without a look-up of the type, the source or the Glance
-image.
+image. The image is looked up only if Cinder may create the volume from a
+snapshot that the image names, and a type may refuse that.
 """
 
 from collections.abc import Mapping
@@ -63,10 +64,13 @@ class Restrictions:
         self._types = types
         self._known: _Known | None = None
 
-    def may_refuse(self, volume: Mapping[str, Any]) -> bool:
+    def may_refuse(
+        self, volume: Mapping[str, Any], nova_images: bool = False
+    ) -> bool:
         """Return whether a volume without keys may be refused.
 
         :param volume: the request, not checked yet
+        :param nova_images: whether an image may stand for a snapshot
         """
         wanted = volume.get('volume_type') or None
         known = self._look()
@@ -80,16 +84,30 @@ class Restrictions:
         asked = (
             wanted,
             checks.whole_number(volume.get('size')),
-            _apparent_source(volume),
+            _apparent_source(volume, nova_images),
         )
         if asked not in known.verdicts:
             known.verdicts[asked] = _may_refuse(known, *asked)
         return known.verdicts[asked]
 
-    def restricts(self, volume_type: Any) -> bool:
-        """Return whether a type or its back ends set a layout."""
+    def offer(
+        self, volume_type: Any, group: Any = None
+    ) -> offers.TypeOffer | None:
+        """Return the offer of a type, to check a volume without keys.
+
+        :param group: a group on whose back end Cinder places the volume
+        :returns: None if neither the type nor its back ends set a layout
+        """
         specs = volume_type['extra_specs'] or {}
-        return _restricts(specs, self._reported.known_matching(specs))
+        matching: tuple[pools.Pool, ...] = ()
+        if group is not None:
+            matching = self._reported.known_named(
+                group.host, group.cluster_name
+            )
+        matching = matching or self._reported.known_matching(specs)
+        if not _restricts(specs, matching):
+            return None
+        return offers.TypeOffer.of(specs, matching)
 
     def _look(self) -> _Known | None:
         types, reported = self._types.all(), self._reported.known()
@@ -126,12 +144,14 @@ def _restricts(
 
 
 def _apparent_source(
-    volume: Mapping[str, Any],
+    volume: Mapping[str, Any], nova_images: bool
 ) -> volume_source.Source | None:
     """Return the source in a request; None if it must be looked up."""
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return None
-    from_image = volume.get('imageRef') or volume.get('image_id')
+    from_image = volume_source.image_reference(volume) is not None
+    if from_image and nova_images:
+        return None
     return volume_source.Source(known=not from_image)
 
 

@@ -31,8 +31,8 @@ _TYPES = f'{_API}types'
 _SNAPSHOTS = f'{_API}snapshots'
 _MANAGING = f'{_API}managing'
 _ATTACHMENTS = f'{_API}attachments'
+_GROUPS = f'{_API}groups'
 _DRIVER = 'cinder_rbd_ext.driver'
-_CREATION = 'cinder_rbd_ext.imaging.maker'
 _MOVING = 'cinder_rbd_ext.lifecycle.migration'
 _RESTORING = 'cinder_rbd_ext.lifecycle.restore'
 
@@ -252,12 +252,21 @@ ROUTES: tuple[Route, ...] = (
         'The volume keeps its keys; those of the backup are checked.',
     ),
     Route(
-        'POST /groups/{id}/action create-from-src',
-        _CREATION,
-        'Each volume against its type, because the request has no keys.',
+        'POST /groups/action create-from-src',
+        _GROUPS,
+        'The size and the source of each volume against its type and the '
+        'back end of the group. The request has no keys.',
     ),
-    Route('POST /groups/action create-from-src', _CREATION, 'The same.'),
-    Route('POST /consistencygroups/create_from_src', _CREATION, 'The same.'),
+    Route(
+        'POST /groups/{id}/action create-from-src',
+        _GROUPS,
+        'The same method; Cinder refuses the request.',
+    ),
+    Route(
+        'POST /consistencygroups/create_from_src',
+        _GROUPS,
+        'As POST of a group.',
+    ),
     Route('POST /groups/{id}/action delete', None, _REMOVES),
     Route('POST /groups/action delete', None, _REMOVES),
     Route('DELETE /groups/{id}', None, _REMOVES),

@@ -43,3 +43,24 @@ def find(context: Any, identity: str) -> Any:
             volume_type_name=identity
         ) from None
     return found
+
+
+def of_new_volume(context: Any, wanted: Any) -> Any:
+    """Return the type of a new volume, as Cinder finds it.
+
+    :param wanted: the type in the request or of the source, if any
+    :returns: None if Cinder refuses the type
+    :raises NotFound: for a type that does not exist for the caller
+    """
+    if wanted is None or wanted == '':
+        return _default_type(context)
+    if not isinstance(wanted, str):
+        return None
+    return find(context, wanted)
+
+
+def _default_type(context: Any) -> Any:
+    try:
+        return volume_types.get_default_volume_type(context)
+    except exception.VolumeTypeDefaultMisconfiguredError:
+        return None

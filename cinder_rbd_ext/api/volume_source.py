@@ -19,6 +19,7 @@ from typing import Any
 
 from cinder import exception
 from cinder import volume as cinder_volume
+from cinder.api import microversions
 from cinder.backup import api as backup_api
 from cinder.image import glance
 from oslo_utils import uuidutils
@@ -60,25 +61,59 @@ class Source:
         return f'the source has {self.state.layout} and features {names}'
 
 
-def of_request(context: Any, volume: Mapping[str, Any]) -> Source | None:
+def uses_nova_images(req: Any) -> bool:
+    """Return whether Cinder treats Nova's images of servers as snapshots.
+
+    The image of a server that boots from a volume has no data. It names the
+    snapshot from which a volume is created.
+    """
+    first = microversions.get_api_version(microversions.SUPPORT_NOVA_IMAGE)
+    return bool(req.api_version_request.matches(first))
+
+
+def of_request(req: Any, volume: Mapping[str, Any]) -> Source | None:
     """Return the source in a request for a volume.
 
     :param volume: the request, not checked yet
     :returns: None if Cinder refuses the source
     :raises NotFound: for a source that does not exist for the caller
     """
-    named = {
-        name: volume[name] for name in _READERS if volume.get(name) is not None
-    }
-    if 'image_id' in named:
-        # In this case Cinder uses the other one.
-        named.pop('imageRef', None)
+    context = req.environ['cinder.context']
+    named = _named(volume)
     if not named:
         return Source()
-    if len(named) > 1 or not all(isinstance(v, str) for v in named.values()):
+    if not all(isinstance(each, str) for each in named.values()):
+        return None
+    if 'imageRef' in named and uses_nova_images(req):
+        return _from_image_or_snapshot(
+            context,
+            named['imageRef'],
+            [name for name in named if name != 'imageRef'],
+        )
+    if len(named) > 1:
         return None
     ((name, ident),) = named.items()
     return _READERS[name](context, ident)
+
+
+def image_reference(volume: Mapping[str, Any]) -> Any:
+    """Return the Glance image in a request; None for none.
+
+    If the request has an ``image_id``, Cinder ignores ``imageRef``, even if
+    the other value is null.
+
+    :param volume: the request, not checked yet
+    """
+    return volume.get('image_id' if 'image_id' in volume else 'imageRef')
+
+
+def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sources in a request that Cinder does not ignore."""
+    found = {name: volume.get(name) for name in _READERS}
+    found['imageRef'] = image_reference(volume)
+    # Before version 3.47, Cinder does not check the value.
+    found['backup_id'] = found['backup_id'] or None
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def of_volume(volume: Any) -> Source:
@@ -103,14 +138,21 @@ def _from_volume(context: Any, ident: str) -> Source:
     return of_volume(cinder_volume.API().get_volume(context, ident))
 
 
-def _from_snapshot(context: Any, ident: str) -> Source:
-    snapshot = cinder_volume.API().get_snapshot(context, ident)
+def of_snapshot(snapshot: Any) -> Source:
+    """Return a snapshot as the source of a volume.
+
+    :raises HTTPBadRequest: while the volume of the snapshot is converted
+    """
     if marker.is_converting(snapshot.volume):
         raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
     return dataclasses.replace(
         _source(snapshot.volume, snapshot.volume_size),
         volume_type_id=snapshot.volume_type_id,
     )
+
+
+def _from_snapshot(context: Any, ident: str) -> Source:
+    return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
 
 
 def _from_backup(context: Any, ident: str) -> Source:
@@ -120,25 +162,67 @@ def _from_backup(context: Any, ident: str) -> Source:
 
 def _from_image(context: Any, reference: str) -> Source | None:
     image = _glance_image(context, reference)
-    if image is None:
-        return None
+    return None if image is None else _of_image(image)
+
+
+def _of_image(image: Any) -> Source:
     wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
     return Source(volume_type_id=wanted, known=False)
+
+
+def _from_image_or_snapshot(
+    context: Any, reference: str, others: list[str]
+) -> Source | None:
+    """Return an image, or the snapshot that it names, as a source.
+
+    :param others: the other sources in the request
+    """
+    image = _glance_image(context, reference)
+    if image is None:
+        return None
+    mapping = _boot_mapping(image)
+    if mapping is None:
+        return None if others else _of_image(image)
+    ident = mapping.get('snapshot_id')
+    # Cinder ignores another snapshot in the request.
+    if not isinstance(ident, str) or set(others) - {'snapshot_id'}:
+        return None
+    try:
+        return _from_snapshot(context, ident)
+    except exception.SnapshotNotFound:
+        return None
+
+
+def _boot_mapping(image: Any) -> Mapping[str, Any] | None:
+    """Return where Nova's image names the snapshot of a server's boot volume.
+
+    :returns: None for other images
+    """
+    found = (image.get('properties') or {}).get('block_device_mapping')
+    for each in found if isinstance(found, list) else ():
+        if (
+            isinstance(each, dict)
+            and each.get('source_type') == 'snapshot'
+            and each.get('boot_index') == 0
+        ):
+            return each
+    return None
 
 
 def _glance_image(context: Any, reference: str) -> Any:
     """Return the Glance image that Cinder finds; None for none.
 
-    Cinder accepts an id, the end of a URL, or a name.
+    Cinder accepts an id, the end of a URL, or a name. It ignores all failures
+    here, also of the conversion of the properties.
     """
     service = glance.get_default_image_service()
     ident = reference.split('/').pop()
     if uuidutils.is_uuid_like(ident):
-        with contextlib.suppress(exception.CinderException):
+        with contextlib.suppress(Exception):
             return service.show(context, ident)
     try:
         found = list(service.detail(context, filters={'name': reference}))
-    except exception.CinderException:
+    except Exception:
         return None
     return found[0] if len(found) == 1 else None
 
@@ -148,5 +232,4 @@ _READERS = {
     'snapshot_id': _from_snapshot,
     'backup_id': _from_backup,
     'imageRef': _from_image,
-    'image_id': _from_image,
 }

@@ -21,7 +21,6 @@ from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
-from cinder.volume import volume_types
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attributes
@@ -65,27 +64,29 @@ class VolumesController(wsgi.Controller):
         volume = _part(body, 'volume')
         given = checks.ours(volume.get('metadata'))
         if volume and given is not None:
-            context = req.environ['cinder.context']
             if given:
-                self._check_create(context, volume, given)
+                self._check_create(req, volume, given)
             else:
-                self._check_type(context, volume)
+                self._check_type(req, volume)
         yield
 
     def _check_create(
-        self, context: Any, volume: dict[str, Any], given: dict[str, str]
+        self, req: Any, volume: dict[str, Any], given: dict[str, str]
     ) -> None:
-        context.authorize(_policy(volume))
+        context = req.environ['cinder.context']
+        context.authorize(_policy(req, volume))
         policies.check_keys(context, given)
         with refusals.bad_request():
             checks.check_syntax(
                 given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
-        source = volume_source.of_request(context, volume)
+        source = volume_source.of_request(req, volume)
         if source is None:
             return
         size = _size(volume, source)
-        volume_type = _type_of(context, volume.get('volume_type'), source)
+        volume_type = visible_types.of_new_volume(
+            context, volume.get('volume_type') or source.volume_type_id
+        )
         if size is None or volume_type is None:
             return
         offer = self._offer(volume_type)
@@ -94,37 +95,35 @@ class VolumesController(wsgi.Controller):
                 offer, given, size, source, policies.settable(context)
             )
 
-    def _check_type(self, context: Any, volume: dict[str, Any]) -> None:
+    def _check_type(self, req: Any, volume: dict[str, Any]) -> None:
         """Check a volume without keys of its own against its type.
 
         This checks only that the layout matches the size. Cinder checks the
         rest.
         """
-        if not self._restrictions.may_refuse(volume):
+        if not self._restrictions.may_refuse(
+            volume, volume_source.uses_nova_images(req)
+        ):
             return
-        if not context.authorize(_policy(volume), fatal=False):
+        context = req.environ['cinder.context']
+        if not context.authorize(_policy(req, volume), fatal=False):
             return
-        wanted = volume.get('volume_type')
         try:
-            source = volume_source.of_request(context, volume)
+            source = volume_source.of_request(req, volume)
             if source is None:
                 return
-            volume_type = _type_of(context, wanted, source)
+            volume_type = visible_types.of_new_volume(
+                context, volume.get('volume_type') or source.volume_type_id
+            )
         except exception.NotFound:
             return
         size = _size(volume, source)
-        if (
-            size is None
-            or volume_type is None
-            or not self._restrictions.restricts(volume_type)
-        ):
+        if size is None or volume_type is None:
             return
-        specs = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(
-            specs, self._reported.known_matching(specs)
-        )
-        with refusals.bad_request(source.hint):
-            checks.check_type(offer, size, source)
+        offer = self._restrictions.offer(volume_type)
+        if offer is not None:
+            with refusals.bad_request(source.hint):
+                checks.check_type(offer, size, source)
 
     def _offer(self, volume_type: Any) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}
@@ -217,14 +216,18 @@ def _part(body: Any, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _policy(volume: dict[str, Any]) -> str:
-    """Return the policy that Cinder checks first."""
-    from_image = volume.get('imageRef') or volume.get('image_id')
-    return str(
-        volume_policies.CREATE_FROM_IMAGE_POLICY
-        if from_image
-        else volume_policies.CREATE_POLICY
-    )
+def _policy(req: Any, volume: dict[str, Any]) -> str:
+    """Return the policy that Cinder checks first.
+
+    If an image names a snapshot, Cinder checks the same as for a snapshot.
+    """
+    from_image = str(volume_policies.CREATE_FROM_IMAGE_POLICY)
+    if volume_source.image_reference(volume) is not None and (
+        not volume_source.uses_nova_images(req)
+        or req.environ['cinder.context'].authorize(from_image, fatal=False)
+    ):
+        return from_image
+    return str(volume_policies.CREATE_POLICY)
 
 
 def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
@@ -232,24 +235,3 @@ def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
     if volume.get('size') is None:
         return source.size
     return checks.whole_number(volume['size'])
-
-
-def _type_of(context: Any, given: Any, source: volume_source.Source) -> Any:
-    """Return the type of a new volume, as Cinder finds it.
-
-    :returns: None if Cinder refuses the type
-    :raises NotFound: for a type that does not exist for the caller
-    """
-    wanted = given or source.volume_type_id
-    if wanted is None or wanted == '':
-        return _default_type(context)
-    if not isinstance(wanted, str):
-        return None
-    return visible_types.find(context, wanted)
-
-
-def _default_type(context: Any) -> Any:
-    try:
-        return volume_types.get_default_volume_type(context)
-    except exception.VolumeTypeDefaultMisconfiguredError:
-        return None

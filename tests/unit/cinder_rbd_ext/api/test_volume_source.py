@@ -12,12 +12,15 @@
 
 """Unit tests of cinder_rbd_ext.api.volume_source."""
 
+import pathlib
 from typing import Any
 import uuid
 
 from cinder import exception
 from cinder import objects
+from cinder import policy
 from cinder.db import api as db
+import fixtures
 
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -28,7 +31,7 @@ _WRONG_UNIT = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
 class _Glance:
     """An image service with one image."""
 
-    def __init__(self, **properties: str) -> None:
+    def __init__(self, **properties: Any) -> None:
         self.image = {
             'id': _IMAGE,
             'name': 'linux',
@@ -47,9 +50,24 @@ class _Glance:
     def detail(self, context: Any, filters: Any = None) -> list[Any]:
         return [self.image] if filters == {'name': 'linux'} else []
 
+    @classmethod
+    def of_a_server(cls, snapshot: Any) -> '_Glance':
+        """Return Glance with an image of a server that boots from a volume."""
+        return cls(
+            block_device_mapping=[
+                {'source_type': 'snapshot', 'snapshot_id': 'data'},
+                {'source_type': 'volume', 'boot_index': 0},
+                {
+                    'source_type': 'snapshot',
+                    'boot_index': 0,
+                    'snapshot_id': snapshot,
+                },
+            ]
+        )
 
-class SourceTest(base.ApiTestCase):
-    """POST volumes with snapshot_id, source_volid, backup_id, imageRef."""
+
+class SourceTestCase(base.ApiTestCase):
+    """Requests for volumes, by default without a type and a size."""
 
     def _refused(self, words: Any, metadata: Any, **values: Any) -> None:
         values.setdefault('volume_type', None)
@@ -82,6 +100,10 @@ class SourceTest(base.ApiTestCase):
         snapshot.create()
         ident: str = snapshot.id
         return ident
+
+
+class SourceTest(SourceTestCase):
+    """POST volumes with snapshot_id, source_volid, backup_id, imageRef."""
 
     def test_volume(self) -> None:
         source = self.volume(made=base.MADE, size=3)
@@ -177,3 +199,120 @@ class SourceTest(base.ApiTestCase):
             snapshot_id=self._snapshot(source),
         )
         self.refused(400, 'May specify only one', 'POST', '/volumes', body)
+
+    def test_backup_that_cinder_ignores(self) -> None:
+        """Before version 3.47, the request may have any value."""
+        source = self.volume(made=base.MADE)
+        unit = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '7'}
+        for value in (False, '', 0):
+            for wrong, words, more in (
+                (unit, 'not a multiple of 64 KiB x 7', {}),
+                (_WRONG_UNIT, 'the source has', {'source_volid': source.id}),
+            ):
+                body = self.create(wrong, **more)
+                body['volume']['backup_id'] = value
+                self.refused(
+                    400, words, 'POST', '/volumes', body, version='3.46'
+                )
+            body = self.create({'rbd:object_map': 'true'})
+            body['volume']['backup_id'] = value
+            self.ok('POST', '/volumes', body, version='3.46')
+
+    def test_image_id_that_is_null(self) -> None:
+        """It replaces imageRef: Cinder creates an empty volume."""
+        self._glance(_Glance())
+        unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
+        body = self.create(unit, imageRef=_IMAGE)
+        body['volume']['image_id'] = None
+        words = 'not a factor of the object size'
+        self.refused(400, words, 'POST', '/volumes', body, version='3.0')
+        body['volume']['metadata'] = {'rbd:object_map': 'true'}
+        self.ok('POST', '/volumes', body)
+
+
+class NovaImageTest(SourceTestCase):
+    """Images that Nova made from a server that boots from a volume.
+
+    Since version 3.46, Cinder creates the volume from the snapshot.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
+        self.source = self.volume(made=base.MADE, volume_type='striped')
+        self.snapshot = self._snapshot(self.source)
+        self._glance(_Glance.of_a_server(self.snapshot))
+
+    def test_keys(self) -> None:
+        for reference in (_IMAGE, 'linux'):
+            self._refused(
+                'the source has',
+                _WRONG_UNIT,
+                imageRef=reference,
+                volume_type='rbd',
+            )
+        self._accepted(
+            {'rbd:object_map': 'true'}, imageRef=_IMAGE, volume_type='rbd'
+        )
+
+    def test_type_and_size_of_the_snapshot(self) -> None:
+        words = '1 GiB is not a multiple of 1 MiB x 3'
+        self._refused(words, None, imageRef=_IMAGE)
+        self._accepted(None, imageRef=_IMAGE, size=3)
+
+    def test_snapshot_in_the_request(self) -> None:
+        """Cinder uses the snapshot of the image."""
+        other = self._snapshot(self.volume())
+        values = {'snapshot_id': other, 'imageRef': _IMAGE}
+        self._refused('the source has', _WRONG_UNIT, **values, size=1)
+        self._refused('not a multiple', None, **values)
+
+    def test_older_version(self) -> None:
+        """Cinder creates the volume from the image."""
+        unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
+        body = self.create(unit, imageRef=_IMAGE)
+        self.ok('POST', '/volumes', body, version='3.45')
+        words = 'not a factor of the object size, 1 MiB'
+        self.refused(400, words, 'POST', '/volumes', body, version='3.46')
+
+    def test_snapshot_that_does_not_exist(self) -> None:
+        for ident in (str(uuid.uuid4()), None):
+            self._glance(_Glance.of_a_server(ident))
+            for keys in (None, _WRONG_UNIT):
+                body = self.create(
+                    keys, imageRef=_IMAGE, size=None, volume_type='striped'
+                )
+                words = 'Nova specific image is found'
+                self.refused(404, words, 'POST', '/volumes', body)
+
+    def test_mapping_that_cinder_cannot_read(self) -> None:
+        mappings: tuple[Any, ...] = (5, ['x'], 'x', {})
+        for mapping in mappings:
+            self._glance(_Glance(block_device_mapping=mapping))
+            body = self.create({'rbd:object_size': '3M'}, imageRef=_IMAGE)
+            self.refused(400, 'a power of two', 'POST', '/volumes', body)
+
+    def test_image_that_cinder_cannot_read(self) -> None:
+        """Its block_device_mapping is not JSON, for example."""
+        for name in ('show', 'detail'):
+            self.patch(
+                f'cinder.image.glance.GlanceImageService.{name}',
+                side_effect=ValueError,
+            )
+        self._refused('Invalid image', None, imageRef=_IMAGE, size=1)
+        self._refused('Invalid image', _WRONG_UNIT, imageRef=_IMAGE, size=1)
+
+    def test_policy(self) -> None:
+        """Cinder checks volume:create, not volume:create_from_image."""
+        file = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'p'
+        file.write_text('"volume:create_from_image": "!"\n')
+        self.override_config('policy_file', str(file), group='oslo_policy')
+        policy.reset()
+        self.addCleanup(policy.reset)
+        values = {'imageRef': _IMAGE, 'volume_type': 'rbd'}
+        self._accepted({'rbd:object_map': 'true'}, **values)
+        self._refused('the source has', _WRONG_UNIT, **values)
+        self._glance(_Glance())
+        body = self.create({'rbd:object_map': 'true'}, imageRef=_IMAGE)
+        words = 'volume:create_from_image'
+        self.refused(403, words, 'POST', '/volumes', body)
