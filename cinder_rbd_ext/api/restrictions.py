@@ -14,8 +14,7 @@
 
 Most requests have no keys, and no type refuses them. This is decided with what
 the API already knows, without a look-up of the type, the source or the Glance
-image. The image is looked up only if Cinder may create the volume from a
-snapshot that the image names, and a type may refuse that.
+image. If the image names a snapshot, the driver checks the volume.
 """
 
 from collections.abc import Mapping
@@ -64,13 +63,10 @@ class Restrictions:
         self._types = types
         self._known: _Known | None = None
 
-    def may_refuse(
-        self, volume: Mapping[str, Any], nova_images: bool = False
-    ) -> bool:
+    def may_refuse(self, volume: Mapping[str, Any]) -> bool:
         """Return whether a volume without keys may be refused.
 
         :param volume: the request, not checked yet
-        :param nova_images: whether an image may stand for a snapshot
         """
         wanted = volume.get('volume_type') or None
         known = self._look()
@@ -84,7 +80,7 @@ class Restrictions:
         asked = (
             wanted,
             checks.whole_number(volume.get('size')),
-            _apparent_source(volume, nova_images),
+            _apparent_source(volume),
         )
         if asked not in known.verdicts:
             known.verdicts[asked] = _may_refuse(known, *asked)
@@ -144,14 +140,12 @@ def _restricts(
 
 
 def _apparent_source(
-    volume: Mapping[str, Any], nova_images: bool
+    volume: Mapping[str, Any],
 ) -> volume_source.Source | None:
     """Return the source in a request; None if it must be looked up."""
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return None
     from_image = volume_source.image_reference(volume) is not None
-    if from_image and nova_images:
-        return None
     return volume_source.Source(known=not from_image)
 
 

@@ -101,9 +101,7 @@ class VolumesController(wsgi.Controller):
         This checks only that the layout matches the size. Cinder checks the
         rest.
         """
-        if not self._restrictions.may_refuse(
-            volume, volume_source.uses_nova_images(req)
-        ):
+        if not self._restrictions.may_refuse(volume):
             return
         context = req.environ['cinder.context']
         if not context.authorize(_policy(req, volume), fatal=False):

@@ -29,8 +29,6 @@ from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext.api import base
 
 _IMAGE = 'aaaaaaaa-0000-4000-8000-000000000000'
-#: Later, Cinder creates volumes from the snapshots that images name.
-_VERSION = '3.45'
 _SERVER = '11111111-2222-4333-8444-555555555555'
 _CONNECTOR = {
     'host': 'compute',
@@ -141,8 +139,6 @@ class _Counts:
 
 @ddt.ddt
 class CountsTest(base.ApiTestCase):
-    version: str | None = None
-
     def setUp(self) -> None:
         super().setUp()
         image = {
@@ -200,7 +196,6 @@ class CountsTest(base.ApiTestCase):
                 method,
                 path.format(id=volume.id, attachment=attachment),
                 jsonutils.loads(text),
-                version=self.version,
             )
         finally:
             event.remove(engine, 'before_cursor_execute', sent)
@@ -217,8 +212,6 @@ class CountsTest(base.ApiTestCase):
     @ddt.data(*_REQUESTS)
     def test_without_keys(self, case: str) -> None:
         request = _REQUESTS[case]
-        if 'image' in case:
-            self.version = _VERSION
         # Fill the caches.
         self._cost(request)
         asked = self.get_pools.call_count
@@ -228,21 +221,12 @@ class CountsTest(base.ApiTestCase):
         self.assertEqual(stock.statements + request[-1], ours.statements)
         self.assertEqual(stock.images, ours.images)
 
-    @ddt.data('create_from_an_image', 'create_from_an_image_with_a_type')
-    def test_image_that_may_name_a_snapshot(self, case: str) -> None:
-        """One look-up, if a type that sets a layout is possible."""
-        request = _REQUESTS[case]
-        self._cost(request)
-        ours = self._cost(request)
-        self.assertEqual(self._stock_cost(request).images + 1, ours.images)
-
     def test_back_end_that_sets_a_layout(self) -> None:
         """A size that it accepts requires no look-up either."""
         striped = base.settings(
             options.VolumeOptions(striping=layout.Striping(base.MIB, 4))
         )
         self.get_pools.return_value = [base.pool('rbd', striped)]
-        self.version = _VERSION
         request = _REQUESTS['create_from_an_image']
         self._cost(request)
         ours = self._cost(request)

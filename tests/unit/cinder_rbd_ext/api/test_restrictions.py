@@ -63,15 +63,6 @@ class RestrictionsTest(base.ApiTestCase):
     def test_what_must_be_looked_up(self, values: Any) -> None:
         self.assertTrue(self._may_refuse(**values))
 
-    @ddt.data('imageRef', 'image_id')
-    def test_image_that_may_name_a_snapshot(self, name: str) -> None:
-        def may_refuse(volume_type: str) -> bool:
-            volume = {'size': 1, 'volume_type': volume_type, name: 'x'}
-            return self.restrictions.may_refuse(volume, nova_images=True)
-
-        self.assertTrue(may_refuse('striped'))
-        self.assertFalse(may_refuse('rbd'))
-
     def test_size(self) -> None:
         self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
         for values in ({}, {'imageRef': 'x'}, {'volume_type': 'striped'}):
