@@ -132,6 +132,17 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual({'a': 'b'}, self._metadata(volume))
         self.assertIn('removed keys that its volume type', self.log.output)
 
+    def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
+        """A retype removes only the keys that the type does not accept."""
+        given = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
+        volume = self.made_volume(given)
+        db.volume_metadata_update(
+            self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
+        )
+        db.volume_metadata_delete(self.admin, volume.id, 'a')
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual({'colour': 'red', 'new': '1'}, self._metadata(volume))
+
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
