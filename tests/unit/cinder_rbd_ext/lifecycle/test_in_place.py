@@ -63,6 +63,25 @@ class ExtendTest(base.DriverTestCase):
         self.driver.extend_volume(volume, 6)
         self.assertEqual(6 * base.GIB, self._size(volume))
 
+    def test_renamed_section(self) -> None:
+        """As in the API, the record applies whatever section wrote it."""
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
+        )
+        self.update(volume, {'host': 'host@renamed#ceph'})
+        self._refused(volume, 4, 'not a multiple')
+
+    def test_edited_record(self) -> None:
+        """As in the API, an invalid record counts as none."""
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
+        )
+        db.volume_admin_metadata_update(
+            self.admin, volume.id, {keys.STRIPE_COUNT: 'x'}, False
+        )
+        self.driver.extend_volume(volume, 4)
+        self.assertEqual(4 * base.GIB, self._size(volume))
+
     def test_map_that_would_be_too_large(self) -> None:
         volume = self.made_volume(
             {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
