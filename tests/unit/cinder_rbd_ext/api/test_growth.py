@@ -134,6 +134,7 @@ class ExtendTest(base.ApiTestCase):
             {'os-extend': {}},
             {'os-extend': {'new_size': float('inf')}},
             {'os-extend': {'new_size': 'x'}},
+            {'os-extend': {'new_size': 1 << 31}},
             {'os-extend': {'new_size': -1}},
             {'os-extend': {'new_size': 2}},
         )
@@ -141,6 +142,13 @@ class ExtendTest(base.ApiTestCase):
             response = self.call('POST', self._path(volume), body)
             self.assertEqual(400, response.status_int, response.text)
             self.assertNotIn('multiple', response.text)
+
+    def test_size_that_python_does_not_print_in_bytes(self) -> None:
+        path = self._path(self.volume(None, _SMALL))
+        for size in (int('9' * 4300), '9' * 4300):
+            body = {'os-extend': {'new_size': size}}
+            response = self.call('POST', path, body)
+            self.assertEqual(400, response.status_int, response.text[:99])
 
     def test_others(self) -> None:
         volume = self.volume(_KEYS, _MADE, size=3)
