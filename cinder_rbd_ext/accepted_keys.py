@@ -67,10 +67,6 @@ class Acceptance:
             for key, reason in sorted(self.dropped.items())
         )
 
-    def left_of(self, metadata: Mapping[str, str]) -> dict[str, str]:
-        """Return the metadata of a volume without the dropped keys."""
-        return {k: v for k, v in metadata.items() if k not in self.dropped}
-
 
 def of_type(
     given: Mapping[str, str],

@@ -115,7 +115,7 @@ class RBDExtDriver(rbd.RBDDriver):
             if not creation.set_up:
                 # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
-        update.update(self._migrations.removed(volume, creation.accepted))
+        self._migrations.remove(volume, creation.accepted)
         return update
 
     def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
@@ -238,8 +238,8 @@ class RBDExtDriver(rbd.RBDDriver):
             return False, None
         done, update = super().retype(context, volume, new_type, diff, host)
         self._in_place.apply(volume, begun)
-        removed = self._migrations.removed(volume, begun.retype.acceptance)
-        return done, {**(update or {}), **removed}
+        self._migrations.remove(volume, begun.retype.acceptance)
+        return done, update
 
     def _disable_multiattach(self, volume: Any) -> Update:
         """Restore the features that multi-attach disabled, with valid maps."""

@@ -151,6 +151,9 @@ PAIR = (STRIPE_UNIT, STRIPE_COUNT)
 #: The option of cinder.conf for each key.
 OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
+#: Maximum length of the name of an item, which Cinder's schemas check.
+MAX_NAME = 255
+
 #: The allowed keys in messages if no key is allowed.
 NO_KEY = phrases.Phrase('none of the rbd: keys')
 
@@ -179,7 +182,13 @@ def normal(name: str) -> str:
     case, accents and trailing spaces; newer collations also ignore
     non-printing characters. NFKC, case folding and stripping make two names
     equal if any of these collations treats them as equal.
+
+    A name of more than :data:`MAX_NAME` characters is returned unchanged: no
+    database has it. The time of a normalization can grow with the square of
+    the length, and requests are checked here before Cinder's schemas.
     """
+    if len(name) > MAX_NAME:
+        return name
     composed = unicodedata.normalize('NFKC', name).translate(_LIKE_PLAIN)
     folded = unicodedata.normalize('NFKD', composed.casefold())
     printed = (c for c in folded if unicodedata.category(c)[0] not in 'CM')
@@ -187,8 +196,11 @@ def normal(name: str) -> str:
 
 
 def is_ours(name: str) -> bool:
-    """Return whether a name has the prefix of our keys, in any spelling."""
-    return normal(name).startswith(PREFIX)
+    """Return whether a name has the prefix of our keys, in any spelling.
+
+    A name that is too long for Cinder is never ours: Cinder refuses it.
+    """
+    return len(name) <= MAX_NAME and normal(name).startswith(PREFIX)
 
 
 def is_misspelled(name: str) -> bool:

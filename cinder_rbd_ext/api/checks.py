@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from cinder.common import constants
 from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
@@ -153,12 +154,16 @@ def check_type(
 
 
 def whole_number(given: Any) -> int | None:
-    """Return a size in GiB as Cinder reads it; None if Cinder refuses it."""
+    """Return a size in GiB as Cinder reads it; None if Cinder refuses it.
+
+    The schemas of Cinder have not checked it here yet. Python does not print
+    an integer of more than 4,300 digits, so a larger size would be HTTP 500.
+    """
     try:
         size = int(given)
     except (OverflowError, TypeError, ValueError):
         return None
-    return size if size > 0 else None
+    return size if 0 < size <= constants.DB_MAX_INT else None
 
 
 def changed(before: Items, after: Items) -> frozenset[str]:

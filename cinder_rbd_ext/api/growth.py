@@ -20,6 +20,7 @@ from cinder.api import microversions
 from cinder.policies import volume_actions as stock
 from oslo_utils import units
 
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
@@ -64,8 +65,8 @@ class Growth:
 
     def _check(self, volume: Any, size: int) -> None:
         recorded = record.items_of(volume.id)
-        state = record.of_volume(volume, recorded)
-        if state is None:
+        state = record.read(recorded)
+        if state is None or not self._applies(volume, recorded):
             return
         given = sources.origins_of(volume, recorded)
         bounds = _UNBOUNDED
@@ -73,6 +74,18 @@ class Growth:
             bounds = self._limits(volume)
         with refusals.bad_request():
             growth.check(state, given, size, bounds)
+
+    def _applies(self, volume: Any, recorded: Mapping[str, str]) -> bool:
+        """Return whether the back end of a volume applies its record.
+
+        Our driver applies it whatever section wrote it, because an operator
+        may have renamed the section. Another driver does not: the record may
+        be that of the former image of a migrated volume.
+        """
+        if record.of_volume(volume, recorded):
+            return True
+        here = self._reported.holding(volume)
+        return here is None or capabilities.is_ours(here.capabilities)
 
     def _limits(self, volume: Any) -> limits.Limits:
         """Return the limits of the back end that holds the volume."""

@@ -15,6 +15,7 @@
 from collections.abc import Mapping
 import math
 
+from cinder.common import constants
 from cinder.volume import volume_types
 from oslo_utils import units
 
@@ -61,8 +62,13 @@ def check(
 
 
 def _bound(specs: Mapping[str, str], key: str) -> int | None:
-    """Return a limit in GiB; None if Cinder ignores it too."""
+    """Return a limit in GiB; None if Cinder ignores it too.
+
+    The text can have thousands of digits. A limit that no size can exceed has
+    the effect of the nearest possible size.
+    """
+    maximum: int = constants.DB_MAX_INT
     try:
-        return int(specs[key])
+        return max(0, min(int(specs[key]), maximum))
     except (KeyError, ValueError):
         return None

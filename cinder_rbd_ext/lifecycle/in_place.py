@@ -76,7 +76,11 @@ class InPlace:
             yield from self._checking(volume)
 
     def _checking(self, volume: Any) -> Iterator[None]:
-        given = sources.origins_of(volume, record.items_of(volume.id))
+        recorded = record.items_of(volume.id)
+        given: Mapping[precedence.Part, errors.Origin] = {}
+        # The API ignores an invalid record too, and must decide the same.
+        if record.read(recorded):
+            given = sources.origins_of(volume, recorded)
         refused: list[errors.OptionError] = []
 
         def check(image: Any, size: int) -> None:

@@ -74,8 +74,7 @@ class Migrations:
         ):
             moved, update = move(capabilities.with_location(host))
         if moved:
-            removed = self.left(volume, host, copy.state, accepted)
-            update = {**(update or {}), **removed}
+            self.left(volume, host, copy.state, accepted)
         return moved, update or None
 
     def finished(self, deleted: Any) -> None:
@@ -159,25 +158,39 @@ class Migrations:
         host: dict[str, Any],
         state: plan.ImageState | None,
         accepted: accepted_keys.Acceptance,
-    ) -> Update:
-        """Record a driver-assisted migration; return the model update.
+    ) -> None:
+        """Record a driver-assisted migration; remove keys from the volume.
 
         :param host: the target, as described by Cinder's scheduler
         :param state: of the copy; None if the image stays in its pool
         :param accepted: from :meth:`accepted`
         """
         migration_away.moved(volume, host, state)
-        return self.removed(volume, accepted)
+        self.remove(volume, accepted)
 
-    def removed(
+    def remove(
         self, volume: Any, accepted: accepted_keys.Acceptance | None
-    ) -> Update:
-        """Return the model update that removes keys, and log them.
+    ) -> None:
+        """Remove the keys that are not accepted from a volume, and log them.
+
+        The keys are not removed by a model update: Cinder would replace all
+        metadata with it, and the owner may have changed other items since the
+        volume was read. The volume object stays consistent with the database,
+        so that Cinder does not save its metadata again.
+
+        A failure is logged and not raised: the image has already changed, and
+        Cinder must save that.
 
         :param accepted: None for a new volume that no migration created
         """
         if not accepted or not accepted.dropped:
-            return {}
+            return
+        try:
+            for name in sorted(accepted.dropped):
+                volume.delete_metadata_key(name)
+        except Exception:
+            LOG.exception('Could not remove the keys of volume %s', volume.id)
+            return
         LOG.info(
             'Volume %(id)s: removed keys that its volume type does not '
             'accept on back end %(backend)s: %(keys)s',
@@ -187,4 +200,3 @@ class Migrations:
                 'keys': accepted.reasons,
             },
         )
-        return {'metadata': accepted.left_of(request.metadata_of(volume))}

@@ -107,10 +107,6 @@ class OfTypeTest(base.TestCase):
         self.assertEqual(dropped, set(found.dropped))
         kept = {k: v for k, v in given.items() if k not in dropped}
         self.assertEqual(kept, found.kept)
-        self.assertEqual(
-            {'colour': 'blue', **kept},
-            found.left_of({'colour': 'blue', **given}),
-        )
 
     def test_back_end_that_is_not_ours(self) -> None:
         found = accepted_keys.of_type(_PAIR, {}, None, 1)

@@ -133,6 +133,18 @@ class KeysTestCase(base.TestCase):
         self.assertFalse(keys.is_ours(name))
         self.assertFalse(keys.is_misspelled(name))
 
+    def test_too_long_for_cinder(self) -> None:
+        """Without the limit, the last name would take 12 seconds."""
+        for name in ('rbd:' + 'x' * 252, 'R' * 256, '\u0300\u0316' * 28_500):
+            self.assertTrue(keys.normal(name) == name, name[:5])
+            self.assertFalse(keys.is_ours(name), name[:5])
+            self.assertFalse(keys.is_misspelled(name), name[:5])
+
+    def test_longest(self) -> None:
+        name = 'RBD:' + 'x' * 251
+        self.assertEqual(name.lower(), keys.normal(name))
+        self.assertTrue(keys.is_misspelled(name))
+
     def test_partner(self) -> None:
         self.assertEqual(keys.STRIPE_COUNT, keys.partner(keys.STRIPE_UNIT))
         self.assertEqual(keys.STRIPE_UNIT, keys.partner(keys.STRIPE_COUNT))

@@ -41,6 +41,25 @@ class ChecksTest(base.TestCase):
         ):
             self.assertEqual(wanted, checks.ours(items))
 
+    def test_whole_number(self) -> None:
+        maximum = (1 << 31) - 1
+        for given, wanted in (
+            (1, 1),
+            ('12', 12),
+            (maximum, maximum),
+            (maximum + 1, None),
+            (int('9' * 4300), None),
+            ('9' * 4300, None),
+            ('9' * 4301, None),
+            (float('inf'), None),
+            (0, None),
+            (-1, None),
+            ('x', None),
+            (None, None),
+        ):
+            found = checks.whole_number(given)
+            self.assertTrue(found == wanted, f'{given!s:.20}')
+
     def test_changed(self) -> None:
         before = {'same': '1', 'other': '1', 'gone': '1'}
         after = {'same': '1', 'other': '2', 'new': '1'}

@@ -86,8 +86,29 @@ class ExtendTest(base.ApiTestCase):
         self._accepted(self.volume(None, _MADE, size=3), 4)
         self._accepted(self.volume({'a': 'b'}, _MADE, size=3), 4)
 
+    def test_renamed_section(self) -> None:
+        """The driver applies a record that a former section wrote."""
+        former = {'rbd:recorded_by': 'host@former'}
+        volume = self.volume(_KEYS, {**_MADE, **former}, size=3)
+        self._refused(volume, 4, 'not a multiple')
+        self._accepted(volume, 6)
+        volume = self.volume(None, {**_SMALL, **former})
+        self._refused(volume, 2048, '256,000,000')
+        self._accepted(volume, 512)
+
+    def test_record_of_a_volume_that_has_left(self) -> None:
+        """Another driver has the volume, and the record was not removed."""
+        former = {'rbd:recorded_by': 'host@former'}
+        for made, size in ((_MADE, 4), (_SMALL, 2048)):
+            volume = self.volume(
+                _KEYS, {**made, **former}, volume_type='fake', size=3
+            )
+            self._accepted(volume, size)
+
     def test_nothing_recorded(self) -> None:
         self._accepted(self.volume(_KEYS, None, size=3), 4)
+        edited = {**_MADE, 'rbd:stripe_count': 'x'}
+        self._accepted(self.volume(_KEYS, edited, size=3), 4)
 
     def test_back_end_that_does_not_require_it(self) -> None:
         loose = base.pool('rbd', base.settings(require_whole_stripes=False))
@@ -113,6 +134,7 @@ class ExtendTest(base.ApiTestCase):
             {'os-extend': {}},
             {'os-extend': {'new_size': float('inf')}},
             {'os-extend': {'new_size': 'x'}},
+            {'os-extend': {'new_size': 1 << 31}},
             {'os-extend': {'new_size': -1}},
             {'os-extend': {'new_size': 2}},
         )
@@ -120,6 +142,13 @@ class ExtendTest(base.ApiTestCase):
             response = self.call('POST', self._path(volume), body)
             self.assertEqual(400, response.status_int, response.text)
             self.assertNotIn('multiple', response.text)
+
+    def test_size_that_python_does_not_print_in_bytes(self) -> None:
+        path = self._path(self.volume(None, _SMALL))
+        for size in (int('9' * 4300), '9' * 4300):
+            body = {'os-extend': {'new_size': size}}
+            response = self.call('POST', path, body)
+            self.assertEqual(400, response.status_int, response.text[:99])
 
     def test_others(self) -> None:
         volume = self.volume(_KEYS, _MADE, size=3)

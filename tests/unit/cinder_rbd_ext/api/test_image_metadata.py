@@ -35,6 +35,15 @@ class ImageMetadataTest(base.ApiTestCase):
         body = {'os-set_image_metadata': {'metadata': items}}
         self.assertEqual({'metadata': items}, self.ok('POST', path, body))
 
+    def test_too_long(self) -> None:
+        """Cinder itself refuses the name."""
+        path = f'/volumes/{self.volume().id}/action'
+        items = {'rbd:' + 'x' * 252: 'y'}
+        body = {'os-set_image_metadata': {'metadata': items}}
+        response = self.call('POST', path, body)
+        self.assertEqual(400, response.status_int, response.text)
+        self.assertNotIn('not allowed in image', response.text)
+
     def test_malformed(self) -> None:
         path = f'/volumes/{self.volume().id}/action'
         for asked in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):

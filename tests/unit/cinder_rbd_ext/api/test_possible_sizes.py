@@ -71,6 +71,20 @@ class CheckTest(base.TestCase):
         for low, high in ((None, None), ('1', None), ('x', 'y')):
             self.assertTrue(self._passes(low, high, striped))
 
+    def test_numbers_that_are_too_long(self) -> None:
+        """No volume has such a size, and Python can not print all of them."""
+        striped = layout.ImageLayout.of(4 * _MIB, _MIB, 3)
+        tiny = layout.ImageLayout(4096)
+        names = frozenset({features.OBJECT_MAP})
+        for digits in (400, 4295, 4300, 4301):
+            number = '9' * digits
+            self.assertTrue(self._passes(number, None, striped))
+            self.assertTrue(self._passes('1', number, striped))
+            self.assertTrue(self._passes(f'-{number}', None, striped))
+            # A minimum that is not a number is ignored, as in Cinder.
+            unread = digits > 4300
+            self.assertIs(unread, self._passes(number, None, tiny, names))
+
     def test_object_map(self) -> None:
         tiny = layout.ImageLayout(4096)
         names = frozenset({features.OBJECT_MAP})

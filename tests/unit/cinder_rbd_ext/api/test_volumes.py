@@ -25,6 +25,8 @@ from tests.unit.cinder_rbd_ext.api import base
 
 _VOLUMES = '/volumes'
 _RETYPE = 'cinder.volume.api.API.retype'
+# Python does not print longer numbers, such as this size in bytes.
+_HUGE = int('9' * 4300)
 
 
 class CreateTest(base.ApiTestCase):
@@ -161,6 +163,7 @@ class CreateTest(base.ApiTestCase):
         {'volume': {'size': [], 'metadata': {'rbd:object_map': 'true'}}},
         {'volume': {'size': 'x', 'metadata': {'rbd:object_map': 'true'}}},
         {'volume': {'size': -1, 'metadata': {'rbd:object_map': 'true'}}},
+        {'volume': {'size': _HUGE, 'metadata': {'rbd:object_size': '4K'}}},
         {
             'volume': {
                 'size': 1,

@@ -21,6 +21,7 @@ from unittest import mock
 from cinder import exception
 from cinder import objects
 from cinder import quota_utils
+from cinder.db import api as db
 from cinder.tests.unit import utils
 import ddt
 from oslo_utils import timeutils
@@ -94,6 +95,29 @@ class RecoveryTest(base.DriverTestCase):
     def test_prepared(self) -> None:
         self._prepared()
         self._completed()
+
+    def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
+        """The retype removes the cache mode, and nothing else."""
+        mode = {keys.CACHE_MODE: 'unsafe'}
+        before = {**mode, 'colour': 'blue', 'a': 'b'}
+        db.volume_metadata_update(self.admin, self.volume.id, before, True)
+        retype = self.driver.retype
+
+        def changed_by_the_owner(*args: Any) -> Any:
+            done = retype(*args)
+            after = {'colour': 'red', 'new': '1'}
+            db.volume_metadata_update(self.admin, self.volume.id, after, False)
+            db.volume_metadata_delete(self.admin, self.volume.id, 'a')
+            return done
+
+        with mock.patch.object(
+            self.driver,
+            'retype',
+            autospec=True,
+            side_effect=changed_by_the_owner,
+        ):
+            self._completed()
+        self.assertEqual({'colour': 'red', 'new': '1'}, self._now().metadata)
 
     def test_volumes_that_are_not_resumed(self) -> None:
         for change in (

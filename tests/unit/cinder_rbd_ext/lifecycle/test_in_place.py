@@ -63,6 +63,25 @@ class ExtendTest(base.DriverTestCase):
         self.driver.extend_volume(volume, 6)
         self.assertEqual(6 * base.GIB, self._size(volume))
 
+    def test_renamed_section(self) -> None:
+        """As in the API, the record applies whatever section wrote it."""
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
+        )
+        self.update(volume, {'host': 'host@renamed#ceph'})
+        self._refused(volume, 4, 'not a multiple')
+
+    def test_edited_record(self) -> None:
+        """As in the API, an invalid record counts as none."""
+        volume = self.made_volume(
+            {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
+        )
+        db.volume_admin_metadata_update(
+            self.admin, volume.id, {keys.STRIPE_COUNT: 'x'}, False
+        )
+        self.driver.extend_volume(volume, 4)
+        self.assertEqual(4 * base.GIB, self._size(volume))
+
     def test_map_that_would_be_too_large(self) -> None:
         volume = self.made_volume(
             {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
@@ -131,6 +150,17 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
         self.assertEqual({'a': 'b'}, self._metadata(volume))
         self.assertIn('removed keys that its volume type', self.log.output)
+
+    def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
+        """A retype removes only the keys that the type does not accept."""
+        given = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
+        volume = self.made_volume(given)
+        db.volume_metadata_update(
+            self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
+        )
+        db.volume_metadata_delete(self.admin, volume.id, 'a')
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual({'colour': 'red', 'new': '1'}, self._metadata(volume))
 
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))

@@ -13,6 +13,10 @@
 """Migration of volumes by the driver."""
 
 from typing import Any
+from unittest import mock
+
+from cinder import objects
+from cinder.db import api as db
 
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
@@ -39,29 +43,57 @@ class MigrateTest(base.DriverTestCase):
             'rbd_allowed_cache_modes': ['none'],
         }
 
+    def _keys_left(self, volume: Any) -> dict[str, str]:
+        """Return the metadata after Cinder's manager has saved the volume."""
+        self.update(volume, {'migration_status': 'success'})
+        return dict(db.volume_metadata_get(self.admin, volume.id))
+
     def test_to_a_stock_back_end(self) -> None:
         """The record and keys are removed: the stock driver ignores them."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
-        self.assertEqual(
-            (True, {'metadata': {'colour': 'blue'}}), self._moved(volume)
-        )
+        self.assertEqual((True, None), self._moved(volume))
+        self.assertEqual({'colour': 'blue'}, self._keys_left(volume))
+        self.assertEqual({'colour': 'blue'}, volume.metadata)
         self.assertEqual({}, self.recorded(volume))
         self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
 
     def test_to_a_stock_back_end_of_the_same_pool(self) -> None:
         volume = self.made_volume(base.ASKED)
-        self.assertEqual(
-            (True, {'metadata': {}}), self._moved(volume, 'volumes')
-        )
+        self.assertEqual((True, None), self._moved(volume, 'volumes'))
+        self.assertEqual({}, self._keys_left(volume))
         self.assertEqual({}, self.recorded(volume))
+
+    def test_changes_of_the_owner_meanwhile(self) -> None:
+        """Only the keys that are not accepted are removed."""
+        volume = self.made_volume({**base.ASKED, 'colour': 'blue', 'a': 'b'})
+        db.volume_metadata_update(
+            self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
+        )
+        for name in ('a', keys.OBJECT_SIZE):
+            db.volume_metadata_delete(self.admin, volume.id, name)
+        self.assertEqual((True, None), self._moved(volume))
+        self.assertEqual(
+            {'colour': 'red', 'new': '1'}, self._keys_left(volume)
+        )
+
+    def test_keys_that_can_not_be_removed(self) -> None:
+        """The image has moved, so Cinder must save its new place."""
+        volume = self.made_volume(base.ASKED)
+        with mock.patch.object(
+            objects.Volume,
+            'delete_metadata_key',
+            autospec=True,
+            side_effect=OSError,
+        ):
+            self.assertEqual((True, None), self._moved(volume))
+        self.assertIn('Could not remove the keys', self.log.output)
+        self.assertEqual(base.ASKED, self._keys_left(volume))
 
     def test_by_an_operator(self) -> None:
         """All keys are kept, except for a mode that is not allowed there."""
         volume = self.made_volume({**base.ASKED, keys.CACHE_MODE: 'writeback'})
-        self.assertEqual(
-            (True, {'metadata': base.ASKED}),
-            self._moved(volume, **self._ours()),
-        )
+        self.assertEqual((True, None), self._moved(volume, **self._ours()))
+        self.assertEqual(base.ASKED, self._keys_left(volume))
         self.assertEqual(
             'there@ceph2', self.recorded(volume)['rbd:recorded_by']
         )
@@ -103,7 +135,8 @@ class MigrateTest(base.DriverTestCase):
         asked = {**base.ASKED, keys.OBJECT_MAP: 'true'}
         volume = self.made_volume(asked, status='retyping')
         moved = self._moved(volume, **self._ours(*base.ASKED))
-        self.assertEqual((True, {'metadata': base.ASKED}), moved)
+        self.assertEqual((True, None), moved)
+        self.assertEqual(base.ASKED, self._keys_left(volume))
 
     def test_to_a_newer_release(self) -> None:
         """A newer back end checks the volume by itself."""
