@@ -165,16 +165,16 @@ class Maker:
     def _new_creation(
         self, volume: Any, source: Any, from_image: bool
     ) -> creations.Creation:
-        if unrequested.is_copy(volume, source):
-            return self._undone(
-                volume,
-                functools.partial(
-                    unrequested.plan_copy,
-                    volume,
-                    source,
-                    self._driver.settings,
-                ),
-            )
+        if not unrequested.is_copy(volume, source):
+            return self._requested(volume, source, from_image)
+        planner = functools.partial(
+            unrequested.plan_copy, volume, source, self._driver.settings
+        )
+        return self._undone(volume, planner)
+
+    def _requested(
+        self, volume: Any, source: Any, from_image: bool
+    ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
             volume, arrival, self._driver.settings
