@@ -74,7 +74,10 @@ class Maker:
                 volume, self._driver.backend_name, to_tenant=True
             ),
             self._held(
-                volume, self._new_creation(volume, source, from_image)
+                volume,
+                self._copy(volume, source)
+                if unrequested.is_copy(volume, source)
+                else self._new_creation(volume, source, from_image),
             ) as creation,
         ):
             yield creation
@@ -162,17 +165,13 @@ class Maker:
         remove = functools.partial(self._images.discard, volume.name)
         return creations.Creation(volume.name, planner, remove)
 
-    def _new_creation(
-        self, volume: Any, source: Any, from_image: bool
-    ) -> creations.Creation:
-        if not unrequested.is_copy(volume, source):
-            return self._requested(volume, source, from_image)
+    def _copy(self, volume: Any, source: Any) -> creations.Creation:
         planner = functools.partial(
             unrequested.plan_copy, volume, source, self._driver.settings
         )
         return self._undone(volume, planner)
 
-    def _requested(
+    def _new_creation(
         self, volume: Any, source: Any, from_image: bool
     ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
