@@ -63,7 +63,6 @@ IMPOSSIBLE = [
         'test_disable_multiattach_2_5': _REBUILDS,
         'test_manage_existing_invalid_type': _NAME_BACK,
         'test_manage_existing_with_exist_rbd_image': _NAME_BACK,
-        'test_create_temp_vol_from_snap': _SNAPSHOT,
         'test_create_vol_from_snap': _SNAPSHOT,
         'test_delete_volume': _CLONES,
         'test_delete_volume_not_found_at_open': _CLONES,

@@ -47,7 +47,7 @@ class WantedTestCase(base.TestCase):
         self.assertIn('ceph-osd', test)
         # The sandbox does not need the packages for code checks or browser
         # tests.
-        only = {'shellcheck', 'chromium', 'chromium-driver'}
+        only = {'shellcheck', 'prometheus', 'chromium', 'chromium-driver'}
         self.assertLess(test - only, sandbox)
         # Another release of Debian only gets what these tests need.
         functional = set(packages.wanted('functional', text))
