@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from cinder import exception
-from cinder import group as cinder_group
 from cinder import objects
 from cinder.api import microversions
 from cinder.api.openstack import wsgi
@@ -67,7 +66,7 @@ class _Copies:
             return
 
     def _check_group(self, context: Any, ident: str) -> None:
-        group = cinder_group.API().get(context, ident)
+        group = _groups().get(context, ident)
         for each in objects.VolumeList.get_all_by_generic_group(
             context, group.id
         ):
@@ -76,7 +75,7 @@ class _Copies:
             )
 
     def _check_group_snapshot(self, context: Any, ident: str) -> None:
-        api = cinder_group.API()
+        api = _groups()
         taken = api.get_group_snapshot(context, ident)
         group = api.get(context, taken.group_id)
         for each in objects.SnapshotList.get_all_for_group_snapshot(
@@ -164,6 +163,14 @@ class ConsistencyGroupsController(wsgi.Controller):
             asked.get('cgsnapshot_id') or None,
         )
         yield
+
+
+def _groups() -> Any:
+    """Return Cinder's interface for groups."""
+    # Imported here, because the module requires Cinder's registered objects.
+    from cinder import group
+
+    return group.API()
 
 
 def _part(body: Any, name: str) -> dict[str, Any]:
