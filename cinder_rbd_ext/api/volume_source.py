@@ -21,7 +21,6 @@ from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
-from cinder.image import glance
 from oslo_utils import uuidutils
 import webob.exc
 
@@ -215,6 +214,10 @@ def _glance_image(context: Any, reference: str) -> Any:
     Cinder accepts an id, the end of a URL, or a name. It ignores all failures
     here, also of the conversion of the properties.
     """
+    # Imported here: it and another module of Cinder import each other, which
+    # works only if the other one is imported first.
+    from cinder.image import glance
+
     service = glance.get_default_image_service()
     ident = reference.split('/').pop()
     if uuidutils.is_uuid_like(ident):

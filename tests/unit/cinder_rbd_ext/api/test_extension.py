@@ -12,8 +12,23 @@
 
 """Unit tests of cinder_rbd_ext.api.extension."""
 
+import subprocess
+import sys
+
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
+
+
+class ImportTest(base.ApiTestCase):
+    def test_alone(self) -> None:
+        """Some of Cinder's modules must not be the first to be imported."""
+        command = 'import cinder_rbd_ext.api.extension'
+        done = subprocess.run(
+            [sys.executable, '-c', command],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
 
 
 class LoadedTest(base.ApiTestCase):
