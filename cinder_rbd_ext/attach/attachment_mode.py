@@ -61,9 +61,9 @@ def asked(
     """Return the requested mode of a volume; None to leave it to the host.
 
     A multi-attach volume is always attached with
-    :data:`sharing.MULTIATTACH_CACHE_MODE`. Keys that ask for another mode are
-    refused when they are set; if they are there all the same, they must not
-    prevent an attachment that is safe.
+    :data:`sharing.MULTIATTACH_CACHE_MODE`. Keys with another mode are refused
+    when they are set. They can exist if the API extension was not enabled. They
+    do not prevent an attachment.
 
     This function does not check which keys tenants may set. That was checked
     when the key was set. A key that was removed from the list later must not

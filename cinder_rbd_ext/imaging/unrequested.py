@@ -25,7 +25,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 
-# Not a field of Cinder's object, which is only used in this process.
+# An attribute and not a field: Cinder stores the fields of the object.
 _REQUESTED_SIZE = '_rbd_requested_size'
 
 
