@@ -62,8 +62,8 @@ def asked(
 
     A multi-attach volume is always attached with
     :data:`sharing.MULTIATTACH_CACHE_MODE`. Keys with another mode are refused
-    when they are set. They can exist if the API extension was not enabled. They
-    do not prevent an attachment.
+    when they are set. If such keys exist, because the API extension was not
+    enabled, they do not prevent an attachment.
 
     This function does not check which keys tenants may set. That was checked
     when the key was set. A key that was removed from the list later must not
