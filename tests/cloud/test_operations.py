@@ -189,13 +189,42 @@ class OperationsTest(base.CloudTestCase):
         self.assertNotEqual(volume, members[0])
         self.check_made(members[0])
 
-    def _member(self, group: str) -> str:
+    def test_group_whose_volumes_the_type_refuses(self) -> None:
+        """The copies would not have the keys of the source volumes."""
+        # 1 GiB is not a multiple of 12 MiB.
+        thirds = self.make_type(rbd_stripe_unit='4M', rbd_stripe_count='3')
+        group = self._group(
+            {
+                'create': {
+                    'group_type': self._group_type(),
+                    'volume_types': [thirds],
+                }
+            },
+            '/groups',
+            'create',
+        )
+        eighths = {'rbd:stripe_unit': '4M', 'rbd:stripe_count': '8'}
+        self._member(group, thirds, eighths)
+        self.check_refused(
+            400,
+            '1 GiB is not a multiple of 4 MiB x 3',
+            'POST',
+            '/groups/action',
+            {'create-from-src': {'name': 'test', 'source_group_id': group}},
+        )
+
+    def _member(
+        self,
+        group: str,
+        volume_type: str = 'rbd',
+        metadata: dict[str, str] = base.ASKED,
+    ) -> str:
         """Return a volume of a group, which is deleted with the group."""
         body = {
             'size': 1,
-            'volume_type': 'rbd',
+            'volume_type': volume_type,
             'group_id': group,
-            'metadata': base.ASKED,
+            'metadata': metadata,
         }
         answer = self.request('POST', '/volumes', {'volume': body})
         ident: str = answer['volume']['id']
