@@ -42,6 +42,17 @@ class Monitor:
             raise AssertionError(f'{prefix}: {text}')
         return json.loads(answer) if answer.strip() else None
 
+    def blocklist(self, address: str) -> None:
+        """Refuse a client, and drop its watches.
+
+        :param address: what ``Rados.get_addrs`` returns in the client
+        """
+        self.command(
+            'osd blocklist',
+            blocklistop='add',
+            addr=address.removeprefix('v1:'),
+        )
+
     def set_quota(self, pool: str, limit: int) -> None:
         """Set a quota in bytes; 0 means no quota."""
         self.command(

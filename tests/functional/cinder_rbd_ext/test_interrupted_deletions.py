@@ -12,7 +12,6 @@
 
 """Deletions that were interrupted are completed by the next ones."""
 
-import json
 import threading
 import time
 from typing import Any
@@ -24,6 +23,7 @@ import rbd
 
 from cinder_rbd_ext.audit import scan
 from cinder_rbd_ext.cluster import leased_client
+from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import connections
 
@@ -148,12 +148,5 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.assertEqual([], list(rbd.RBD().trash_list(self.cluster.ioctx())))
 
     def _blocklist(self, client: leased_client.SharedClient) -> None:
-        command = {
-            'prefix': 'osd blocklist',
-            'blocklistop': 'add',
-            'addr': client.rados.get_addrs().removeprefix('v1:'),
-        }
-        status, _, text = self.cluster.rados.mon_command(
-            json.dumps(command), b''
-        )
-        self.assertEqual(0, status, text)
+        address = client.rados.get_addrs()
+        filling.Monitor(self.cluster).blocklist(address)

@@ -14,7 +14,6 @@
 
 from collections.abc import Callable
 import functools
-import json
 import pathlib
 import time
 from typing import Any
@@ -30,6 +29,7 @@ from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import lost_connection
 from sandbox_cloud import ceph_conf
+from tests.functional import filling
 from tests.functional.cinder_rbd_ext import connections
 
 #: Number of new connections after the first one is refused, if it is not one:
@@ -46,12 +46,8 @@ class BlocklistTest(connections.ConnectionsTestCase):
         :param known: whether the driver verifies it before the next use
         """
         client = self.client()
-        address = client.rados.get_addrs().removeprefix('v1:')
-        command = {'prefix': 'osd blocklist', 'blocklistop': 'add'}
-        status, _, text = self.cluster.rados.mon_command(
-            json.dumps({**command, 'addr': address}), b''
-        )
-        self.assertEqual(0, status, text)
+        address = client.rados.get_addrs()
+        filling.Monitor(self.cluster).blocklist(address)
         ioctx = client.rados.open_ioctx('volumes')
         self.addCleanup(ioctx.close)
         self.wait_for(lambda: _is_refused(ioctx))
