@@ -30,6 +30,7 @@ from collections.abc import Sequence
 import contextlib
 import functools
 import json
+import os
 import signal
 import subprocess
 import time
@@ -131,6 +132,9 @@ class CephCluster(ceph_files.CephFiles):
         """Stop a daemon for a while, without an end of its connections."""
         child = self._children[name]
         child.send_signal(signal.SIGSTOP)
+        # A busy daemon can still answer until all its threads have stopped.
+        ended_or_stopped = os.WEXITED | os.WSTOPPED | os.WNOWAIT
+        os.waitid(os.P_PID, child.pid, ended_or_stopped)
         try:
             yield
         finally:

@@ -31,6 +31,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 from typing import Any
 from unittest import mock
 
@@ -65,6 +66,19 @@ def _from_json(text: str) -> records.Records:
     )
 
 
+def _stop(pid: int) -> None:
+    """Stop a process, and wait until all its threads have stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    while any(state != 'T' for state in _states(pid)):
+        time.sleep(0.01)
+
+
+def _states(pid: int) -> Iterator[str]:
+    for each in pathlib.Path(f'/proc/{pid}/task').glob('*/stat'):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            yield each.read_text().rpartition(') ')[2][0]
+
+
 class _Disturbed(object_maps.ObjectMaps):
     """Kills or stops a process while an image is open."""
 
@@ -75,10 +89,10 @@ class _Disturbed(object_maps.ObjectMaps):
     @contextlib.contextmanager
     def _changing(self, name: str) -> Iterator[Any]:
         if self.freeze_before:
-            os.kill(self.freeze_before, signal.SIGSTOP)
+            _stop(self.freeze_before)
         with super()._changing(name) as image:
             if self.freeze:
-                os.kill(self.freeze, signal.SIGSTOP)
+                _stop(self.freeze)
             yield image
 
     def rebuild(self, name: str) -> int:
