@@ -210,9 +210,10 @@ class VolumeTest(images.ImageTestCase):
         self.check_volume(volume)
 
     def test_delete_of_a_large_image(self) -> None:
-        """Delete a nearly empty image of 1 TiB in less than a second.
+        """With an object map, librbd removes only the objects that exist.
 
-        The RBD image is resized in Ceph, which avoids an upload of this size.
+        Otherwise it removes 262,144, which takes more than a minute. The RBD
+        image is resized in Ceph, which avoids an upload of this size.
         """
         image = self.upload(images.content())
         name = f'images/{image.id}'
@@ -229,4 +230,4 @@ class VolumeTest(images.ImageTestCase):
         seconds = time.monotonic() - began
         self.assertEqual(204, response.status_code)
         self.assertNotIn(image.id, base.images('images'))
-        self.assertLess(seconds, 1)
+        self.assertLess(seconds, 20)
