@@ -43,7 +43,7 @@ class Monitor:
         return json.loads(answer) if answer.strip() else None
 
     def blocklist(self, address: str) -> None:
-        """Refuse a client, and drop its watches.
+        """Make the OSD refuse a client, and drop its watches.
 
         :param address: what ``Rados.get_addrs`` returns in the client
         """
@@ -52,6 +52,18 @@ class Monitor:
             blocklistop='add',
             addr=address.removeprefix('v1:'),
         )
+        epoch = self.command('osd dump')['epoch']
+        _until(
+            lambda: self._newest_map() >= epoch,
+            f'the OSD has no map of epoch {epoch}',
+        )
+
+    def _newest_map(self) -> int:
+        asked = json.dumps({'prefix': 'status', 'format': 'json'})
+        status, answer, text = self._rados.osd_command(0, asked, b'')
+        if status:
+            raise AssertionError(text)
+        return int(json.loads(answer)['newest_map'])
 
     def set_quota(self, pool: str, limit: int) -> None:
         """Set a quota in bytes; 0 means no quota."""

@@ -12,8 +12,6 @@
 
 """Deletions that were interrupted are completed by the next ones."""
 
-import threading
-import time
 from typing import Any
 from unittest import mock
 
@@ -104,18 +102,25 @@ class InterruptedTest(connections.ConnectionsTestCase):
         volume, prefix = self._written()
         with self.cluster.image(volume.name) as image:
             image.metadata_set('conf_rbd_concurrent_management_ops', '1')
-        deletion = threading.Thread(
-            target=self.driver.delete_volume, args=(volume,)
-        )
-        with self.connecting(1):
-            deletion.start()
-            while self._objects(prefix) == _OBJECTS:
-                time.sleep(0)
-            # Otherwise the OSD might remove the rest in the meantime.
-            with interruptions.SlowOsd(self.cluster):
-                self._blocklist(self.client())
-            deletion.join(60)
-        self.assertFalse(deletion.is_alive())
+        # Now, because eventlet cannot be used in librbd's thread.
+        address = self.client().rados.get_addrs()
+        left: list[int] = []
+
+        def half_way(done: int, total: int) -> int:
+            if done * 2 >= total and not left:
+                filling.Monitor(self.cluster).blocklist(address)
+                left.append(self._objects(prefix))
+            return 0
+
+        def remove(librbd: Any, ioctx: Any, name: str) -> None:
+            librbd.remove(ioctx, name, on_progress=half_way)
+
+        with (
+            self.connecting(1),
+            self.driver.librbd.removals.replaced(volume.name, remove),
+        ):
+            self.driver.delete_volume(volume)
+        self.assertIn(left.pop(), range(1, _OBJECTS))
         self.assertEqual(0, self._objects(prefix))
         self.assertEqual([], self.cluster.names())
 
