@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Make the shared cluster full or unresponsive."""
+"""Make the shared cluster full or unresponsive, or refuse a client."""
 
 from collections.abc import Callable
 import json

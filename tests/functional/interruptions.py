@@ -25,41 +25,28 @@ from tests.functional import ceph
 _PROGRAM = pathlib.Path(__file__).with_name('removing.py')
 
 
-class _OsdOption(fixtures.Fixture):
-    """An option of the OSD, for the duration of a test."""
-
-    name: str
-    during: str
-    default: str
+class ShortWatch(fixtures.Fixture):
+    """The OSD forgets a killed client after a few seconds."""
 
     def __init__(self, cluster: ceph.SharedCluster) -> None:
         super().__init__()
         self._cluster = cluster
 
     def _setUp(self) -> None:
-        self._set(self.during)
-        self.addCleanup(self._set, self.default)
+        self._set(3)
+        self.addCleanup(self._set, 30)
 
-    def _set(self, value: str) -> None:
-        command = {'prefix': 'config set', 'var': self.name, 'val': [value]}
+    def _set(self, seconds: int) -> None:
+        command = {
+            'prefix': 'config set',
+            'var': 'osd_client_watch_timeout',
+            'val': [str(seconds)],
+        }
         status, _, text = self._cluster.rados.osd_command(
             0, json.dumps(command), b''
         )
         if status:
             raise AssertionError(text)
-
-
-class ShortWatch(_OsdOption):
-    """The OSD forgets a killed client after a few seconds."""
-
-    name, during, default = 'osd_client_watch_timeout', '3', '30'
-
-
-class SlowOsd(_OsdOption):
-    """The OSD delays each request by a tenth of a second, its default."""
-
-    name = 'osd_debug_inject_dispatch_delay_probability'
-    during, default = '1', '0'
 
 
 def kill_during_removal(

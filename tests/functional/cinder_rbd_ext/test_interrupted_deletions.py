@@ -20,7 +20,6 @@ import fixtures
 import rbd
 
 from cinder_rbd_ext.audit import scan
-from cinder_rbd_ext.cluster import leased_client
 from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import connections
@@ -138,7 +137,8 @@ class InterruptedTest(connections.ConnectionsTestCase):
         before = driver._deletions._before_purge
 
         def blocklist(image: Any) -> Any:
-            self._blocklist(client)
+            address = client.rados.get_addrs()
+            filling.Monitor(self.cluster).blocklist(address)
             return before(image)
 
         with mock.patch.object(
@@ -151,7 +151,3 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.assertEqual(1, log.output.count('Error deleting volume-'))
         driver._trash_purge()
         self.assertEqual([], list(rbd.RBD().trash_list(self.cluster.ioctx())))
-
-    def _blocklist(self, client: leased_client.SharedClient) -> None:
-        address = client.rados.get_addrs()
-        filling.Monitor(self.cluster).blocklist(address)
