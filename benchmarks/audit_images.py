@@ -28,9 +28,9 @@ import filled_pool
 import rados
 import rbd
 
-from cinder_rbd_ext.audit import records
-from cinder_rbd_ext.audit import run
-from cinder_rbd_ext.audit import scan
+from rbd_operator.audit import records
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
 
 _CINDER_POOL = 'host@rbd#rbd'
 

@@ -121,16 +121,10 @@ def location_of(
     return {wire.LOCATION_INFO: None, wire.RBD_LOCATION_INFO: location}
 
 
-def location_in(report: Mapping[str, Any]) -> str:
-    """Return the location in any back end's report; empty without one."""
-    ours = report.get(wire.RBD_LOCATION_INFO)
-    return str(ours or report.get(wire.LOCATION_INFO) or '')
-
-
 def pool_of(host: Mapping[str, Any] | None) -> str:
     """Return the pool of a migration's destination; empty if not on RBD."""
     report = (host or {}).get('capabilities') or {}
-    return location_in(report).rpartition(':')[2]
+    return wire.location_in(report).rpartition(':')[2]
 
 
 def with_location(host: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -21,6 +21,9 @@ These names must not change: volumes, attachments and services of earlier
 releases use them.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 # Cinder's API
 
 #: Alias of the API extension; prefix of its route and of its attributes.
@@ -131,6 +134,14 @@ LOCATION_INFO = 'location_info'
 #: The same of a back end with a data pool. The stock driver does not read it:
 #: it would copy an image without its data pool.
 RBD_LOCATION_INFO = 'rbd_location_info'
+
+# RBD images
+
+#: Suffix of a clone's name for the snapshot of its source, from Cinder.
+CLONE_SNAPSHOT = '.clone_snap'
+#: Suffix of the name of a source that was deleted before its clones, from
+#: Cinder.
+DELETED_SOURCE = '.deleted'
 
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'
@@ -253,3 +264,9 @@ DASHBOARD_ENABLED = '_3110_rbd_volume_options.py'
 
 #: Prefix of the routes that Horizon's pages request, below ``/api/``.
 DASHBOARD_ROUTE = 'rbd_volume_options/'
+
+
+def location_in(report: Mapping[str, Any]) -> str:
+    """Return the location in any back end's report; empty without one."""
+    ours = report.get(RBD_LOCATION_INFO)
+    return str(ours or report.get(LOCATION_INFO) or '')

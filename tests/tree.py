@@ -26,6 +26,11 @@ PACKAGES = (
     'nova_rbd_cache',
     'horizon_volume_opts',
     'glance_store_objmap',
+    'rbd_volume_client',
+    'rbd_operator',
+    'rbd_bench',
+    'rbd_command_line',
+    'rbd_tempest_plugin',
 )
 
 

@@ -28,7 +28,6 @@ import weakref
 from oslo_log import log as logging
 
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.imaging import clone_names
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import open_image
@@ -37,6 +36,7 @@ from cinder_rbd_ext.imaging import removals
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 # Arguments of librbd's functions are named features.
@@ -48,7 +48,7 @@ PoolName = Callable[[int], str]
 SizeCheck = Callable[[Any, int], None]
 
 # Suffix of the source's snapshot, which has the name of the new volume.
-_CLONE_SNAPSHOT = clone_names.SNAPSHOT
+_CLONE_SNAPSHOT = wire.CLONE_SNAPSHOT
 
 
 class Librbd(delegate.Delegate):

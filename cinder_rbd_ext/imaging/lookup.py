@@ -22,10 +22,10 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
-from cinder_rbd_ext.imaging import clone_names
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 
 class ImageLookup:
@@ -104,7 +104,7 @@ class ImageLookup:
 
     def discard_clone_snapshot(self, source: str, clone: str) -> None:
         """Remove the snapshot of the source for a clone that failed."""
-        snapshot = clone + clone_names.SNAPSHOT
+        snapshot = clone + wire.CLONE_SNAPSHOT
         with self.opened(source) as image:
             if all(s['name'] != snapshot for s in image.list_snaps()):
                 return

@@ -28,17 +28,17 @@ from typing import Any
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
-from cinder_rbd_ext.imaging import clone_names
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 #: Suffix that the stock driver adds to a clone's name for the snapshot of the
 #: source.
-SNAPSHOT = clone_names.SNAPSHOT
+SNAPSHOT = wire.CLONE_SNAPSHOT
 
 #: Suffix that the stock driver adds to the name of a source that it keeps for
 #: its clones.
-DELETED = clone_names.DELETED
+DELETED = wire.DELETED_SOURCE
 
 # librbd's namespace of snapshots that can be opened by name. Other namespaces
 # are for groups and for snapshots that were removed while they had clones.

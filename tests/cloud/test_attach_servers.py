@@ -18,7 +18,7 @@ from typing import Any
 
 from osc_lib import exceptions
 
-from cinder_rbd_ext.client import attach
+from rbd_volume_client import attach
 from sandbox_cloud import state
 from tests.cloud import base
 from tests.cloud import test_cache_modes

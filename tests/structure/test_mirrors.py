@@ -31,7 +31,7 @@ _MIRRORED = {
 }
 
 # Tempest tests in the wheel, which run on a cloud.
-_SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
+_SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
 
 
 def _modules(folder: str) -> list[str]:

@@ -21,9 +21,9 @@ from typing import Any
 import jsonschema
 import yaml
 
-from cinder_rbd_ext.audit import findings
-from cinder_rbd_ext.audit import images
-from cinder_rbd_ext.exporter import metrics
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.exporter import metrics
 from tests import tree
 from tests.unit import base
 

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""No two modules of a folder have names that differ only in their ending."""
+"""Names of modules: no twins within a folder, none for everything else."""
 
 from collections.abc import Collection
 import itertools
@@ -83,3 +83,8 @@ class TwinsTestCase(base.TestCase):
     )
     def test_other_names(self, names: tuple[str, str]) -> None:
         self.assertEqual([], _twins(names))
+
+    def test_no_module_for_everything_else(self) -> None:
+        vague = {'utils.py', 'util.py', 'helper.py', 'helpers.py'}
+        names = [pathlib.PurePath(name).name for name in tree.files()]
+        self.assertEqual(set(), vague & set(names))

@@ -31,15 +31,15 @@ _DEFINED = (
 )
 
 # Tempest tests in the wheel use literals, as other tests do.
-_SHIPPED_TESTS = 'cinder_rbd_ext/tempest/tests/'
+_SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
 
 #: Literals that equal a name but have another meaning.
 _OTHER_MEANING = {
-    ('cinder_rbd_ext/audit/images.py', 'name'): "librbd's item",
-    ('cinder_rbd_ext/audit/images.py', 'pool'): "librbd's item",
-    ('cinder_rbd_ext/audit/images.py', 'image'): "librbd's item",
+    ('rbd_operator/audit/images.py', 'name'): "librbd's item",
+    ('rbd_operator/audit/images.py', 'pool'): "librbd's item",
+    ('rbd_operator/audit/images.py', 'image'): "librbd's item",
     (
-        'cinder_rbd_ext/client/volume_rbd.py',
+        'rbd_volume_client/volume_rbd.py',
         'reason',
     ): 'field of a volume type',
     (
@@ -59,12 +59,12 @@ _OTHER_MEANING = {
         'findings',
     ): 'name of a column',
     ('horizon_volume_opts/admin_images/columns.py', 'none'): 'text of a cell',
-    ('cinder_rbd_ext/bench/plan.py', 'cache_mode'): 'axis of a plan',
-    ('cinder_rbd_ext/client/attach.py', 'cache_mode'): 'column of a table',
-    ('cinder_rbd_ext/client/create.py', 'Glance image'): 'help text',
-    ('cinder_rbd_ext/tempest/config.py', 'cache_mode'): "Tempest's option",
+    ('rbd_bench/plan.py', 'cache_mode'): 'axis of a plan',
+    ('rbd_volume_client/attach.py', 'cache_mode'): 'column of a table',
+    ('rbd_volume_client/create.py', 'Glance image'): 'help text',
+    ('rbd_tempest_plugin/config.py', 'cache_mode'): "Tempest's option",
     (
-        'cinder_rbd_ext/tempest/config.py',
+        'rbd_tempest_plugin/config.py',
         'rbd_volume_options',
     ): "Tempest's option and group",
     (

@@ -28,11 +28,7 @@ from sandbox_cloud import errors
 from sandbox_cloud import guest_image
 
 PROGRAM = (
-    pathlib.Path(__file__).parents[2]
-    / 'cinder_rbd_ext'
-    / 'bench'
-    / 'guest'
-    / 'measure.sh'
+    pathlib.Path(__file__).parents[2] / 'rbd_bench' / 'guest' / 'measure.sh'
 )
 
 

@@ -24,14 +24,14 @@ import rados
 import rbd
 import testtools
 
-from cinder_rbd_ext.audit import findings
-from cinder_rbd_ext.audit import images
-from cinder_rbd_ext.audit import names
-from cinder_rbd_ext.audit import records
-from cinder_rbd_ext.audit import report
-from cinder_rbd_ext.audit import rules
-from cinder_rbd_ext.audit import run
-from cinder_rbd_ext.audit import scan
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from rbd_operator.audit import report
+from rbd_operator.audit import rules
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
 from rbd_volume_options import features
 from rbd_volume_options import wire
 from tests.functional import ceph

@@ -25,10 +25,10 @@ import fixtures
 import rbd
 import testtools
 
-from cinder_rbd_ext.bench import images
-from cinder_rbd_ext.bench import published
-from cinder_rbd_ext.bench import results
-from cinder_rbd_ext.bench import shipped
+from rbd_bench import images
+from rbd_bench import published
+from rbd_bench import results
+from rbd_bench import shipped
 from tests import tree
 from tests.functional import ceph
 from tests.functional import filling
@@ -38,8 +38,10 @@ _PROGRAM = """
 import sys
 from importlib import metadata
 metadata.version = lambda name: '1'
-from cinder_rbd_ext.client import program
-sys.exit(program.main())
+from rbd_operator import program
+from tests.unit.rbd_bench import installed_commands
+with installed_commands.InstalledCommands():
+    sys.exit(program.main())
 """
 _PATIENCE = 300
 _TINY = ('--short', '--warm-up', '0', '--runtime', '1', '--image-size', '16M')

@@ -20,9 +20,9 @@ import rados
 import rbd
 import testtools
 
-from cinder_rbd_ext.bench import images
-from cinder_rbd_ext.bench import session
-from cinder_rbd_ext.client import bench_session
+from rbd_bench import images
+from rbd_bench import session
+from rbd_bench.commands import bench_session
 from tests import feature_bits
 from tests import tree
 from tests.functional import ceph

@@ -19,10 +19,10 @@ import rados
 import rbd
 import testtools
 
-from cinder_rbd_ext.doctor import configuration
-from cinder_rbd_ext.doctor import findings
-from cinder_rbd_ext.doctor import pools
-from cinder_rbd_ext.doctor import run
+from rbd_command_line import findings
+from rbd_operator.doctor import configuration
+from rbd_operator.doctor import pools
+from rbd_operator.doctor import run
 from tests.functional import ceph
 
 _CINDER = """

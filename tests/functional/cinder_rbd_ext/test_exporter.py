@@ -37,7 +37,7 @@ _PROGRAM = """
 import sys
 from importlib import metadata
 metadata.version = lambda name: '1'
-from cinder_rbd_ext.client import program
+from rbd_operator import program
 sys.exit(program.main())
 """
 _Values = dict[tuple[str, ...], float]

@@ -19,7 +19,7 @@ import ddt
 import fixtures
 import rbd
 
-from cinder_rbd_ext.audit import scan
+from rbd_operator.audit import scan
 from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import connections

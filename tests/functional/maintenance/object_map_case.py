@@ -27,7 +27,7 @@ import fixtures
 import rbd
 import testtools
 
-from cinder_rbd_ext.audit import records
+from rbd_operator.audit import records
 from rbd_volume_options import features
 from tests import tree
 from tests.functional import ceph

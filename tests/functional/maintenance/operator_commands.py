@@ -35,10 +35,10 @@ import time
 from typing import Any
 from unittest import mock
 
-from cinder_rbd_ext.audit import records
-from cinder_rbd_ext.client import shell
-from cinder_rbd_ext.maintenance import alive
-from cinder_rbd_ext.maintenance import object_maps
+from rbd_operator import shell
+from rbd_operator.audit import records
+from rbd_operator.maintenance import alive
+from rbd_operator.maintenance import object_maps
 
 
 def as_json(known: records.Records) -> str:

@@ -24,17 +24,17 @@ import rados
 import rbd
 import testtools
 
-from cinder_rbd_ext.audit import findings
-from cinder_rbd_ext.audit import records
-from cinder_rbd_ext.audit import run as audit
-from cinder_rbd_ext.audit import scan
-from cinder_rbd_ext.maintenance import cleaning
-from cinder_rbd_ext.maintenance import journal
-from cinder_rbd_ext.maintenance import kinds
-from cinder_rbd_ext.maintenance import outcomes
-from cinder_rbd_ext.maintenance import pace
-from cinder_rbd_ext.maintenance import removal
-from cinder_rbd_ext.maintenance import run
+from rbd_operator.audit import findings
+from rbd_operator.audit import records
+from rbd_operator.audit import run as audit
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import cleaning
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import kinds
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import removal
+from rbd_operator.maintenance import run
 from rbd_volume_options import features
 from tests.functional import ceph
 from tests.functional import interruptions

@@ -85,6 +85,8 @@ _CONTRACT = {
     },
     'LOCATION_INFO': 'location_info',
     'RBD_LOCATION_INFO': 'rbd_location_info',
+    'CLONE_SNAPSHOT': '.clone_snap',
+    'DELETED_SOURCE': '.deleted',
     'RBD_VOLUME_OPTIONS': 'rbd_volume_options',
     'RBD_DATA_POOLS': 'rbd_data_pools',
     'RBD_VOLUME_OBJECT_SIZE': 'rbd_volume_object_size',

@@ -19,15 +19,15 @@ import tempfile
 
 from django.test import utils
 
-from cinder_rbd_ext.audit import findings
-from cinder_rbd_ext.audit import images as audited
-from cinder_rbd_ext.audit import report
-from cinder_rbd_ext.audit import rules
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
+from rbd_operator.audit import findings
+from rbd_operator.audit import images as audited
+from rbd_operator.audit import report
+from rbd_operator.audit import rules
 from rbd_volume_options import features
 from tests.unit import base
-from tests.unit.cinder_rbd_ext.audit import facts
+from tests.unit.rbd_operator.audit import facts
 
 _ONE = '11111111-1111-4111-8111-111111111111'
 _OTHER = '22222222-2222-4222-8222-222222222222'

@@ -14,8 +14,8 @@
 
 from django.utils import translation
 
-from cinder_rbd_ext.audit import findings as audited
 from horizon_volume_opts.admin_images import findings
+from rbd_operator.audit import findings as audited
 from tests.unit import base
 
 

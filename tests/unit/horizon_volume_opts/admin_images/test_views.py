@@ -21,10 +21,10 @@ from unittest import mock
 from cliff import commandmanager
 from django.utils import html
 
-from cinder_rbd_ext.client import shell
 from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
+from rbd_operator import shell
 from tests import tree
 from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder

@@ -1,0 +1,150 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The connection to Ceph and the end of a run of ``bench run``."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Sequence
+import pathlib
+from typing import Any
+
+from osc_lib import exceptions
+
+from rbd_bench.commands import bench_cloud
+from rbd_command_line import printable
+from rbd_command_line import progress
+from rbd_command_line import running
+from rbd_volume_options import sizes
+
+#: Options of the connection that creates and removes images. The measured
+#: programs have connections of their own.
+OPTIONS = {
+    # By default, calls wait until a lost cluster returns.
+    'client_mount_timeout': '60',
+    'rados_mon_op_timeout': '60',
+    'rados_osd_op_timeout': '60',
+    # The removal of an image would only move it to the trash.
+    'rbd_move_to_trash_on_remove': 'false',
+}
+#: Shows the cursor, which the progress bar hides.
+_SHOW_CURSOR = '\x1b[?25h'
+
+
+class Cleaning(running.Cleaning):
+    """Messages about the removal of the images of a run.
+
+    :ivar measured: the session, when there is one
+    """
+
+    def __init__(self, stream: Any, say: Callable[[str], None]) -> None:
+        self._stream = stream
+        self._say = say
+        self.measured: Any = None
+
+    def begun(self) -> None:
+        """Say that the removal has begun."""
+        self._say(
+            'Removing what the run has created. Press Ctrl-C again to end '
+            'without that.'
+        )
+
+    def abandoned(self) -> None:
+        """Say what remains, because the process ends now."""
+        for line in self.measured.not_removed if self.measured else ():
+            self._say(line)
+        if self._stream.isatty():
+            self._stream.write(_SHOW_CURSOR)
+        self._stream.flush()
+
+
+def run(
+    app: Any,
+    parsed_args: argparse.Namespace,
+    given: Any,
+    cells: Sequence[Any],
+    folder: pathlib.Path,
+) -> tuple[Any, exceptions.CommandError | None]:
+    """Measure; return the results, and why the run ended early.
+
+    :param given: the plan
+    :raises CommandError: if nothing can be measured
+    """
+    import rados
+    import rbd
+
+    from rbd_bench import facts
+
+    def say(line: str) -> None:
+        app.stderr.write(f'{printable.text(line)}\n')
+
+    cleaning = Cleaning(app.stderr, say)
+    failure = None
+    try:
+        with running.ended_by_signals(cleaning):
+            _measure(app, parsed_args, given, cells, folder, cleaning, say)
+    except KeyboardInterrupt:
+        failure = exceptions.CommandError(
+            f'Interrupted. To continue, use the same command with --output '
+            f'{folder}'
+        )
+    except (rados.Error, rbd.Error, facts.Unavailable) as error:
+        failure = exceptions.CommandError(
+            printable.text(f'{parsed_args.ceph_conf}: {error}')
+        )
+    if failure and cleaning.measured is None:
+        raise failure
+    return cleaning.measured.results, failure
+
+
+def _measure(
+    app: Any,
+    parsed_args: argparse.Namespace,
+    given: Any,
+    cells: Sequence[Any],
+    folder: pathlib.Path,
+    cleaning: Cleaning,
+    say: Callable[[str], None],
+) -> None:
+    import rados
+    import rbd
+
+    from rbd_bench import facts
+    from rbd_bench import session
+    from rbd_bench.paths import surroundings
+
+    limit = sizes.parse_size('--limit', parsed_args.limit)
+    client = {
+        'conffile': parsed_args.ceph_conf,
+        'rados_id': parsed_args.ceph_user,
+    }
+    with (
+        rados.Rados(**client, conf=OPTIONS) as cluster,
+        progress.with_time_left(app.stderr) as show,
+    ):
+        # The options of the measured programs; the monitors store some.
+        with rados.Rados(**client) as plain:
+            options = facts.options(plain)
+        target = surroundings.Target(
+            cluster,
+            rbd,
+            pathlib.Path(parsed_args.ceph_conf),
+            parsed_args.ceph_user,
+            parsed_args.pool,
+            limit,
+            options,
+        )
+        place = bench_cloud.cloud(parsed_args, app.cloud, cluster.get_fsid())
+        measured = session.Session(target, given, folder, say, place)
+        cleaning.measured = measured
+        watched = 0.3 if parsed_args.short else session.WATCHED
+        measured.run(cells, show, watched)

@@ -1,0 +1,129 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Compares two results of one plan, such as before and after a change."""
+
+import dataclasses
+
+from rbd_bench import facts
+from rbd_bench import fields
+from rbd_bench import results
+from rbd_bench import steady
+from rbd_bench import stored
+
+FASTER = 'faster'
+SLOWER = 'slower'
+SAME = 'no difference'
+#: A smaller change does not count, even if measurements do not overlap.
+_NOISE = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A combination in one or both results.
+
+    :ivar first: the measurements of the first; None without any
+    :ivar second: the measurements of the second, as well
+    :ivar ratio: median rate of the second to that of the first; None if one is
+        missing
+    """
+
+    cell: str
+    first: steady.Spread | None
+    second: steady.Spread | None
+    ratio: float | None
+    verdict: str
+
+
+def compare(first: results.Results, second: results.Results) -> list[Change]:
+    """Return the change of each combination.
+
+    :raises OptionError: if the plans or the settings differ, or if no
+        combination was measured in both
+    """
+    if changed := _changes(first, second):
+        raise fields.refused(
+            'SECOND',
+            second.plan_name,
+            f'different plans or settings ({stored.joined(changed)})',
+            'results of the plan and the settings of FIRST',
+        )
+    before, after = first.rates(), second.rates()
+    found = [
+        _change(cell, before.get(cell), after.get(cell))
+        for cell in dict.fromkeys([*before, *after])
+    ]
+    if all(each.ratio is None for each in found):
+        raise fields.refused(
+            'SECOND',
+            second.plan_name,
+            'no combination was measured in both results',
+            'results that have a combination in common',
+        )
+    return found
+
+
+def _changes(first: results.Results, second: results.Results) -> list[str]:
+    if first.whole_plan is not None and second.whole_plan is not None:
+        return stored.differences(first.whole_plan, second.whole_plan)
+    return stored.differing(
+        stored.settings(first.plan_name, first.settings),
+        stored.settings(second.plan_name, second.settings),
+    )
+
+
+def _change(
+    cell: str, before: list[float] | None, after: list[float] | None
+) -> Change:
+    one = steady.spread(before) if before else None
+    other = steady.spread(after) if after else None
+    if one and other:
+        ratio = other.median / one.median
+        return Change(cell, one, other, ratio, verdict(one, other, ratio))
+    reasons = [
+        f'{"not measured" if rates is None else "failed"} in the {name}'
+        for name, rates in (('first', before), ('second', after))
+        if not rates
+    ]
+    return Change(cell, one, other, None, ', '.join(reasons))
+
+
+def verdict(one: steady.Spread, other: steady.Spread, ratio: float) -> str:
+    """Return what measurements allow to say about a change.
+
+    :param ratio: how many times as fast the other is
+    """
+    if not one.is_comparable(other):
+        return steady.UNDECIDED
+    if one.overlaps(other) or abs(ratio - 1) < _NOISE:
+        return SAME
+    return FASTER if ratio > 1 else SLOWER
+
+
+def differences(
+    first: results.Results, second: results.Results
+) -> dict[str, tuple[str, str]]:
+    """Return the facts that differ, by their names."""
+    before, after = _facts(first), _facts(second)
+    return {
+        name: (before.get(name, ''), after.get(name, ''))
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+        and name not in ('time', 'client.load_average')
+    }
+
+
+def _facts(found: results.Results) -> dict[str, str]:
+    # Results of an older version do not contain the cluster.
+    cluster = {'cluster': found.fsid} if found.fsid else {}
+    return {**cluster, **facts.flat(found.environment)}

@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Tasks of rally for a plan."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import json
+from typing import Any
+
+from rbd_bench.control_plane import plan
+
+#: The two volume types, by their place in the options.
+FIRST = 'first'
+SECOND = 'second'
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What the operator has chosen.
+
+    :ivar types: names of the two volume types
+    :ivar image: name of the Glance image of servers; None if scenarios with
+        servers are not run
+    :ivar flavor: name of their flavor; None as well
+    :ivar network: ID of their network; None for no network
+    """
+
+    types: tuple[str, str]
+    image: str | None = None
+    flavor: str | None = None
+    network: str | None = None
+
+    @property
+    def servers(self) -> bool:
+        """Whether scenarios with servers are run."""
+        return self.image is not None and self.flavor is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """Some iterations of a scenario, with one volume type.
+
+    :ivar side: the volume type: :data:`FIRST` or :data:`SECOND`
+    :ivar round: the number of the round, from 0
+    """
+
+    scenario: plan.Scenario
+    at_once: int
+    side: str
+    round: int
+
+    @property
+    def title(self) -> str:
+        """The title in rally, which identifies it in the results."""
+        return f'{self.scenario.name}/{self.at_once}/{self.side}/{self.round}'
+
+
+def scenarios(given: plan.Plan, choices: Choices) -> list[plan.Scenario]:
+    """Return the scenarios that are run."""
+    return [x for x in given.scenarios if choices.servers or not x.servers]
+
+
+def levels(given: plan.Plan, choices: Choices) -> list[int]:
+    """Return the levels of the plan. Each has a task of its own."""
+    found: set[int] = set()
+    for each in scenarios(given, choices):
+        found.update(each.levels(given.settings))
+    return sorted(found)
+
+
+def workloads(
+    given: plan.Plan, choices: Choices, at_once: int
+) -> Iterator[Workload]:
+    """Yield the workloads of a level, in their order.
+
+    The types take turns. Each round begins with the other type than the one
+    before, so that the order favours neither.
+    """
+    for number in range(given.settings.rounds):
+        for each in scenarios(given, choices):
+            if at_once in each.levels(given.settings):
+                sides = (FIRST, SECOND)
+                for side in sides if number % 2 == 0 else sides[::-1]:
+                    yield Workload(each, at_once, side, number)
+
+
+def task(given: plan.Plan, choices: Choices, at_once: int) -> Any:
+    """Return the task of a level, in rally's format 2."""
+    return {
+        'version': 2,
+        'title': f'{given.name}, {at_once} at once',
+        'subtasks': [
+            _subtask(given, choices, each)
+            for each in workloads(given, choices, at_once)
+        ],
+    }
+
+
+def text(found: Any) -> str:
+    """Return a task as the text of a file.
+
+    rally renders its files as Jinja2 templates. Names are not templates.
+    """
+    shown = json.dumps(found, indent=1, ensure_ascii=False)
+    return f'{{% raw %}}{shown}{{% endraw %}}\n'
+
+
+def volumes(given: plan.Plan, choices: Choices) -> int:
+    """Return the maximum number of volumes that exist at a time."""
+    most = 0
+    for each in scenarios(given, choices):
+        for level in each.levels(given.settings):
+            number = each.iterations(given.settings, level)
+            # One more is the source of clones.
+            most = max(most, number * each.volumes + bool(each.contexts))
+    return most
+
+
+def _subtask(
+    given: plan.Plan, choices: Choices, workload: Workload
+) -> dict[str, Any]:
+    scenario = workload.scenario
+    values = {
+        '$size': given.settings.size,
+        '$type': choices.types[workload.side == SECOND],
+        '$image': choices.image,
+        '$flavor': choices.flavor,
+        '$nics': [{'net-id': choices.network}] if choices.network else [],
+    }
+    return {
+        'title': workload.title,
+        'scenario': {scenario.rally: _filled(scenario.arguments, values)},
+        'contexts': _filled(scenario.contexts, values),
+        'runner': {
+            'constant': {
+                'times': scenario.iterations(given.settings, workload.at_once),
+                'concurrency': workload.at_once,
+            }
+        },
+        # A failed iteration is counted in the results. It ends nothing.
+        'sla': {'failure_rate': {'max': 100}},
+    }
+
+
+def _filled(given: Any, values: Mapping[str, Any]) -> Any:
+    """Return arguments with the names replaced by values."""
+    if isinstance(given, Mapping):
+        return {key: _filled(each, values) for key, each in given.items()}
+    if isinstance(given, list):
+        return [_filled(each, values) for each in given]
+    return values.get(given, given) if isinstance(given, str) else given

@@ -1,0 +1,210 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Explanations of the difference of a measured ratio from a published one.
+
+Some explain why a gain is missing. They depend on what was measured, and are
+left out if the gain was there.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_bench import fields
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench import results
+from rbd_bench import steady
+from rbd_bench import striping
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+
+#: Percent of a core from which on fio itself is the limit.
+_BUSY = 90
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """A combination of a published ratio, and its measurements.
+
+    :ivar detail: other figures of the last measurement
+    :ivar error: why it failed; empty if it did not
+    """
+
+    cell: matrix.Cell
+    spread: steady.Spread | None
+    detail: Mapping[str, float]
+    error: str
+
+
+def explain(
+    names: Iterable[str],
+    of: Side,
+    to: Side,
+    found: results.Results,
+    is_short: bool,
+) -> list[str]:
+    """Return explanations.
+
+    :param names: those that the plan names for a published ratio
+    :param is_short: whether the measured gain is smaller than the published
+        one, or missing
+    """
+    texts = [
+        _EXPLAIN[name](of, to, found)
+        for name in names
+        if is_short or name in _FACTS
+    ]
+    return [each for each in texts if each]
+
+
+Explain = Callable[[Side, Side, results.Results], str]
+
+
+def _osds(of: Side, to: Side, found: results.Results) -> str:
+    """Explain the gain that the number of OSDs allows."""
+    osds = int(found.environment.get('osds', 0))
+    image, work = layout_of(of.cell.keys), of.cell.work
+    size = found.settings.image_size
+    plain = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
+    gain = striping.gain(image, work, size, osds)
+    before, after = (
+        striping.osds_at_work(striping.objects_at_work(each, work, size), osds)
+        for each in (plain, image)
+    )
+    return (
+        f'The pool uses {osds} OSDs. {work.in_flight} requests in flight '
+        f'are expected to keep {before:.1f} of them busy with the default '
+        f'layout and {after:.1f} with {image}. Striping can therefore gain a '
+        f'factor of {gain:.2f} at most.'
+    )
+
+
+def layout_of(given: plan.Keys) -> layout.ImageLayout:
+    """Return the layout of keys."""
+    found = options.parse(given, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    return layout.ImageLayout(
+        found.object_size or layout.DEFAULT_OBJECT_SIZE, found.striping
+    )
+
+
+def _cache_policy(of: Side, to: Side, found: results.Results) -> str:
+    policy = _option(found, 'rbd_cache_policy')
+    if policy != 'writearound':
+        return f'rbd_cache_policy is {policy}.{_latencies(of, to)}'
+    return (
+        'rbd_cache_policy is writearound, the default since Nautilus: the '
+        'cache of librbd holds writes and never serves reads. The cache of '
+        f'2013 did.{_latencies(of, to)}'
+    )
+
+
+def _latencies(of: Side, to: Side) -> str:
+    """Return sentences about the durations of requests, if both have them."""
+    text = ''
+    for kind in ('read', 'write'):
+        name = f'{kind}_ms_mean'
+        if name in of.detail and name in to.detail:
+            text += (
+                f' A {kind} took {of.detail[name]:.2f} ms on average with '
+                f'{of.cell.values[plan.CACHE_MODE]} and '
+                f'{to.detail[name]:.2f} ms with '
+                f'{to.cell.values[plan.CACHE_MODE]}.'
+            )
+    return text
+
+
+def _flush(of: Side, to: Side, found: results.Results) -> str:
+    every = of.cell.work.flush_every
+    text = (
+        f'The workload flushes after each {every} writes.'
+        if every
+        else 'The workload never flushes.'
+    )
+    if _option(found, 'rbd_cache_writethrough_until_flush') == 'true':
+        text += (
+            ' librbd caches no write before the first flush '
+            '(rbd_cache_writethrough_until_flush).'
+        )
+    return text
+
+
+def _rate(of: Side, to: Side, found: results.Results) -> str:
+    if not of.spread or not to.spread:
+        return ''
+    text = (
+        f'{of.spread.median:,.0f} and {to.spread.median:,.0f} operations per '
+        'second were measured.'
+    )
+    busy = [x.detail.get('client_cpu_percent') for x in (of, to)]
+    if None not in busy:
+        shown = ' and '.join(f'{x:.0f} %' for x in busy)
+        if max(x or 0 for x in busy) >= _BUSY:
+            return (
+                f'{text} fio itself was the limit: it used {shown} of a core.'
+            )
+        text += (
+            f' fio used {shown} of a core, without the threads of librbd and '
+            'QEMU, and otherwise waited for its requests.'
+        )
+    return (
+        f'{text} What the client does for each request (cache, allocation of '
+        'memory, encryption) matters only where the client is the limit, as '
+        'with the published tens of thousands.'
+    )
+
+
+def _objects(of: Side, to: Side, found: results.Results) -> str:
+    if not to.spread:
+        return ''
+    size = fields.size('size', to.cell.values['size'])
+    number = layout_of(to.cell.keys).object_count(size)
+    seconds = 1 / to.spread.median
+    return (
+        f'Without an object map librbd requested the deletion of all '
+        f'{number:,} objects that might exist: {seconds:.1f} s, '
+        f'{number / seconds:,.0f} requests per second. The time grows with '
+        'the size of the image and the latency of the OSDs.'
+    )
+
+
+def _same_host(of: Side, to: Side, found: results.Results) -> str:
+    if not found.environment.get('client_is_osd_host'):
+        return ''
+    client: Mapping[str, Any] = found.environment.get('client', {})
+    return (
+        'The client runs on a host with OSDs and shares its '
+        f'{client.get("cpus")} cores with them. The OSDs use the processor '
+        'time that the client saves. There is no network between them.'
+    )
+
+
+def _option(found: results.Results, name: str) -> str:
+    return str(found.environment.get('options', {}).get(name, 'unknown'))
+
+
+_EXPLAIN: Mapping[str, Explain] = {
+    'osds': _osds,
+    'cache-policy': _cache_policy,
+    'flush': _flush,
+    'rate': _rate,
+    'objects': _objects,
+    'same-host': _same_host,
+}
+#: Explanations that are facts, whatever the measured gain.
+_FACTS = ('osds', 'objects')

@@ -1,0 +1,165 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Jobs for a guest, and its results.
+
+The first bytes of a disk contain a job, padded with zeros::
+
+    cinder-rbd-ext-bench 17
+    rw=randread
+    bs=16384
+    end
+
+The guest passes the lines as options to fio and writes to its serial console::
+
+    cinder-rbd-ext-bench: 17 begin
+    cinder-rbd-ext-bench: 17 = H4sIAAAAAAACA5VUTW/bMAy951cIOccB
+    cinder-rbd-ext-bench: 17 end
+
+The second words are Base64 of a compressed text: facts, the report of fio and
+its log of operations per second. ``measure.sh`` is the program in the guest.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+import dataclasses
+import gzip
+import importlib.resources
+import re
+import zlib
+
+from rbd_bench import fio
+from rbd_bench import plan
+from rbd_bench import processes
+from rbd_bench import workload
+
+_MAGIC = 'cinder-rbd-ext-bench'
+#: Bytes at the beginning of a disk that contain a job. The guest reads them
+#: at once.
+BYTES = 4096
+#: Bytes before the data that fio reads and writes.
+OFFSET = 2**20
+#: Maximum number of values in the log of fio, because Nova returns only the
+#: last 100 KiB of a console.
+_VALUES = 600
+_SECOND = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """The results of a job.
+
+    :ivar facts: what the guest found: ``cache`` of the disk, ``kernel``,
+        ``fio``
+    :ivar report: the report of fio, as JSON
+    """
+
+    facts: Mapping[str, str]
+    report: str
+    figures: fio.Figures
+
+
+def program() -> bytes:
+    """Return the shell script that runs in the guest."""
+    return (
+        importlib.resources.files(__package__)
+        .joinpath('measure.sh')
+        .read_bytes()
+    )
+
+
+def encode(
+    number: int, work: workload.Workload, settings: plan.Settings
+) -> bytes:
+    """Return the first bytes of a disk for a job.
+
+    :param number: identifies the job
+    """
+    interval = _SECOND * -(-settings.runtime // _VALUES)
+    options = {
+        **fio.job(work, settings),
+        'offset': str(OFFSET),
+        'size': str(settings.image_size),
+        'log_avg_msec': str(interval),
+    }
+    lines = [f'{_MAGIC} {number}']
+    lines += [f'{name}={value}' for name, value in options.items()]
+    return '\n'.join([*lines, 'end', '']).encode().ljust(BYTES, b'\0')
+
+
+def is_ready(console: str) -> bool:
+    """Return whether the guest waits for jobs.
+
+    :raises processes.EngineError: if it cannot run them
+    """
+    found = re.findall(rf'^{_MAGIC}: (ready|failed .*?)\r?$', console, re.M)
+    if found and found[-1] != 'ready':
+        raise processes.EngineError(f'guest: {found[-1]}')
+    return bool(found)
+
+
+def answer(console: str, number: int) -> Answer | None:
+    """Return the results of a job; None if the guest has not written them.
+
+    :raises processes.EngineError: if the job failed, or the results are
+        damaged
+    """
+    start = rf'^{_MAGIC}: {number}'
+    if failed := re.search(rf'{start} failed (.*?)\r?$', console, re.M):
+        raise processes.EngineError(f'guest: {failed[1]}')
+    if not re.search(rf'{start} end\r?$', console, re.M):
+        return None
+    return _parse(unpacked(console, number))
+
+
+def unpacked(console: str, number: int) -> str:
+    """Return the text of the results of a job.
+
+    :raises processes.EngineError: if it is damaged
+    """
+    lines = re.findall(rf'^{_MAGIC}: {number} = (\S+)\r?$', console, re.M)
+    try:
+        text = gzip.decompress(base64.b64decode(''.join(lines))).decode()
+        # The report of fio.
+        text.index('{')
+    except (binascii.Error, EOFError, OSError, ValueError, zlib.error):
+        raise processes.EngineError(
+            'the results of the guest are damaged on its console'
+        ) from None
+    return text
+
+
+def _parse(text: str) -> Answer:
+    start, end = text.index('{'), text.rindex('}') + 1
+    pairs = (line.partition('=') for line in text[:start].splitlines())
+    figures = fio.figures(fio.documents(text[start:end]))
+    return Answer(
+        {name: value for name, _, value in pairs},
+        text[start:end],
+        dataclasses.replace(figures, series=_series(text[end:])),
+    )
+
+
+def _series(log: str) -> tuple[float, ...]:
+    """Return the operations per second in a log of fio.
+
+    It has a line for each interval and direction: milliseconds, operations
+    per second, direction, and other values.
+    """
+    found: dict[int, float] = {}
+    for line in log.splitlines():
+        if line.strip():
+            time, rate, *_ = (float(word) for word in line.split(','))
+            interval = round(time / _SECOND)
+            found[interval] = found.get(interval, 0.0) + rate
+    return tuple(found[interval] for interval in sorted(found))

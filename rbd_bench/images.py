@@ -1,0 +1,321 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Creates and removes the images of benchmarks, and no others."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import time
+from typing import Any
+import uuid
+
+from rbd_bench import plan
+from rbd_bench import processes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+
+PREFIX = 'cinder-rbd-ext-bench-'
+#: Seconds until the watch of a killed client has expired:
+#: ``osd_client_watch_timeout`` and a margin.
+WATCH = 35.0
+#: Bytes of an image that stays empty.
+_EMPTY = 2**20
+
+
+class Images:
+    """The images in a pool.
+
+    :param librbd: the module ``rbd``
+    :param ioctx: context of the pool
+    :param defaults: librbd's default features, as a mask
+    :param limit: maximum bytes of data at one time
+    :param say: shows a line to the operator
+    """
+
+    def __init__(
+        self,
+        librbd: Any,
+        ioctx: Any,
+        defaults: int,
+        limit: int,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._rbd = librbd
+        self._ioctx = ioctx
+        self._defaults = defaults
+        self._limit = limit
+        self._say = say
+        self._data = 0
+        # By name: whether the operator knows that it was not removed.
+        self._present: dict[str, bool] = {}
+
+    @property
+    def present(self) -> list[str]:
+        """The names of the images of this run that are not removed yet."""
+        return list(self._present)
+
+    @contextlib.contextmanager
+    def created(
+        self, size: int, data: int, wanted: plan.Keys
+    ) -> Iterator[str]:
+        """Create an image and yield its name; remove it afterwards.
+
+        The data of an image that could not be removed still counts.
+
+        :param size: bytes
+        :param data: bytes that will be written to it
+        :param wanted: keys of its layout and features
+        :raises OptionError: if the data exceeds the limit
+        :raises processes.EngineError: if librbd refuses the image
+        """
+        name = f'{PREFIX}{uuid.uuid4().hex[:12]}'
+        given = arguments(wanted, self._defaults)
+        self.check(data)
+        self._data += data
+        self._present[name] = False
+        try:
+            self._create(name, size, given)
+            yield name
+        finally:
+            if self._discarded(name):
+                self._data -= data
+
+    def _create(self, name: str, size: int, given: dict[str, Any]) -> None:
+        try:
+            self._rbd.RBD().create(
+                self._ioctx, name, size, old_format=False, **given
+            )
+        except self._rbd.Error as error:
+            raise processes.EngineError(f'image {name}: {error}') from error
+
+    def prepare(self) -> int:
+        """Create and remove an empty image; return the ID of its data pool.
+
+        librbd removes images through the trash directory of the pool and
+        creates it for the first removal. In a pool that has reached its quota
+        this is not possible, and no image could be removed.
+
+        :raises processes.EngineError: if librbd refuses the image
+        """
+        with (
+            self.created(_EMPTY, 0, {}) as name,
+            self._rbd.Image(self._ioctx, name, read_only=True) as image,
+        ):
+            return int(image.data_pool_id())
+
+    @contextlib.contextmanager
+    def counted(self, data: int) -> Iterator[None]:
+        """Count data in the context towards the limit.
+
+        :raises OptionError: if the data exceeds the limit
+        """
+        self.check(data)
+        self._data += data
+        try:
+            yield
+        finally:
+            self._data -= data
+
+    def check(self, data: int) -> None:
+        """Check that more data is within the limit.
+
+        :raises OptionError: if it is not
+        """
+        if self._data + data > self._limit:
+            raise errors.OptionError(
+                '--limit',
+                self._limit,
+                f'{self._data + data} bytes of data are needed',
+                f'at least {self._data + data}, or a smaller --image-size',
+            )
+
+    def remove(self, name: str, wait: float = WATCH) -> bool:
+        """Remove an image; return whether it is gone.
+
+        :param wait: seconds to wait for a client that has it open
+        """
+        if not name.startswith(PREFIX):
+            raise ValueError(f'{name} was not created by a benchmark')
+        limit = time.monotonic() + wait
+        while True:
+            try:
+                return self._remove(name)
+            except self._rbd.ImageBusy:
+                if time.monotonic() >= limit:
+                    return False
+                time.sleep(0.5)
+
+    def _remove(self, name: str) -> bool:
+        gone = True
+        try:
+            self._rbd.RBD().remove(self._ioctx, name)
+        except self._rbd.ImageNotFound:
+            # librbd also raises this in a full pool without trash directory.
+            gone = name not in self._rbd.RBD().list(self._ioctx)
+        for ident, trashed in self._trash():
+            if trashed == name:
+                with contextlib.suppress(self._rbd.ImageNotFound):
+                    self._rbd.RBD().trash_remove(
+                        self._ioctx, ident, force=True
+                    )
+        return gone
+
+    def _trash(self) -> Iterator[tuple[str, str]]:
+        """Yield the IDs and names of own images in the trash of the pool.
+
+        librbd only moves an image there if the pool overrides
+        ``rbd_move_to_trash_on_remove``.
+        """
+        try:
+            for each in self._rbd.RBD().trash_list(self._ioctx):
+                if each['name'].startswith(PREFIX):
+                    yield each['id'], each['name']
+        except IndexError:
+            # The binding of Ceph 16 stops at an image that is migrated.
+            self._say(
+                'Could not read the whole trash of the pool, because an image '
+                'of the pool is being migrated.'
+            )
+
+    def discard_all(self) -> None:
+        """Remove what is left of this run, such as after an error."""
+        for name in self.present:
+            self._discarded(name)
+
+    def _discarded(self, name: str) -> bool:
+        """Remove an image of this run; return whether it is gone."""
+        try:
+            return self._removed_or_said(name)
+        except KeyboardInterrupt:
+            # Signals raise this once, and it must not leave the image.
+            self._removed_or_said(name)
+            raise
+
+    def _removed_or_said(self, name: str) -> bool:
+        why = 'another client has it open'
+        try:
+            gone = self.remove(name)
+        except self._rbd.Error as error:
+            gone, why = False, str(error)
+        if gone:
+            self._present.pop(name, None)
+        elif not self._present.get(name):
+            self._present[name] = True
+            self._say(
+                f'{not_removed(self._ioctx.get_pool_name(), name)} ({why})'
+            )
+        return gone
+
+    def left(self) -> list[str]:
+        """Return the names of images that earlier runs left behind.
+
+        librbd also lists an image whose removal was interrupted.
+        """
+        listed = self._rbd.RBD().list(self._ioctx)
+        found = {name for name in listed if name.startswith(PREFIX)}
+        return sorted(found | {name for _, name in self._trash()})
+
+    def sweep(self, wait: float = WATCH) -> None:
+        """Remove the images that a killed run left behind.
+
+        An image that another run has open cannot be removed.
+        """
+        for name in self.left():
+            self._say(f'Removing {name}, which an earlier run left behind.')
+            if not self.remove(name, wait):
+                self._say(
+                    f'{name} is in use by another run and is not removed.'
+                )
+
+    def held(self, name: str) -> Any:
+        """Return a context that keeps an image open.
+
+        Other runs cannot remove it meanwhile.
+        """
+        return self._rbd.Image(self._ioctx, name)
+
+
+def not_removed(pool: str, name: str) -> str:
+    """Return the message about an image that remains."""
+    return f'Not removed: {pool}/{name}; the next run removes it'
+
+
+def arguments(wanted: plan.Keys, defaults: int) -> dict[str, Any]:
+    """Return the arguments of ``rbd.RBD.create`` for keys.
+
+    :param defaults: librbd's default features, as a mask
+    """
+    found = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    given: dict[str, Any] = {}
+    if found.object_size or found.striping:
+        image = layout.ImageLayout(
+            found.object_size or layout.DEFAULT_OBJECT_SIZE, found.striping
+        )
+        layout.check_unit(image)
+        given['order'] = image.order
+    if found.striping:
+        given['stripe_unit'] = found.striping.unit
+        given['stripe_count'] = found.striping.count
+    chosen = found.image_features
+    if chosen is None and found.object_map is not None:
+        chosen = features.with_object_map(
+            features.from_mask(defaults) & features.CHOOSABLE,
+            found.object_map,
+        )
+    if chosen is not None:
+        given['features'] = features.to_mask(chosen)
+    return given
+
+
+def differences(image: Any, wanted: plan.Keys) -> list[str]:
+    """Return how an open image differs from keys, as texts.
+
+    What the keys do not set is not compared.
+    """
+    found = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    there = features.from_mask(image.features())
+    pairs: list[tuple[str, Any, Any]] = []
+    if found.object_size:
+        size = 1 << image.stat()['order']
+        pairs.append((keys.OBJECT_SIZE, found.object_size, size))
+    if found.striping:
+        unit, count = image.stripe_unit(), image.stripe_count()
+        pairs.append((keys.STRIPE_UNIT, found.striping.unit, unit))
+        pairs.append((keys.STRIPE_COUNT, found.striping.count, count))
+    if found.object_map is not None:
+        has_map = features.OBJECT_MAP in there
+        pairs.append((keys.OBJECT_MAP, found.object_map, has_map))
+    if found.image_features is not None:
+        # librbd adds some, such as fast-diff to object-map.
+        made = features.of_new_image(found.image_features, False, False)
+        asked = ', '.join(sorted(made & features.CHOOSABLE))
+        chosen = ', '.join(sorted(there & features.CHOOSABLE))
+        pairs.append((keys.FEATURES, asked, chosen))
+    return [
+        f'{key} is {has} instead of {asked}'
+        for key, asked, has in pairs
+        if has != asked
+    ]
+
+
+def default_features(text: str) -> int:
+    """Return the mask of ``rbd_default_features``, a number or names."""
+    if text.isdigit():
+        return int(text)
+    return features.to_mask(
+        name.strip() for name in text.split(',') if name.strip()
+    )

@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Other load, which disturbs measurements."""
+
+from rbd_bench import plan
+from rbd_bench import results
+
+#: The load by other clients that makes a measurement doubtful, as a part of
+#: its rate.
+_LIMIT = 0.05
+_OTHERS = 'others_operations_per_second'
+
+
+def find(found: results.Results) -> str:
+    """Return sentences about what disturbed the measurements."""
+    texts = (_during(found), _around(found), _client(found))
+    return ' '.join(each for each in texts if each)
+
+
+def _samples(found: results.Results) -> list[results.Sample]:
+    """Return the measurements of requests; a deletion is many requests."""
+    return [
+        each
+        for each in found.samples
+        if each.rate > 0 and each.path != plan.DELETION
+    ]
+
+
+def _during(found: results.Results) -> str:
+    parts = [
+        each.detail[_OTHERS] / each.rate
+        for each in _samples(found)
+        if _OTHERS in each.detail
+    ]
+    disturbed = [each for each in parts if each > _LIMIT]
+    if not disturbed:
+        return ''
+    return (
+        f'During {len(disturbed)} of {len(parts)} measurements, clients of '
+        f'other pools performed more than {_percent(_LIMIT)} of the measured '
+        f'operations, up to {_percent(max(disturbed))}.'
+    )
+
+
+def _around(found: results.Results) -> str:
+    others = max(
+        (each['operations_per_second'] for each in found.loads), default=0.0
+    )
+    samples = _samples(found)
+    disturbed = [each for each in samples if others > _LIMIT * each.rate]
+    if not disturbed:
+        return ''
+    return (
+        f'Before or after the run, other clients performed up to {others:.3g} '
+        f'operations per second, which is more than {_percent(_LIMIT)} of the '
+        f'rate of {len(disturbed)} of {len(samples)} measurements.'
+    )
+
+
+def _client(found: results.Results) -> str:
+    cpus = found.environment.get('client', {}).get('cpus') or 1
+    # The load after the run is mostly that of the benchmark.
+    busy = max(
+        (
+            each['client_load_average']
+            for each in found.loads
+            if each['when'] == 'before'
+        ),
+        default=0.0,
+    )
+    if busy <= cpus / 2:
+        return ''
+    return (
+        'Before the run, the load average of the client over one minute was '
+        f'{busy:.1f} on {cpus} cores.'
+    )
+
+
+def _percent(part: float) -> str:
+    return f'{part * 100:.0f} %'

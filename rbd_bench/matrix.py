@@ -1,0 +1,171 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The combinations of a plan."""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import itertools
+
+from rbd_bench import fields
+from rbd_bench import plan
+from rbd_bench import workload
+from rbd_bench.guest import job
+
+#: Axes that describe the load. The other axes describe the volume.
+LOAD = ('workload', 'size')
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A combination, which is measured several times.
+
+    :ivar values: the value of each axis
+    """
+
+    run: plan.Run
+    values: Mapping[str, str]
+
+    @property
+    def ident(self) -> str:
+        """The identity of the combination, which is the same in each run."""
+        return ident(self.run.name, self.values)
+
+    @property
+    def work(self) -> workload.Workload:
+        """The workload that the values name."""
+        (found,) = (
+            each
+            for each in self.run.workloads
+            if each.name == self.values['workload']
+        )
+        return found
+
+    @property
+    def keys(self) -> plan.Keys:
+        """The keys of the image's layout and features."""
+        layout = self.run.layouts[self.values['layout']]
+        return {**layout, **self.run.features[self.values['features']]}
+
+    @property
+    def image(self) -> tuple[str, ...]:
+        """The values by which cells can share an image."""
+        names = ('layout', 'features', 'size')
+        return (self.run.name, *(self.values.get(x, '') for x in names))
+
+
+def ident(run: str, values: Mapping[str, str]) -> str:
+    """Return the identity of a combination."""
+    return '/'.join((run, *(f'{x}={y}' for x, y in sorted(values.items()))))
+
+
+def cells(given: plan.Plan) -> list[Cell]:
+    """Return all combinations of a plan, grouped by image."""
+    return [
+        Cell(run, dict(zip(axes, values, strict=True)))
+        for run in given.runs
+        for axes in [plan.values(run)]
+        for values in itertools.product(*axes.values())
+    ]
+
+
+def load(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the values of the axes that describe the load."""
+    return tuple((x, values[x]) for x in LOAD if x in values)
+
+
+def parse_selection(
+    given: plan.Plan, words: Iterable[str]
+) -> dict[str, set[str]]:
+    """Return the values that are selected for each axis.
+
+    :param words: ``axis=value``, also ``run=name`` and ``path=name``
+    :raises OptionError: for an unknown axis or value
+    """
+    known: dict[str, list[str]] = {
+        'run': [each.name for each in given.runs],
+        'path': [each.path for each in given.runs],
+    }
+    for run in given.runs:
+        for axis, values in plan.values(run).items():
+            known.setdefault(axis, []).extend(values)
+    found: dict[str, set[str]] = {}
+    for word in words:
+        axis, _, value = word.partition('=')
+        fields.choice('--select', axis, list(known))
+        fields.choice(
+            f'--select {axis}', value, list(dict.fromkeys(known[axis]))
+        )
+        found.setdefault(axis, set()).add(value)
+    return found
+
+
+def select(
+    given: Sequence[Cell], selection: Mapping[str, Collection[str]]
+) -> list[Cell]:
+    """Return the cells of a selection.
+
+    A run without a selected axis has no cells in the selection.
+
+    :raises OptionError: if there is none
+    """
+
+    def has(cell: Cell) -> bool:
+        values = {
+            **cell.values,
+            'run': cell.run.name,
+            'path': cell.run.path,
+        }
+        return all(
+            values.get(axis) in allowed for axis, allowed in selection.items()
+        )
+
+    found = [each for each in given if has(each)]
+    if not found:
+        chosen = [
+            f'{axis}={value}'
+            for axis, allowed in selection.items()
+            for value in sorted(allowed)
+        ]
+        raise fields.refused(
+            '--select',
+            ' '.join(chosen),
+            'no combination has all of these values',
+            'values of the same run (see --dry-run without --select)',
+        )
+    return found
+
+
+def data_bytes(cell: Cell, settings: plan.Settings) -> int:
+    """Return the maximum bytes of data that a cell writes to an image."""
+    if cell.run.path == plan.DELETION:
+        # The images are empty.
+        return 0
+    if cell.run.path == plan.GUEST:
+        return job.OFFSET + settings.image_size
+    return settings.image_size
+
+
+#: Seconds of a measurement besides those of fio: the start of programs, or an
+#: attachment and a detachment.
+_EXTRA = {plan.LIBRBD: 2.0, plan.QEMU: 2.0, plan.GUEST: 15.0}
+
+
+def seconds(cell: Cell, settings: plan.Settings) -> float:
+    """Return the estimated duration of one measurement."""
+    if cell.run.path == plan.DELETION:
+        return 10.0
+    return settings.warm_up + settings.runtime + _EXTRA[cell.run.path]

@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The path ``deletion``: librbd deletes empty images."""
+
+from collections.abc import Iterator
+from concurrent import futures
+import contextlib
+import pathlib
+import time
+
+from rbd_bench import fields
+from rbd_bench import fio
+from rbd_bench import matrix
+from rbd_bench import processes
+from rbd_bench.paths import surroundings
+
+
+class Deletion:
+    """Creates and deletes an image for each measurement."""
+
+    def __init__(self, around: surroundings.Surroundings) -> None:
+        self._around = around
+
+    @contextlib.contextmanager
+    def prepared(self, cell: matrix.Cell) -> Iterator[surroundings.Measure]:
+        """Yield the function that measures; there is nothing to prepare."""
+        yield self._measure
+
+    def _measure(self, cell: matrix.Cell, raw: pathlib.Path) -> fio.Figures:
+        """Delete an image.
+
+        :raises processes.EngineError: if the first attempt failed
+        """
+        size = fields.size('size', cell.values['size'])
+        with self._around.own_images.created(size, 0, cell.keys) as name:
+            began = time.monotonic()
+            gone = self._wait_for_removal(name)
+            taken = time.monotonic() - began
+            if not gone:
+                # A wait for another client is not part of a deletion.
+                raise processes.EngineError(
+                    f'image {name} was not removed at the first attempt, '
+                    'because another client had it open'
+                )
+        return fio.Figures(1 / taken, {'seconds': taken}, ())
+
+    def _wait_for_removal(self, name: str) -> bool:
+        """Remove an image in a thread, so that Ctrl-C is handled meanwhile.
+
+        Return whether it is gone after one attempt.
+        """
+        with futures.ThreadPoolExecutor(1) as thread:
+            removal = thread.submit(self._around.own_images.remove, name, 0)
+            try:
+                return removal.result()
+            except KeyboardInterrupt:
+                self._around.say(f'Waiting for the deletion of {name}.')
+                raise

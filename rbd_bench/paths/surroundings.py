@@ -1,0 +1,131 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The surroundings of a run, which all paths share."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import pathlib
+from typing import Any
+from typing import Protocol
+
+from rbd_bench import client_conf
+from rbd_bench import fio
+from rbd_bench import images
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench import processes
+from rbd_bench import space
+
+#: Measures a combination. Takes the file for the output of fio.
+Measure = Callable[[matrix.Cell, pathlib.Path], fio.Figures]
+
+_FILL_SECONDS = 3600
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The cluster and the client for a run.
+
+    :ivar cluster: a connection of librados
+    :ivar librbd: the module ``rbd``
+    :ivar conf: path of ceph.conf
+    :ivar limit: maximum bytes of data at one time
+    :ivar options: the options of the client, where those of the connection
+        differ
+    """
+
+    cluster: Any
+    librbd: Any
+    conf: pathlib.Path
+    user: str
+    pool: str
+    limit: int
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+class Path(Protocol):
+    """A path to a volume."""
+
+    def prepared(
+        self, cell: matrix.Cell
+    ) -> contextlib.AbstractContextManager[Measure]:
+        """Return a context for combinations of one image.
+
+        The image exists in the context, if the path needs it.
+
+        :param cell: one of the combinations
+        :raises processes.EngineError: if none of them can be measured
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """What the paths use.
+
+    :ivar ioctx: context of the pool
+    :ivar space: the pools of the run
+    :ivar scratch: a folder for files that are removed after the run
+    :ivar say: shows a line to the operator
+    """
+
+    target: Target
+    settings: plan.Settings
+    ioctx: Any
+    own_images: images.Images
+    space: space.Space
+    scratch: pathlib.Path
+    say: Callable[[str], None]
+
+    def conf(self, *, cache: bool, secure: bool) -> pathlib.Path:
+        """Return the path of a ceph.conf; see :mod:`client_conf`."""
+        return client_conf.write(
+            self.scratch,
+            self.target.conf,
+            self.target.user,
+            cache=cache,
+            secure=secure,
+        )
+
+    def engine(self, name: str) -> list[str]:
+        """Return the options of fio that send requests through librbd."""
+        return fio.rbd_engine(self.target.pool, name, self.target.user)
+
+    def fill(self, name: str, *more: str) -> None:
+        """Write the whole image, because reads of missing objects are fast.
+
+        :param more: options of fio
+        """
+        conf = self.conf(cache=False, secure=False)
+        fio.run(
+            [*fio.FILL, *self.engine(name), *more],
+            processes.environ(CEPH_CONF=str(conf)),
+            self.scratch / 'fill.json',
+            _FILL_SECONDS,
+        )
+
+    def run_fio(
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        raw: pathlib.Path,
+    ) -> fio.Figures:
+        """Run fio for the time of a measurement and return its figures.
+
+        :param raw: the file for its output
+        """
+        raw.parent.mkdir(exist_ok=True)
+        seconds = self.settings.warm_up + self.settings.runtime
+        return fio.figures(fio.run(arguments, env, raw, seconds))

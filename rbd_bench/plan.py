@@ -1,0 +1,338 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Plans: data that describes the measurements. Plans are YAML files."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import re
+from typing import Any
+
+import yaml
+
+from rbd_bench import fields
+from rbd_bench import variants
+from rbd_bench import workload
+from rbd_volume_options import cache_modes
+
+#: The paths to a volume: the programs that send the requests.
+LIBRBD = 'librbd'
+QEMU = 'qemu'
+GUEST = 'guest'
+DELETION = 'deletion'
+PATHS = (LIBRBD, QEMU, GUEST, DELETION)
+
+_MODES = tuple(mode.value for mode in cache_modes.CacheMode)
+#: librbd only has its cache enabled or disabled. QEMU adds other modes.
+_LIBRBD_MODES = ('none', 'writeback')
+#: The axis of cache modes.
+CACHE_MODE = 'cache_mode'
+ALLOCATORS = ('libc', 'tcmalloc', 'jemalloc')
+MESSENGERS = ('crc', 'secure')
+#: Explanations that a published ratio may name.
+EXPLANATIONS = (
+    'osds',
+    'cache-policy',
+    'flush',
+    'rate',
+    'objects',
+    'same-host',
+)
+#: Those of paths that read and write, and of the path deletion.
+_OF_REQUESTS = ('osds', 'cache-policy', 'flush')
+_OF_DELETION = ('objects',)
+#: Bytes of an image. librbd counts with 63 bits.
+_SMALLEST, _LARGEST = 2**20, 2**60
+
+Keys = variants.Keys
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The duration and the number of the measurements.
+
+    :ivar warm_up: seconds before a measurement, which are not part of it
+    :ivar runtime: seconds of a measurement
+    :ivar repetitions: measurements of each combination
+    :ivar image_size: bytes of an image that is read and written
+    """
+
+    warm_up: int
+    runtime: int
+    repetitions: int
+    image_size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Combinations of one kind.
+
+    :ivar path: one of :data:`PATHS`
+    :ivar layouts: keys of each layout by its name; the first is the baseline
+    :ivar features: the same, for image features
+    :ivar axes: names and values of the other axes, baseline first
+    :ivar workloads: of the paths that read and write
+    """
+
+    name: str
+    path: str
+    layouts: Mapping[str, Keys]
+    features: Mapping[str, Keys]
+    axes: Mapping[str, tuple[str, ...]]
+    workloads: tuple[workload.Workload, ...] = ()
+
+    @property
+    def is_scaling(self) -> bool:
+        """Whether one variant has loads that differ in requests in flight."""
+        variants = (self.layouts, self.features, *self.axes.values())
+        return all(len(each) == 1 for each in variants) and self.has_depths
+
+    @property
+    def has_depths(self) -> bool:
+        """Whether the workloads differ only in their requests in flight."""
+        kinds = {
+            dataclasses.replace(each, name='', queue_depth=1, jobs=1)
+            for each in self.workloads
+        }
+        return len(kinds) == 1 and len(self.workloads) > 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+    """A published ratio.
+
+    :ivar ratio: how many times as fast; None if only words were published
+    :ivar run: the run that measures it
+    :ivar of: values of axes of the faster side
+    :ivar to: values of axes of the other side
+    :ivar explain: names of possible explanations of a difference
+    :ivar path: the path of the published figures; empty if it is unknown
+    """
+
+    name: str
+    statement: str
+    ratio: float | None
+    run: str
+    of: Mapping[str, str]
+    to: Mapping[str, str]
+    explain: tuple[str, ...]
+    path: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A plan.
+
+    :ivar source: where the figures were published
+    """
+
+    name: str
+    title: str
+    source: str
+    settings: Settings
+    runs: tuple[Run, ...]
+    published: tuple[Published, ...]
+
+
+def parse(text: str, short: bool = False) -> Plan:
+    """Return the plan in a text.
+
+    :raises OptionError: for an invalid value
+    """
+    try:
+        given = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise fields.refused('PLAN', str(error), 'not YAML', 'YAML') from None
+    top = fields.Fields(
+        '',
+        given,
+        ('name', 'title', 'source', 'settings', 'short', 'runs', 'published'),
+    )
+    found = top.mapping('settings')
+    if short:
+        found = {**found, **top.mapping('short')}
+    runs = top.each('runs', _run)
+    _check_names(runs)
+    by_name = {each.name: each for each in runs}
+    return Plan(
+        top.name('name'),
+        top.text('title'),
+        top.text('source'),
+        read_settings('short' if short else 'settings', found),
+        runs,
+        tuple(
+            _published(f'published[{place}]', each, by_name)
+            for place, each in enumerate(top.items('published'))
+        ),
+    )
+
+
+def _check_names(runs: Sequence[Run]) -> None:
+    """Check that the plots of each run have their own file names.
+
+    These contain only some characters of the name.
+    """
+    seen: dict[str, str] = {}
+    for place, each in enumerate(runs):
+        start = re.sub(r'[^a-z0-9]+', '-', each.name.lower())
+        reason = ''
+        if start in seen:
+            reason = f'duplicate name, as {seen[start]!r}'
+        elif start == '-':
+            reason = 'no letter from a to z and no digit'
+        if reason:
+            raise fields.refused(
+                f'runs[{place}].name',
+                each.name,
+                reason,
+                'names that differ in letters from a to z or digits',
+            )
+        seen[start] = each.name
+
+
+def read_settings(where: str, given: Any) -> Settings:
+    """Return settings.
+
+    :raises OptionError: for a missing or an invalid value
+    """
+    found = fields.Fields(
+        where, given, tuple(x.name for x in dataclasses.fields(Settings))
+    )
+    return Settings(
+        found.number('warm_up', 0, 3600),
+        found.number('runtime', 1, 86400),
+        found.number('repetitions', 1, 100),
+        image_size(found.path('image_size'), found.raw('image_size')),
+    )
+
+
+def _run(where: str, given: Any) -> Run:
+    path = fields.choice(
+        f'{where}.path',
+        given.get('path') if isinstance(given, dict) else None,
+        PATHS,
+    )
+    found = fields.Fields(where, given, ('name', 'path', *_KEYS[path]))
+    layouts = variants.read(found, 'layouts')
+    image_features = variants.read(found, 'features')
+    works: tuple[workload.Workload, ...] = ()
+    if path != DELETION:
+        works = found.each('workloads', workload.read)
+    variants.check_together(found, layouts, image_features)
+    return Run(
+        found.name('name'), path, layouts, image_features,
+        _axes(found, path), works,
+    )  # fmt: skip
+
+
+_IO_KEYS = ('layouts', 'features', 'cache_modes', 'workloads')
+_CLIENT_KEYS = (*_IO_KEYS, 'allocators', 'messengers')
+_KEYS = {
+    LIBRBD: _CLIENT_KEYS,
+    QEMU: (*_CLIENT_KEYS, 'io_threads'),
+    # The compute host decides on the others.
+    GUEST: _IO_KEYS,
+    DELETION: ('layouts', 'features', 'sizes'),
+}
+
+
+def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
+    """Return the axes other than the image's own."""
+
+    def names(key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        return found.each(
+            key, lambda w, v: fields.choice(w, v, allowed), [allowed[0]]
+        )
+
+    if path == DELETION:
+        return {'size': found.each('sizes', _size)}
+    axes = {
+        CACHE_MODE: names(
+            'cache_modes', _LIBRBD_MODES if path == LIBRBD else _MODES
+        )
+    }
+    if path == GUEST:
+        return axes
+    if path == QEMU:
+        axes['io_thread'] = names('io_threads', ('off', 'on'))
+    axes['allocator'] = names('allocators', ALLOCATORS)
+    axes['messenger'] = names('messengers', MESSENGERS)
+    return axes
+
+
+def _size(where: str, given: Any) -> str:
+    image_size(where, given)
+    return str(given)
+
+
+def image_size(where: str, given: Any) -> int:
+    """Return the size of an image in bytes.
+
+    :raises OptionError: if it is not a size, or out of range
+    """
+    found = fields.size(where, given)
+    if not _SMALLEST <= found <= _LARGEST:
+        raise fields.refused(
+            where, given, 'out of range', 'a size from 1M to 1048576T'
+        )
+    return found
+
+
+def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
+    names = tuple(each.name for each in dataclasses.fields(Published))
+    found = fields.Fields(where, given, names)
+    ratio = found.raw('ratio')
+    if ratio is not None and (
+        isinstance(ratio, bool)
+        or not isinstance(ratio, int | float)
+        or ratio <= 0
+    ):
+        raise fields.refused(
+            found.path('ratio'), ratio, 'not a ratio', 'a number above 0'
+        )
+    run = runs[found.choice('run', tuple(runs))]
+    others = _OF_REQUESTS if run.path == DELETION else _OF_DELETION
+    allowed = [each for each in EXPLANATIONS if each not in others]
+    return Published(
+        found.name('name'),
+        found.text('statement'),
+        ratio,
+        run.name,
+        _side(found.path('of'), found.raw('of'), run),
+        _side(found.path('to'), found.raw('to'), run),
+        found.each('explain', lambda w, v: fields.choice(w, v, allowed)),
+        found.choice('path', PATHS) if 'path' in found else '',
+    )
+
+
+def values(run: Run) -> dict[str, tuple[str, ...]]:
+    """Return all axes of a run with their values, baseline first."""
+    found = {
+        'layout': tuple(run.layouts),
+        'features': tuple(run.features),
+        **run.axes,
+    }
+    if run.workloads:
+        found['workload'] = tuple(each.name for each in run.workloads)
+    return found
+
+
+def _side(where: str, given: Any, run: Run) -> dict[str, str]:
+    axes = values(run)
+    found = fields.Fields(where, given, tuple(axes))
+    return {
+        axis: found.choice(axis, allowed)
+        for axis, allowed in axes.items()
+        if axis in found
+    }

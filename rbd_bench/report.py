@@ -1,0 +1,206 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The report: Markdown, HTML and plots in the folder of the results."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import functools
+import pathlib
+from typing import Any
+
+import jinja2
+
+from rbd_bench import causes
+from rbd_bench import explanations
+from rbd_bench import facts
+from rbd_bench import interference
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench import plots
+from rbd_bench import published
+from rbd_bench import results
+from rbd_bench import steady
+from rbd_bench import striping
+from rbd_bench import summary
+from rbd_bench import volume_types
+from rbd_bench import winners
+from rbd_volume_options import sizes
+
+NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
+PLOTS = 'plots'
+
+
+def write(
+    folder: pathlib.Path,
+    given: plan.Plan,
+    found: results.Results,
+    say: Callable[[str], None] = lambda line: None,
+) -> list[pathlib.Path]:
+    """Write the report and return the paths of its files.
+
+    :param say: shows what is missing in the report, and why
+    """
+    tables = summary.tables(given, found)
+    notes = _left_out(given, found)
+    drawn = plots.draw(
+        folder / PLOTS,
+        given,
+        found,
+        tables,
+        folder / results.RAW,
+        notes.append,
+    )
+    for each in notes:
+        say(each)
+    model = _model(given, found, tables, drawn, notes)
+    written = []
+    for name, template in NAMES.items():
+        text = _templates(name).get_template(template).render(model)
+        path = folder / name
+        path.write_text(text.rstrip() + '\n')
+        written.append(path)
+    return written
+
+
+def _left_out(given: plan.Plan, found: results.Results) -> list[str]:
+    """Return notes about measurements of a plan that has changed since."""
+    known = {each.ident for each in matrix.cells(given)}
+    cells = dict.fromkeys(each.cell for each in found.samples)
+    return [
+        f'{cell} is not part of the plan and was left out.'
+        for cell in cells
+        if cell not in known
+    ]
+
+
+def _templates(name: str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__),
+        # The page contains names of plans and messages of programs.
+        autoescape=name.endswith('.html'),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters['size'] = sizes.format_size
+    environment.filters['rate'] = _rate
+    environment.filters['cell'] = _cell
+    environment.filters['outcome'] = outcome
+    return environment
+
+
+def _rate(value: float) -> str:
+    return f'{value:,.0f}' if value >= 100 else f'{value:.3g}'
+
+
+def _cell(text: str) -> str:
+    """Return a text, escaped for a cell of a Markdown table."""
+    return ' '.join(text.split()).replace('|', r'\|')
+
+
+def outcome(table: summary.Table) -> str:
+    """Return which variant won a load, or why none did."""
+    decision, row = table.decision, table.winner
+    if decision.problem:
+        return f'cannot be decided: {decision.problem}'
+    if row is None:
+        return f'no clear difference (baseline: {table.rows[0].label})'
+    texts = [row.label]
+    if decision.ties:
+        labels = ', '.join(f'"{each.label}"' for each in decision.ties)
+        texts.append(f'no clear difference to: {labels}')
+    for name, each in (('winner', row), ('baseline', table.rows[0])):
+        if each.unsteady and each.spread:
+            texts.append(
+                f'{each.unsteady} of {each.spread.count} measurements of the '
+                f'{name} were not steady'
+            )
+    if decision.open:
+        texts.append(
+            f'variants without enough measurements: {len(decision.open)}'
+        )
+    return '; '.join(texts)
+
+
+def _model(
+    given: plan.Plan,
+    found: results.Results,
+    tables: list[summary.Table],
+    drawn: Mapping[str, list[str]],
+    notes: list[str],
+) -> dict[str, Any]:
+    found_causes = causes.find(found.environment)
+    variants = [each for each in tables if not each.scaling]
+    runs = [
+        {
+            'run': run,
+            'tables': of_run,
+            'plots': drawn.get(run.name, []),
+            'gains': _gains(run, found),
+        }
+        for run in given.runs
+        if (of_run := [x for x in tables if x.run.name == run.name])
+    ]
+    return {
+        'plan': given,
+        'settings': ', '.join(
+            f'{name} {value}'
+            for name, value in dataclasses.asdict(found.settings).items()
+        ),
+        'environment': facts.flat(found.environment),
+        'runs': runs,
+        'tables': tables,
+        'types': volume_types.find(tables),
+        'all_decided': all(x.decision.is_decided for x in variants),
+        'variants': variants,
+        'compared': published.compare(given, found),
+        'loads': found.loads,
+        'causes': found_causes,
+        'of_table': functools.partial(causes.of_table, found_causes),
+        'of_published': functools.partial(causes.of_published, found_causes),
+        'interference': interference.find(found),
+        'notes': notes,
+        'plot_folder': PLOTS,
+        'worth': winners.WORTH,
+        'enough': steady.ENOUGH,
+    }
+
+
+def _gains(
+    run: plan.Run, found: results.Results
+) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the possible gain of each layout for each workload of a run."""
+    osds = int(found.environment.get('osds', 0))
+    if len(run.layouts) < 2 or not run.workloads or not osds:
+        return []
+    layouts = {
+        name: explanations.layout_of(given)
+        for name, given in run.layouts.items()
+    }
+    return [
+        (
+            work.name,
+            [
+                (
+                    name,
+                    striping.gain(
+                        image, work, found.settings.image_size, osds
+                    ),
+                )
+                for name, image in layouts.items()
+            ],
+        )
+        for work in run.workloads
+    ]

@@ -1,0 +1,208 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Results in a folder, as JSON. They are written after each measurement."""
+
+from collections.abc import Mapping
+import dataclasses
+import json
+import os
+import pathlib
+import re
+from typing import Any
+
+from rbd_bench import fields
+from rbd_bench import plan
+from rbd_bench import stored
+
+FILE = 'results.json'
+#: Raw output of fio, one file for each measurement.
+RAW = 'fio'
+_FORMAT = 2
+#: Results of format 1 contain no plan, cluster and pool.
+_READABLE = (1, _FORMAT)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A measurement.
+
+    :ivar cell: the identity of the combination
+    :ivar values: the value of each axis
+    :ivar rate: operations per second; 0 if it failed
+    :ivar detail: other figures, such as bytes per second and latencies
+    :ivar series: operations in each second
+    :ivar error: why it failed
+    :ivar raw: name of the file with the output of fio; empty if there is none
+    """
+
+    run: str
+    path: str
+    cell: str
+    values: Mapping[str, str]
+    repetition: int
+    rate: float
+    detail: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    series: tuple[float, ...] = ()
+    error: str = ''
+    raw: str = ''
+
+
+@dataclasses.dataclass
+class Results:
+    """The results of a plan.
+
+    :ivar settings: of the plan, after all options
+    :ivar environment: versions, cluster map, network, and so on
+    :ivar loads: the load of the cluster before and after the run
+    :ivar whole_plan: the plan; None in results of an older version
+    :ivar fsid: the ID of the cluster; empty in results of an older version
+    :ivar pool: the pool of the images; empty as well
+    """
+
+    plan_name: str
+    settings: plan.Settings
+    environment: dict[str, Any] = dataclasses.field(default_factory=dict)
+    loads: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    samples: list[Sample] = dataclasses.field(default_factory=list)
+    whole_plan: plan.Plan | None = None
+    fsid: str = ''
+    pool: str = ''
+
+    def done(self) -> set[tuple[str, int]]:
+        """Return combinations and repetitions that need no measurement."""
+        return {
+            (each.cell, each.repetition)
+            for each in self.samples
+            if not each.error
+        }
+
+    def add(self, sample: Sample) -> None:
+        """Add a measurement in place of a failed one."""
+        key = (sample.cell, sample.repetition)
+        self.samples = [
+            x for x in self.samples if (x.cell, x.repetition) != key
+        ]
+        self.samples.append(sample)
+
+    def rates(self) -> dict[str, list[float]]:
+        """Return the rates of each combination; none if it failed."""
+        found: dict[str, list[float]] = {x.cell: [] for x in self.samples}
+        for each in self.samples:
+            if not each.error:
+                found[each.cell].append(each.rate)
+        return found
+
+
+def raw_name(repetition: int, cell: str) -> str:
+    """Return the name of the file for the output of fio."""
+    return f'{repetition}-{re.sub("[^A-Za-z0-9=.]+", "-", cell)}.json'
+
+
+def save(folder: pathlib.Path, results: Results) -> None:
+    """Write results; the previous file remains if this is interrupted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(
+        {'format': _FORMAT, **dataclasses.asdict(results)}, indent=1
+    )
+    unfinished = folder / f'{FILE}.new'
+    unfinished.write_text(text + '\n')
+    os.replace(unfinished, folder / FILE)
+
+
+def load(folder: pathlib.Path) -> Results:
+    """Return the results in a folder.
+
+    :raises OptionError: if there are none
+    """
+    path = folder / FILE
+    try:
+        given = json.loads(path.read_text())
+        if not isinstance(given, dict):
+            raise ValueError('not a mapping')
+        if given.pop('format') not in _READABLE:
+            raise ValueError('created by another version')
+        samples = [_sample(each) for each in given.pop('samples')]
+        settings = plan.Settings(**given.pop('settings'))
+        of = given.pop('whole_plan', None)
+        return Results(
+            samples=samples,
+            settings=settings,
+            whole_plan=of and stored.restored(of),
+            **given,
+        )
+    except (
+        *(OSError, ValueError),
+        *(TypeError, KeyError, AttributeError),
+    ) as error:
+        raise fields.refused(
+            'FOLDER',
+            str(folder),
+            f'contains no readable results ({error})',
+            f'a folder in which "bench run" has written {FILE}',
+        ) from None
+
+
+def _sample(given: Any) -> Sample:
+    return Sample(**{**given, 'series': tuple(given['series'])})
+
+
+def resumed(
+    folder: pathlib.Path, given: plan.Plan, fsid: str, pool: str
+) -> Results:
+    """Return the existing results, which the run continues, or new ones.
+
+    :param fsid: the ID of the cluster
+    :param pool: the pool of the images
+    :raises OptionError: if the folder has results of another plan, of other
+        settings, or of another cluster or pool, with which the new ones could
+        not be compared
+    """
+    if not (folder / FILE).exists():
+        return Results(
+            given.name, given.settings, whole_plan=given, fsid=fsid, pool=pool
+        )
+    found = load(folder)
+    changed = differences(found, given)
+    was = {
+        'cluster': found.fsid or fsid,
+        'pool': found.pool or _pool(found) or pool,
+    }
+    changed += stored.differing(was, {'cluster': fsid, 'pool': pool})
+    if changed:
+        raise fields.refused(
+            '--output',
+            str(folder),
+            f'contains other results ({stored.joined(changed)})',
+            'another folder, or the plan, the settings, the cluster and the '
+            'pool of these results',
+        )
+    # Texts and published ratios of the plan may be newer.
+    found.whole_plan, found.fsid, found.pool = given, fsid, pool
+    return found
+
+
+def differences(found: Results, given: plan.Plan) -> list[str]:
+    """Return how the plan of results differs from another one, as texts."""
+    if found.whole_plan is not None:
+        return stored.differences(found.whole_plan, given)
+    # In results of an older version, nothing else is known.
+    return stored.differing(
+        stored.settings(found.plan_name, found.settings),
+        stored.settings(given.name, given.settings),
+    )
+
+
+def _pool(found: Results) -> str:
+    of_pool: Mapping[str, Any] = found.environment.get('pool', {})
+    return str(of_pool.get('name', ''))

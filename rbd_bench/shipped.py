@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""The plans of the package and plans in other files."""
+
+import dataclasses
+import importlib.resources
+import pathlib
+from typing import Any
+
+from rbd_bench import fields
+from rbd_bench import plan
+from rbd_bench import results
+from rbd_bench import stored
+
+_SUFFIX = '.yaml'
+
+
+def names() -> list[str]:
+    """Return the names of the plans that are part of the package."""
+    return sorted(
+        each.name.removesuffix(_SUFFIX)
+        for each in _folder().iterdir()
+        if each.name.endswith(_SUFFIX)
+    )
+
+
+def _folder() -> Any:
+    return importlib.resources.files(__package__).joinpath('plans')
+
+
+def load(name: str, short: bool = False) -> plan.Plan:
+    """Return a plan.
+
+    :param name: name of a plan of the package, or path of a file
+    :param short: whether to use the plan's settings for a short run
+    :raises OptionError: if there is no such plan, or for an invalid value
+    """
+    path = pathlib.Path(name)
+    if name in names():
+        text = _folder().joinpath(name + _SUFFIX).read_text()
+    elif path.suffix == _SUFFIX and path.is_file():
+        text = path.read_text()
+    else:
+        raise fields.refused(
+            'PLAN',
+            name,
+            'no such plan',
+            f'{", ".join(names())}, or the path of a {_SUFFIX} file',
+        )
+    return plan.parse(text, short)
+
+
+def of_results(found: results.Results, name: str | None = None) -> plan.Plan:
+    """Return the plan of results.
+
+    :param name: a plan to use in its place, for other published ratios, or if
+        results of an older version contain no plan
+    :raises OptionError: if there is no plan, or it differs from the results'
+    """
+    if name is None and found.whole_plan is not None:
+        return found.whole_plan
+    given = dataclasses.replace(
+        load(name or found.plan_name), settings=found.settings
+    )
+    if changed := results.differences(found, given):
+        raise fields.refused(
+            '--plan',
+            name or found.plan_name,
+            f'not the plan of the results ({stored.joined(changed)})',
+            'the plan with which they were measured',
+        )
+    return given

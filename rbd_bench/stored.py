@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Plans in results: read again, and compared."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_bench import plan
+from rbd_bench import workload
+
+#: Parts of a plan that do not affect the measurements.
+_TEXTS = ('title', 'source', 'published')
+#: Mappings whose first name is the baseline.
+_ORDERED = ('layouts', 'features')
+#: Differences that a message names.
+_SHOWN = 5
+
+
+def restored(given: Mapping[str, Any]) -> plan.Plan:
+    """Return the plan that results contain.
+
+    :param given: the fields of the plan, as JSON has them
+    :raises TypeError: for unknown or missing fields
+    :raises KeyError: for missing fields
+    """
+    return plan.Plan(
+        **{
+            **given,
+            'settings': plan.Settings(**given['settings']),
+            'runs': tuple(_run(each) for each in given['runs']),
+            'published': tuple(
+                plan.Published(**{**each, 'explain': tuple(each['explain'])})
+                for each in given['published']
+            ),
+        }
+    )
+
+
+def _run(given: Mapping[str, Any]) -> plan.Run:
+    return plan.Run(
+        **{
+            **given,
+            'axes': {axis: tuple(x) for axis, x in given['axes'].items()},
+            'workloads': tuple(
+                workload.Workload(**each) for each in given['workloads']
+            ),
+        }
+    )
+
+
+def differences(one: plan.Plan, other: plan.Plan) -> list[str]:
+    """Return how the measurements of two plans differ, as texts.
+
+    The texts of a plan and its published ratios may differ.
+    """
+    return differing(_fields(one), _fields(other))
+
+
+def differing(
+    before: Mapping[str, str], after: Mapping[str, str]
+) -> list[str]:
+    """Return the values that differ, as texts such as ``pool: a, not b``."""
+    return [
+        f'{name}: {before.get(name, "nothing")}, '
+        f'not {after.get(name, "nothing")}'
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name)
+    ]
+
+
+def joined(found: list[str]) -> str:
+    """Return the first of several differences in one text."""
+    more = len(found) - _SHOWN
+    shown = found[:_SHOWN] + ([f'and {more} more'] if more > 0 else [])
+    return '; '.join(shown)
+
+
+def settings(name: str, given: plan.Settings) -> dict[str, str]:
+    """Return the name of a plan and its settings, by their paths."""
+    fields = {'name': name, 'settings': dataclasses.asdict(given)}
+    return dict(_flat('', fields))
+
+
+def _fields(given: plan.Plan) -> dict[str, str]:
+    fields = dataclasses.asdict(given)
+    return dict(
+        _flat('', {x: y for x, y in fields.items() if x not in _TEXTS})
+    )
+
+
+def _flat(where: str, given: Any) -> Iterator[tuple[str, str]]:
+    """Yield values as texts, by paths such as ``runs[caches].path``."""
+    if isinstance(given, Mapping):
+        if where.rpartition('.')[2] in _ORDERED:
+            yield where, ', '.join(given)
+        for name, value in given.items():
+            yield from _flat(f'{where}.{name}' if where else name, value)
+    elif isinstance(given, list | tuple) and any(
+        isinstance(each, Mapping) for each in given
+    ):
+        yield where, ', '.join(each['name'] for each in given)
+        for each in given:
+            yield from _flat(f'{where}[{each["name"]}]', each)
+    elif isinstance(given, list | tuple):
+        yield where, ', '.join(map(str, given))
+    else:
+        yield where, str(given)

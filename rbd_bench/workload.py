@@ -1,0 +1,104 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""A workload: requests of one kind."""
+
+import dataclasses
+from typing import Any
+
+from rbd_bench import fields
+
+#: The patterns, by fio's names.
+PATTERNS = ('read', 'write', 'randread', 'randwrite', 'rw', 'randrw')
+_MIXED = ('rw', 'randrw')
+_READS = ('read', 'randread')
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """Requests of one kind.
+
+    :ivar pattern: one of :data:`PATTERNS`
+    :ivar block_size: bytes of a request
+    :ivar queue_depth: requests in flight of each job
+    :ivar jobs: jobs of fio at once, each with its own handle of the image
+    :ivar read_percent: share of reads in a mixed pattern
+    :ivar flush_every: writes between two flushes; 0 for no flushes
+    """
+
+    name: str
+    pattern: str
+    block_size: int
+    queue_depth: int
+    read_percent: int = 50
+    flush_every: int = 0
+    jobs: int = 1
+
+    @property
+    def in_flight(self) -> int:
+        """The requests in flight of all jobs."""
+        return self.queue_depth * self.jobs
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether the requests are sequential."""
+        return not self.pattern.startswith('rand')
+
+    @property
+    def writes(self) -> bool:
+        """Whether any of the requests are writes."""
+        return self.pattern not in _READS
+
+
+def read(where: str, given: Any) -> Workload:
+    """Return a workload of a plan.
+
+    :raises OptionError: for an invalid value
+    """
+    found = fields.Fields(
+        where, given, tuple(x.name for x in dataclasses.fields(Workload))
+    )
+    pattern = found.choice('pattern', PATTERNS)
+    if 'read_percent' in found and pattern not in _MIXED:
+        raise fields.refused(
+            found.path('read_percent'),
+            found.raw('read_percent'),
+            f'set with the pattern {pattern}',
+            f'only with {" or ".join(_MIXED)}',
+        )
+    jobs = found.number('jobs', 1, 64, 1)
+    if jobs > 1 and pattern not in _READS:
+        # Each job would wait for the exclusive lock of the others.
+        raise fields.refused(
+            found.path('jobs'),
+            jobs,
+            f'set with the pattern {pattern}',
+            f'1, or more with {" or ".join(_READS)}',
+        )
+    block_size = found.size('block_size')
+    if not 512 <= block_size <= 64 * 2**20 or block_size % 512:
+        raise fields.refused(
+            found.path('block_size'),
+            found.raw('block_size'),
+            'out of range',
+            'a multiple of 512 bytes, up to 64M',
+        )
+    return Workload(
+        found.name('name'),
+        pattern,
+        block_size,
+        found.number('queue_depth', 1, 1024, 1),
+        found.number('read_percent', 1, 99, 50),
+        found.number('flush_every', 0, 2**20, 0),
+        jobs,
+    )

@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Answers of the APIs to the commands."""
+
+from typing import Any
+
+from osc_lib import exceptions
+
+from rbd_command_line import printable
+from rbd_volume_options import wire
+
+Record = dict[str, Any]
+
+NOT_LOADED = 'API extension not loaded'
+
+
+def record(response: Any) -> Record:
+    """Return the body of a response.
+
+    :raises CommandError: if the service refuses the request, with its message
+    """
+    if response.status_code >= 400:
+        try:
+            (fault,) = response.json().values()
+            text = fault['message']
+        except (AttributeError, KeyError, TypeError, ValueError):
+            text = response.text
+        shown = printable.text(str(text))
+        raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
+    found: Record = response.json()
+    return found
+
+
+def has_extension(storage: Any) -> bool:
+    """Return whether Cinder's API has loaded the API extension.
+
+    :param storage: Cinder's API
+    :raises CommandError: if the API does not say so
+    """
+    response = storage.get(f'/extensions/{wire.ALIAS}')
+    if response.status_code == 404:
+        return False
+    record(response)
+    return True
+
+
+def need_extension(storage: Any, instead: str = '') -> None:
+    """Check that Cinder's API has loaded the API extension.
+
+    :param storage: Cinder's API
+    :param instead: what the user can do without the extension
+    :raises CommandError: if it has not
+    """
+    if not has_extension(storage):
+        raise exceptions.CommandError(
+            f'{NOT_LOADED}: cinder-api of this cloud does not have '
+            f'{wire.ALIAS}.{instead and " "}{instead}'
+        )

@@ -1,0 +1,33 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of commands that connect to Ceph."""
+
+import argparse
+import os
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options to the parser of a command."""
+    parser.add_argument(
+        '--ceph-conf',
+        metavar='<file>',
+        default=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+        help='Ceph configuration file (default: CEPH_CONF, or '
+        '/etc/ceph/ceph.conf)',
+    )
+    parser.add_argument(
+        '--ceph-user',
+        metavar='<name>',
+        default='cinder',
+        help='Ceph user without "client." (default: %(default)s)',
+    )

@@ -1,0 +1,161 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Ceph options of a client that slow down or defeat cache modes."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from rbd_command_line import findings
+
+#: The Ceph options to read.
+NAMES = (
+    'rbd_cache',
+    'rbd_cache_policy',
+    'rbd_cache_size',
+    'rbd_cache_max_dirty',
+    'rbd_cache_writethrough_until_flush',
+    'rados_osd_op_timeout',
+    'osd_heartbeat_grace',
+    'ms_client_mode',
+)
+#: Seconds, Ceph's default of osd_heartbeat_grace.
+HEARTBEAT_GRACE = 20.0
+#: Prefix of the metadata of pools and images that override Ceph's options.
+OVERRIDE = 'conf_'
+_CACHE = 'rbd_cache'
+
+Finding = findings.Finding
+Severity = findings.Severity
+Values = Mapping[str, str]
+
+
+def number(values: Values, name: str, default: float) -> float:
+    """Return the value of an option as a number."""
+    try:
+        return float(values[name])
+    except (KeyError, ValueError):
+        return default
+
+
+def check(subject: str, values: Values) -> Iterator[Finding]:
+    """Check the options of a client.
+
+    :param subject: file and user
+    :param values: by the names of the options; without unknown options
+    """
+    found = [
+        finding
+        for rule in (_policy, _size, _until_flush, _timeout, _messenger)
+        if (finding := rule(subject, values))
+    ]
+    yield from found
+    if not found:
+        yield Finding(f'Ceph options of {subject}', 'as expected')
+
+
+def _seen(values: Values, name: str) -> str:
+    return f'{name} = {values.get(name, "")}'
+
+
+def _policy(subject: str, values: Values) -> Finding | None:
+    if values.get('rbd_cache_policy') != 'writethrough':
+        return None
+    return Finding(
+        subject,
+        _seen(values, 'rbd_cache_policy'),
+        Severity.WARNING,
+        'Remove the option. With it, cache mode writeback is as slow as '
+        'writethrough.',
+    )
+
+
+def _size(subject: str, values: Values) -> Finding | None:
+    for name in ('rbd_cache_size', 'rbd_cache_max_dirty'):
+        if number(values, name, 1) == 0:
+            return Finding(
+                subject,
+                _seen(values, name),
+                Severity.WARNING,
+                'Remove the option. With it, cache mode writeback is as slow '
+                'as writethrough.',
+            )
+    return None
+
+
+def _until_flush(subject: str, values: Values) -> Finding | None:
+    name = 'rbd_cache_writethrough_until_flush'
+    if values.get(name) != 'false':
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.WARNING,
+        'Remove the option. A guest that sends no flushes loses data if the '
+        'host fails, and cache mode unsafe loses data in a live migration.',
+    )
+
+
+def _timeout(subject: str, values: Values) -> Finding | None:
+    name = 'rados_osd_op_timeout'
+    seconds = number(values, name, 0)
+    if seconds <= 0:
+        return None
+    grace = number(values, 'osd_heartbeat_grace', HEARTBEAT_GRACE)
+    if seconds <= grace:
+        return Finding(
+            subject,
+            f'{_seen(values, name)}, osd_heartbeat_grace = {grace:g}',
+            Severity.WARNING,
+            'Remove the option, or set more than osd_heartbeat_grace. '
+            'Requests of guests fail whenever an OSD fails, before Ceph marks '
+            'it down.',
+        )
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.NOTICE,
+        'Requests of guests fail after this time instead of waiting for Ceph.',
+    )
+
+
+def _messenger(subject: str, values: Values) -> Finding | None:
+    name = 'ms_client_mode'
+    if not values.get(name, '').startswith('secure'):
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.NOTICE,
+        'Encryption costs about 30 % of the random reads that one guest can '
+        'do. Use crc if the network is trusted.',
+    )
+
+
+def overrides(
+    pool: str, metadata: Callable[[], Mapping[str, str]]
+) -> Iterator[Finding]:
+    """Check the options that a pool overrides.
+
+    :param metadata: reads the metadata of the pool
+    """
+    for key, value in sorted(metadata().items()):
+        name = key.removeprefix(OVERRIDE)
+        if key.startswith(OVERRIDE) and name.startswith(_CACHE):
+            yield Finding(
+                f'Ceph pool {pool}',
+                f'{name} = {value}',
+                Severity.WARNING,
+                f'Remove it: rbd config pool remove {pool} {name}. It '
+                'overrides the cache modes of all images in the pool.',
+            )

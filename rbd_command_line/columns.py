@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Values of tables: text for people, raw values for programs."""
+
+from typing import Any
+
+from cliff import columns
+from osc_lib.cli import format_columns
+
+from rbd_command_line import printable
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
+
+#: The keys whose values are sizes in bytes.
+SIZES = frozenset({keys.OBJECT_SIZE, keys.STRIPE_UNIT})
+
+
+class Unset(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """No value. Python's None would look like a cache mode in a table."""
+
+    def human_readable(self) -> str:
+        """Return no text."""
+        return ''
+
+
+class Size(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """A size in bytes, such as ``4 MiB``."""
+
+    def human_readable(self) -> str:
+        """Return the size with its unit."""
+        return sizes.format_size(self._value)
+
+
+class Allowed(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """The values that are allowed for a key, from the answer of the API."""
+
+    def human_readable(self) -> str:
+        """Return the values, or their range, in a few words."""
+        option = self._value
+        if 'allowed' in option:
+            words = [str(each).lower() for each in option['allowed']]
+            return ', '.join(words) or 'nothing'
+        low, high = option['minimum'], option['maximum']
+        if option['type'] == 'size':
+            low, high = sizes.format_size(low), sizes.format_size(high)
+            return f'power of two, {low} to {high}'
+        return f'{low} to {high}'
+
+
+def allowed(option: dict[str, Any]) -> Any:
+    """Return the column of the allowed values of an option of a type."""
+    names = ('allowed', 'minimum', 'maximum')
+    found = {name: option[name] for name in names if name in option}
+    if not found:
+        return Unset(None)
+    return Allowed(printable.value({'type': option['type'], **found}))
+
+
+def value(given: Any, key: str = '') -> Any:
+    """Return a value as a column, with unprintable characters escaped.
+
+    :param key: the key that has the value
+    """
+    shown = printable.value(given)
+    if shown is None:
+        return Unset(None)
+    if isinstance(shown, int) and key in SIZES:
+        return Size(shown)
+    if isinstance(shown, list):
+        return format_columns.ListColumn(shown)
+    if isinstance(shown, dict):
+        return format_columns.DictColumn(shown)
+    return shown
+
+
+def row(*given: Any) -> tuple[Any, ...]:
+    """Return values without a key as columns."""
+    return tuple(value(each) for each in given)

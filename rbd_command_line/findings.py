@@ -1,0 +1,57 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The results of checks."""
+
+from collections.abc import Iterable
+import dataclasses
+import enum
+
+
+class Severity(enum.IntEnum):
+    """Severity of a finding, which is also the exit status of the command."""
+
+    #: For information; no action is required.
+    NOTICE = 0
+    #: The finding wastes space or time.
+    WARNING = 1
+    #: Data is missing, or an operation of a tenant will fail.
+    ERROR = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    :ivar subject: what was checked
+    :ivar seen: what was found, without secrets
+    :ivar severity: None if no action is required
+    :ivar remedy: what an operator can do
+    """
+
+    subject: str
+    seen: str
+    severity: Severity | None = None
+    remedy: str = ''
+
+    @property
+    def result(self) -> str:
+        """The severity, or ``ok``."""
+        return 'ok' if self.severity is None else self.severity.name.lower()
+
+
+def worst(found: Iterable[Finding]) -> Severity:
+    """Return the highest severity; notice if there is none."""
+    return max(
+        (each.severity for each in found if each.severity is not None),
+        default=Severity.NOTICE,
+    )

@@ -1,0 +1,89 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Versions of librbd, QEMU and libvirt."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import re
+
+from rbd_command_line import findings
+
+#: The first release of Ceph with the new I/O path of librbd.
+OLDEST_CEPH = 16
+_CEPH = re.compile(r'ceph version (\d+)\.[\d.]+\S*')
+_NUMBER = re.compile(r'\d+\.\d+(?:\.\d+)*')
+#: Names of the QEMU program in distributions.
+QEMU = (
+    'qemu-system-x86_64',
+    'qemu-system-aarch64',
+    'qemu-kvm',
+    '/usr/libexec/qemu-kvm',
+)
+LIBVIRT = ('libvirtd', 'virtqemud')
+
+Finding = findings.Finding
+Severity = findings.Severity
+#: Runs a command; returns its status, output and errors.
+Run = Callable[[list[str]], tuple[int, str, str]]
+
+
+def check_librbd(run: Run) -> Finding:
+    """Check the release of Ceph's libraries with the program ``rbd``.
+
+    The libraries themselves only report the version of their interface.
+    """
+    shown = _shown(run, 'rbd')
+    found = _CEPH.search(shown)
+    if not found:
+        return Finding(
+            'librbd',
+            'unknown: the program rbd is missing or failed',
+            Severity.NOTICE,
+            'Install ceph-common, which is of the same release as librbd.',
+        )
+    if int(found[1]) < OLDEST_CEPH:
+        return Finding(
+            'librbd',
+            found[0],
+            Severity.WARNING,
+            f"Update Ceph's client packages to {OLDEST_CEPH} or later. Ceph "
+            'measured 126,000 random reads a second with it, and 80,000 with '
+            'an older librbd.',
+        )
+    return Finding('librbd', found[0])
+
+
+def check_host(run: Run) -> Iterator[Finding]:
+    """Check the programs of a compute host."""
+    for subject, programs in (('QEMU', QEMU), ('libvirt', LIBVIRT)):
+        shown = (_shown(run, program) for program in programs)
+        text = next((each for each in shown if each), '')
+        found = _NUMBER.search(text)
+        if found:
+            yield Finding(subject, found[0])
+        else:
+            yield Finding(
+                subject,
+                f'none of {", ".join(programs)} was found',
+                Severity.NOTICE,
+                'Run the command where nova-compute starts its servers, such '
+                'as in the container of libvirt.',
+            )
+
+
+def _shown(run: Run, program: str) -> str:
+    try:
+        status, out, _ = run([program, '--version'])
+    except OSError:
+        return ''
+    return out.strip() if status == 0 else ''

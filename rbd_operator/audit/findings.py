@@ -1,0 +1,171 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The kinds of findings, and the class of a finding."""
+
+import dataclasses
+
+from rbd_command_line import findings as checks
+from rbd_volume_options import wire
+
+Severity = checks.Severity
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of finding.
+
+    :ivar code: stable name for programs
+    :ivar remedy: what an operator can do
+    """
+
+    code: str
+    severity: Severity
+    remedy: str
+
+
+_NOTICE, _WARNING, _ERROR = Severity.NOTICE, Severity.WARNING, Severity.ERROR
+
+MAP_INVALID = Kind(
+    'object-map-invalid',
+    _WARNING,
+    'Rebuild the map: rbd object-map rebuild <image>.',
+)
+SNAPSHOT_MAP_INVALID = Kind(
+    'snapshot-object-map-invalid',
+    _WARNING,
+    'Rebuild the map: rbd object-map rebuild <image>@<snapshot>.',
+)
+OVERRIDE = Kind(
+    'configuration-override',
+    _NOTICE,
+    'Check that it is intended: rbd config image list <image>.',
+)
+ORPHAN_VOLUME = Kind(
+    wire.AUDIT_ORPHAN_VOLUME,
+    _WARNING,
+    'Manage it with Cinder, or move it to the trash.',
+)
+ORPHAN_SNAPSHOT = Kind(
+    'orphan-snapshot',
+    _WARNING,
+    'Manage it with Cinder, or remove it if it has no clone.',
+)
+ORPHAN_BACKUP = Kind(
+    'orphan-backup-snapshot',
+    _WARNING,
+    'Remove the snapshot; Cinder has no backup that needs it.',
+)
+ORPHAN_IMAGE = Kind(
+    'orphan-image', _WARNING, 'Move it to the trash if it has no clone.'
+)
+ORPHAN_DISK = Kind('orphan-disk', _WARNING, 'Move it to the trash.')
+GHOST = Kind(
+    'volume-without-image',
+    _ERROR,
+    'Look in the trash, in the other pools and in backups, then delete the '
+    'volume.',
+)
+DELETED_SOURCE = Kind(
+    'deleted-source-not-needed',
+    _WARNING,
+    'Remove it; no clone depends on it.',
+)
+CLONE_SNAPSHOT = Kind(
+    'clone-snapshot-without-clone',
+    _WARNING,
+    'Remove the snapshot; its clone no longer exists.',
+)
+HALF_REMOVED = Kind(
+    'half-removed',
+    _ERROR,
+    'Remove what is left: rbd rm <image>. rbd ls -l fails on it.',
+)
+IN_TRASH = Kind(
+    'expired-trash', _WARNING, 'Purge the trash: rbd trash purge <pool>.'
+)
+RBD_MIGRATION = Kind(
+    'unfinished-rbd-migration',
+    _ERROR,
+    'Finish it: rbd migration execute, then commit; or abort it.',
+)
+CINDER_MIGRATION = Kind(
+    'unfinished-cinder-migration',
+    _WARNING,
+    'Wait for it, or reset it: cinder reset-state '
+    '--reset-migration-status <volume>.',
+)
+MULTIATTACH = Kind(
+    'multiattach-with-single-client-features',
+    _ERROR,
+    'Disable the features while the volume is detached.',
+)
+CONTRADICTION = Kind(
+    'attributes-contradict-image',
+    _ERROR,
+    'Find out who changed the image; correct the keys as an administrator.',
+)
+NO_DEEP_FLATTEN = Kind(
+    'deep-flatten-missing',
+    _NOTICE,
+    'Its snapshots keep the parent after a flatten. The feature cannot be '
+    'added to an existing image.',
+)
+SLOW_DELETION = Kind(
+    'slow-deletion',
+    _NOTICE,
+    'Add an object map before it is deleted.',
+)
+
+KINDS: dict[str, Kind] = {
+    kind.code: kind
+    for kind in (
+        MAP_INVALID,
+        SNAPSHOT_MAP_INVALID,
+        OVERRIDE,
+        ORPHAN_VOLUME,
+        ORPHAN_SNAPSHOT,
+        ORPHAN_BACKUP,
+        ORPHAN_IMAGE,
+        ORPHAN_DISK,
+        GHOST,
+        DELETED_SOURCE,
+        CLONE_SNAPSHOT,
+        HALF_REMOVED,
+        IN_TRASH,
+        RBD_MIGRATION,
+        CINDER_MIGRATION,
+        MULTIATTACH,
+        CONTRADICTION,
+        NO_DEEP_FLATTEN,
+        SLOW_DELETION,
+    )
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something that an operator should look at.
+
+    :ivar pool: Ceph pool; Cinder's pool for a volume without an image
+    :ivar image: name of the image, with ``@snapshot`` for a snapshot
+    :ivar detail: what was found
+    :ivar volume: id of Cinder's volume, if there is one
+    :ivar project: id of the volume's project, if there is one
+    """
+
+    kind: Kind
+    pool: str
+    image: str
+    detail: str = ''
+    volume: str = ''
+    project: str = ''

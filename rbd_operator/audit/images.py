@@ -1,0 +1,190 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Facts about an image, which is opened once to read them."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import enum
+from typing import Any
+
+from rbd_operator.audit import usage
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import wire
+
+#: Prefix of the image metadata that overrides Ceph's configuration.
+OVERRIDE = 'conf_'
+
+
+class MapState(enum.Enum):
+    """State of the object map of an image or a snapshot."""
+
+    VALID = wire.AUDIT_MAP_VALID
+    #: librbd ignores the map until it is rebuilt.
+    INVALID = wire.AUDIT_MAP_INVALID
+    NONE = wire.AUDIT_MAP_NONE
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """A snapshot of an image.
+
+    :ivar namespace: ``user``, ``group``, ``trash`` or ``mirror``
+    :ivar size: in bytes
+    :ivar map_state: state of its object map
+    :ivar children: names of its clones, with their pools
+    """
+
+    name: str
+    namespace: str
+    size: int
+    map_state: MapState
+    children: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """An image that could be opened.
+
+    :ivar pool: Ceph pool of the header
+    :ivar size: in bytes
+    :ivar data_pool: Ceph pool of the data; empty if it is :ivar:`pool`
+    :ivar map_state: state of the head's object map
+    :ivar parent: ``pool/image@snapshot``; empty if it is not a clone
+    :ivar overrides: Ceph's options in the image metadata, without the prefix
+    :ivar migrating: whether a migration of librbd is not committed yet
+    :ivar used: bytes that the image and its snapshots use; None if unknown or
+        not requested
+    """
+
+    pool: str
+    name: str
+    ident: str
+    size: int
+    image_layout: layout.ImageLayout
+    image_features: features.Features
+    map_state: MapState
+    data_pool: str = ''
+    parent: str = ''
+    snapshots: tuple[Snapshot, ...] = ()
+    overrides: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    migrating: bool = False
+    used: int | None = None
+
+    @property
+    def objects(self) -> int:
+        """Number of objects that the image can have."""
+        return self.image_layout.object_count(self.size)
+
+
+def read(
+    librbd: Any,
+    ioctx: Any,
+    pool: str,
+    name: str,
+    pool_name: Callable[[int], str],
+    with_usage: bool = False,
+) -> Image:
+    """Open an image for reading and return the facts about it.
+
+    :param librbd: the module ``rbd``
+    :param pool_name: returns the name of a pool by its id
+    :param with_usage: whether to read the used space, too
+    :raises rbd.Error: if it cannot be opened
+    """
+    with librbd.Image(ioctx, name, read_only=True) as image:
+        mask = image.features()
+        stat = image.stat()
+        has = features.from_mask(mask)
+        data_pool = ''
+        if features.DATA_POOL in has:
+            data_pool = pool_name(image.data_pool_id())
+        snapshots = tuple(_snapshots(librbd, image, has))
+        used = None
+        if with_usage:
+            ours = [s.name for s in snapshots if s.namespace == 'user']
+            used = usage.of(librbd, image, ours)
+        return Image(
+            pool,
+            name,
+            image.id(),
+            stat['size'],
+            layout.ImageLayout.of(
+                stat['obj_size'], image.stripe_unit(), image.stripe_count()
+            ),
+            has,
+            _map_state(librbd, has, image.flags()),
+            data_pool,
+            _parent(librbd, image),
+            snapshots,
+            dict(_overrides(image)),
+            bool(mask & librbd.RBD_FEATURE_MIGRATING),
+            used,
+        )
+
+
+def _map_state(librbd: Any, has: features.Features, flags: int) -> MapState:
+    if features.OBJECT_MAP not in has:
+        return MapState.NONE
+    invalid = flags & librbd.RBD_FLAG_OBJECT_MAP_INVALID
+    return MapState.INVALID if invalid else MapState.VALID
+
+
+def _parent(librbd: Any, image: Any) -> str:
+    try:
+        pool, name, snapshot = image.parent_info()
+    except librbd.ImageNotFound:
+        return ''
+    return f'{pool}/{name}@{snapshot}'
+
+
+def _overrides(image: Any) -> Iterator[tuple[str, str]]:
+    for key, value in image.metadata_list():
+        if key.startswith(OVERRIDE):
+            yield key.removeprefix(OVERRIDE), value
+
+
+def _snapshots(
+    librbd: Any, image: Any, has: features.Features
+) -> Iterator[Snapshot]:
+    namespaces = {
+        librbd.RBD_SNAP_NAMESPACE_TYPE_USER: 'user',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_GROUP: 'group',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_TRASH: 'trash',
+        librbd.RBD_SNAP_NAMESPACE_TYPE_MIRROR: 'mirror',
+    }
+    for each in list(image.list_snaps()):
+        with at(image, each['id']):
+            yield Snapshot(
+                each['name'],
+                namespaces.get(each['namespace'], 'unknown'),
+                each['size'],
+                _map_state(librbd, has, image.flags()),
+                tuple(
+                    f'{child["pool"]}/{child["image"]}'
+                    for child in image.list_children2()
+                ),
+            )
+
+
+@contextlib.contextmanager
+def at(image: Any, snapshot: int) -> Iterator[None]:
+    """Set an image to a snapshot; by its id, as only some have a name."""
+    image.set_snap_by_id(snapshot)
+    try:
+        yield
+    finally:
+        image.set_snap(None)

@@ -1,0 +1,229 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The records that Cinder, Glance and Nova have of images."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_operator.audit import names
+from rbd_volume_options import wire
+
+_PAGE = 1000
+_NOT_FOUND = 404
+_MICROVERSION = '3.27'
+_BEING_MADE = frozenset(
+    {'creating', 'downloading', 'restoring-backup', 'managing'}
+)
+
+Body = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Volume:
+    """A volume of Cinder.
+
+    :ivar image_id: the id in the name of its image, another one than
+        :ivar:`ident` after a migration
+    :ivar pool: Cinder's pool, ``host@backend#pool``
+    :ivar made: the ``os-rbd-volume-options`` attributes
+    :ivar metadata: as its project has set it
+    """
+
+    ident: str
+    image_id: str
+    project: str
+    volume_type: str
+    pool: str
+    status: str
+    multiattach: bool = False
+    migrating: bool = False
+    made: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def image_name(self) -> str:
+        """Name of its image."""
+        return f'volume-{self.image_id}'
+
+    @property
+    def must_have_image(self) -> bool:
+        """Whether the volume should have an image."""
+        failed = self.status == 'error'
+        return not failed and self.status not in _BEING_MADE
+
+
+@dataclasses.dataclass(frozen=True)
+class Records:
+    """All records of a cloud that belong to images.
+
+    :ivar volumes: by the id in the name of the image
+    :ivar backends: Ceph pool of each Cinder pool with an RBD driver
+    :ivar images: ids of Glance's images; None if Glance was not queried
+    :ivar servers: ids of Nova's servers; None if Nova was not queried
+    :ivar types: extra specs of each volume type, by its name
+    """
+
+    volumes: Mapping[str, Volume]
+    snapshots: frozenset[str]
+    backups: frozenset[str]
+    backends: Mapping[str, str]
+    images: frozenset[str] | None = None
+    servers: frozenset[str] | None = None
+    types: Mapping[str, Mapping[str, str]] = dataclasses.field(
+        default_factory=dict
+    )
+
+
+def of_cloud(cloud: Any) -> Records:
+    """Return the records of a cloud, read as an administrator.
+
+    :param cloud: a connection of openstacksdk
+    :raises openstack.exceptions.SDKException: if a service refuses a request
+    """
+    cinder = cloud.block_storage
+    found = list(volumes(cinder))
+    return Records(
+        {each.image_id: each for each in found},
+        frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
+        frozenset(body['id'] for body in _pages(cinder, 'backups')),
+        dict(_backends(cinder)),
+        frozenset(_images(cloud.image)),
+        frozenset(_servers(cloud.compute)),
+        dict(_types(cinder)),
+    )
+
+
+def volumes(cinder: Any, all_projects: bool = True) -> Iterator[Volume]:
+    """Yield the volumes of all projects, or of that of the user.
+
+    :param cinder: Cinder's API
+    :raises openstack.exceptions.SDKException: if it refuses the request
+    """
+    for body in _pages(cinder, 'volumes', all_projects):
+        yield of_body(body)
+
+
+def _images(glance: Any) -> Iterator[str]:
+    """Yield the ids of all images.
+
+    Without these filters, Glance lists neither hidden images nor community
+    images of other projects, not even to an administrator.
+    """
+    for hidden in (False, True):
+        for image in glance.images(
+            limit=_PAGE, visibility='all', is_hidden=hidden
+        ):
+            yield image.id
+
+
+def _servers(nova: Any) -> Iterator[str]:
+    """Yield the ids of all servers.
+
+    Nova does not list servers that were deleted and can still be restored
+    (``reclaim_instance_interval``), unless it is asked for them. Their disks
+    exist.
+    """
+    for server in nova.servers(all_projects=True):
+        yield server.id
+    for server in nova.servers(
+        all_projects=True, is_soft_deleted=True, status='SOFT_DELETED'
+    ):
+        yield server.id
+
+
+def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
+    """Return whether the cloud has a resource with an ID now.
+
+    :raises openstack.exceptions.SDKException: if a service refuses
+    """
+    service, path = {
+        names.Owner.VOLUME: (cloud.block_storage, 'volumes'),
+        names.Owner.BACKUP: (cloud.block_storage, 'backups'),
+        names.Owner.GLANCE_IMAGE: (cloud.image, 'images'),
+        names.Owner.SERVER_DISK: (cloud.compute, 'servers'),
+    }[owner]
+    response = service.get(f'/{path}/{ident}')
+    if response.status_code == _NOT_FOUND:
+        return False
+    response.raise_for_status()
+    return True
+
+
+def _pages(
+    cinder: Any, kind: str, all_projects: bool = True
+) -> Iterator[Body]:
+    """Yield the resources of all projects, or of the user's project."""
+    whose = int(all_projects)
+    marker = ''
+    while True:
+        after = f'&marker={marker}' if marker else ''
+        answer = _get(
+            cinder, f'/{kind}/detail?all_tenants={whose}&limit={_PAGE}{after}'
+        )
+        bodies = answer[kind]
+        yield from bodies
+        # Cinder's own limit (osapi_max_limit) may be smaller.
+        if not bodies or not (
+            len(bodies) == _PAGE or answer.get(f'{kind}_links')
+        ):
+            return
+        marker = bodies[-1]['id']
+
+
+def _get(cinder: Any, path: str) -> Body:
+    response = cinder.get(path, microversion=_MICROVERSION)
+    response.raise_for_status()
+    found: Body = response.json()
+    return found
+
+
+def of_body(body: Body) -> Volume:
+    """Return a volume as the API shows it."""
+    prefix = f'{wire.ALIAS}:'
+    ident = body['id']
+    migration = body.get('migration_status')
+    return Volume(
+        ident,
+        body.get('os-vol-mig-status-attr:name_id') or ident,
+        body.get('os-vol-tenant-attr:tenant_id') or '',
+        body.get('volume_type') or '',
+        body.get('os-vol-host-attr:host') or '',
+        body['status'],
+        bool(body.get('multiattach')),
+        migration not in (None, 'success', 'error', 'none'),
+        {
+            key: value
+            for key, value in body.items()
+            if key.startswith(prefix) and value is not None
+        },
+        body.get('metadata') or {},
+    )
+
+
+def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
+    path = f'/types?is_public=None&limit={_PAGE}'
+    for body in _get(cinder, path)['volume_types']:
+        yield body['name'], body.get('extra_specs') or {}
+
+
+def _backends(cinder: Any) -> Iterator[tuple[str, str]]:
+    """Yield Cinder's pools on Ceph and the Ceph pools of their images."""
+    pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
+    for pool in pools:
+        report = pool['capabilities']
+        # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
+        location = wire.location_in(report)
+        if location.startswith('ceph:'):
+            yield pool['name'], location.rpartition(':')[2]

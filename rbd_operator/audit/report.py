@@ -1,0 +1,200 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The report of an audit: counts, findings and plain values for JSON."""
+
+from collections.abc import Iterable
+import dataclasses
+import datetime
+from typing import Any
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from rbd_operator.audit import scan
+from rbd_volume_options import wire
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """Number and size of the images with the same values.
+
+    :ivar pool: Ceph pool
+    :ivar owner: what the images belong to
+    :ivar volume_type: name of the volume type; empty if unknown
+    :ivar map_state: state of the object map of the head
+    :ivar number: of images
+    :ivar size: provisioned bytes
+    :ivar used: bytes that these images use; None if no usage is known
+    """
+
+    pool: str
+    owner: names.Owner
+    volume_type: str
+    map_state: images.MapState
+    number: int
+    size: int
+    used: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The result of an audit.
+
+    :ivar taken: the time when the audit began
+    :ivar seconds: duration of the audit
+    :ivar scans: the pools
+    :ivar found: the findings, the most severe first
+    """
+
+    taken: datetime.datetime
+    seconds: float
+    scans: tuple[scan.PoolScan, ...]
+    found: tuple[findings.Finding, ...]
+    counts: tuple[Count, ...]
+
+    @property
+    def severity(self) -> findings.Severity:
+        """The highest severity of the findings; notice if there are none."""
+        found = [each.kind.severity for each in self.found]
+        return max(found, default=findings.Severity.NOTICE)
+
+    @property
+    def number(self) -> int:
+        """Number of images that were read."""
+        return sum(len(each.found) for each in self.scans)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the report as plain values; sizes are in bytes."""
+        return {
+            wire.AUDIT_VERSION: wire.AUDIT_THIS_VERSION,
+            wire.AUDIT_TAKEN: self.taken.isoformat(),
+            'seconds': round(self.seconds, 3),
+            'counts': [
+                {
+                    **dataclasses.asdict(each),
+                    'owner': each.owner.value,
+                    'map_state': each.map_state.value,
+                }
+                for each in self.counts
+            ],
+            wire.AUDIT_FINDINGS: [_plain_finding(each) for each in self.found],
+            wire.AUDIT_IMAGES: [
+                _plain_image(image)
+                for each in self.scans
+                for image in each.found
+            ],
+        }
+
+
+def make(
+    taken: datetime.datetime,
+    seconds: float,
+    scans: Iterable[scan.PoolScan],
+    found: Iterable[findings.Finding],
+    known: records.Records | None,
+) -> Report:
+    """Return the report on scans and their findings."""
+    there = tuple(scans)
+    ordered = sorted(
+        found,
+        key=lambda each: (
+            -each.kind.severity,
+            each.kind.code,
+            each.pool,
+            each.image,
+        ),
+    )
+    return Report(
+        taken, seconds, there, tuple(ordered), tuple(_counts(there, known))
+    )
+
+
+def _counts(
+    scans: Iterable[scan.PoolScan], known: records.Records | None
+) -> list[Count]:
+    groups: dict[
+        tuple[str, names.Owner, str, images.MapState], list[images.Image]
+    ] = {}
+    for each in scans:
+        for image in each.found:
+            name = names.of_image(image.name)
+            volume = known.volumes.get(name.ident) if known else None
+            key = (
+                each.pool,
+                name.owner,
+                volume.volume_type if volume else '',
+                image.map_state,
+            )
+            groups.setdefault(key, []).append(image)
+    return [
+        Count(
+            *key,
+            len(groups[key]),
+            sum(image.size for image in groups[key]),
+            _used(groups[key]),
+        )
+        for key in sorted(
+            groups, key=lambda k: (k[0], k[1].value, k[2], k[3].value)
+        )
+    ]
+
+
+def _used(group: Iterable[images.Image]) -> int | None:
+    known = [image.used for image in group if image.used is not None]
+    return sum(known) if known else None
+
+
+def _plain_finding(found: findings.Finding) -> dict[str, Any]:
+    return {
+        wire.AUDIT_KIND: found.kind.code,
+        'severity': found.kind.severity.name.lower(),
+        wire.AUDIT_POOL: found.pool,
+        wire.AUDIT_IMAGE: found.image,
+        wire.AUDIT_DETAIL: found.detail,
+        wire.AUDIT_VOLUME: found.volume,
+        'project': found.project,
+        'remedy': found.kind.remedy,
+    }
+
+
+def _plain_image(image: images.Image) -> dict[str, Any]:
+    made = image.image_layout
+    return {
+        wire.AUDIT_POOL: image.pool,
+        wire.AUDIT_NAME: image.name,
+        'id': image.ident,
+        'size': image.size,
+        wire.AUDIT_USED: image.used,
+        'object_size': made.object_size,
+        'stripe_unit': made.stripe_unit,
+        'stripe_count': made.stripe_count,
+        'features': sorted(image.image_features),
+        'data_pool': image.data_pool,
+        wire.AUDIT_OBJECT_MAP: image.map_state.value,
+        'parent': image.parent,
+        'snapshots': [
+            {
+                wire.AUDIT_NAME: each.name,
+                'namespace': each.namespace,
+                wire.AUDIT_OBJECT_MAP: each.map_state.value,
+                'children': len(each.children),
+            }
+            for each in image.snapshots
+        ],
+        'overrides': dict(image.overrides),
+        # Without a valid map, librbd visits each object to delete the image.
+        'objects_to_visit_on_deletion': (
+            0 if image.map_state is images.MapState.VALID else image.objects
+        ),
+    }

@@ -1,0 +1,263 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rules that derive findings from facts and records."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import datetime
+from typing import Any
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from rbd_operator.audit import scan
+from rbd_volume_options import features
+from rbd_volume_options import wire
+
+#: Number of objects from which the deletion of an image without a valid map is
+#: reported as slow. On a cluster with one OSD, it took about two minutes.
+MANY_OBJECTS = 1_000_000
+
+# Status of a volume in a retype, and the time without progress after which
+# the retype is reported. A running service updates the progress every minute.
+_RETYPING = 'retyping'
+# Prefix of the names of attributes, which findings leave out.
+_PREFIX = f'{wire.ALIAS}:'
+_STALLED = datetime.timedelta(minutes=10)
+
+_Found = Iterator[findings.Finding]
+
+
+def of_pool(
+    found: scan.PoolScan,
+    known: records.Records | None,
+    now: datetime.datetime,
+) -> _Found:
+    """Yield the findings of a pool.
+
+    :param known: the cloud's records, read after the scan. If None, only
+        Ceph's own references show leftovers.
+    :param now: the time with a time zone, for the trash
+    """
+    for image in found.found:
+        if _is_being_converted(image, known, now):
+            # The service is converting the image, and changes the trash and
+            # the record.
+            continue
+        yield from _of_image(image, known)
+        if known is not None:
+            yield from _of_record(image, known)
+    for name in sorted(found.unreadable):
+        yield findings.Finding(
+            findings.HALF_REMOVED, found.pool, name, found.unreadable[name]
+        )
+    for entry in found.trash:
+        if entry.source == 'USER' and entry.expires <= now:
+            yield findings.Finding(
+                findings.IN_TRASH,
+                entry.pool,
+                entry.name,
+                f'{entry.ident}, since {entry.expires:%Y-%m-%d %H:%M}',
+            )
+
+
+def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
+    """Yield the volumes without an image.
+
+    Volumes of a pool that was not scanned are left out.
+    """
+    names_of = {
+        each.pool: {image.name for image in each.found}
+        | each.unreadable.keys()
+        for each in scans
+    }
+    for volume in known.volumes.values():
+        pool = known.backends.get(volume.pool)
+        if pool is None or pool not in names_of:
+            continue
+        if not volume.must_have_image or volume.migrating:
+            continue
+        name = volume.image_name
+        if name not in names_of[pool]:
+            yield findings.Finding(
+                findings.GHOST,
+                pool,
+                name,
+                f'the volume is {volume.status}',
+                volume.ident,
+                volume.project,
+            )
+
+
+def _is_being_converted(
+    image: images.Image,
+    known: records.Records | None,
+    now: datetime.datetime,
+) -> bool:
+    """Return whether the volume service is converting an image."""
+    volume = (
+        known.volumes.get(names.of_image(image.name).ident) if known else None
+    )
+    if volume is None or volume.status != _RETYPING:
+        return False
+    conversion = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
+    try:
+        text = str(conversion.get(wire.CONVERSION_AT)).replace('Z', '+00:00')
+        at = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return now - at < _STALLED
+
+
+def _owner(
+    image: images.Image, known: records.Records | None
+) -> tuple[str, str]:
+    """Return the IDs of the volume of an image and of its project.
+
+    A volume that was migrated has the image of another ID. Without records,
+    the ID is that in the name of the image.
+    """
+    name = names.of_image(image.name)
+    if name.owner is not names.Owner.VOLUME:
+        return '', ''
+    if known is None:
+        return name.ident, ''
+    volume = known.volumes.get(name.ident)
+    return (volume.ident, volume.project) if volume else ('', '')
+
+
+def _of_image(image: images.Image, known: records.Records | None) -> _Found:
+    """Yield the findings that need no records of the cloud.
+
+    :param known: the records, for the volume of the image
+    """
+    owner_ids = _owner(image, known)
+
+    def finding(
+        kind: findings.Kind, detail: str = '', snapshot: str = ''
+    ) -> findings.Finding:
+        at = f'@{snapshot}' if snapshot else ''
+        return findings.Finding(
+            kind, image.pool, f'{image.name}{at}', detail, *owner_ids
+        )
+
+    if image.map_state is images.MapState.INVALID:
+        yield finding(findings.MAP_INVALID)
+    for key, value in sorted(image.overrides.items()):
+        yield finding(findings.OVERRIDE, f'{key} = {value}')
+    if image.migrating:
+        yield finding(findings.RBD_MIGRATION)
+    if image.parent and image.snapshots and _lacks_deep_flatten(image):
+        yield finding(findings.NO_DEEP_FLATTEN, f'parent: {image.parent}')
+    no_map = image.map_state is not images.MapState.VALID
+    if no_map and image.objects >= MANY_OBJECTS:
+        yield finding(findings.SLOW_DELETION, f'{image.objects} objects')
+    for each in image.snapshots:
+        if each.map_state is images.MapState.INVALID:
+            yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
+        is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
+        if is_clones and not each.children:
+            yield finding(findings.CLONE_SNAPSHOT, '', each.name)
+    needed = any(each.children for each in image.snapshots)
+    owner = names.of_image(image.name).owner
+    if owner is names.Owner.DELETED_SOURCE and not needed:
+        yield finding(findings.DELETED_SOURCE, f'{image.size} bytes')
+
+
+def _lacks_deep_flatten(image: images.Image) -> bool:
+    return features.DEEP_FLATTEN not in image.image_features
+
+
+def _of_record(image: images.Image, known: records.Records) -> _Found:
+    """Yield the contradictions between an image and the records."""
+    name = names.of_image(image.name)
+    volume = known.volumes.get(name.ident)
+    missing = {
+        names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
+        names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
+        names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
+    }
+    kind, there = missing.get(name.owner, (None, None))
+    if kind and there is not None and name.ident not in there:
+        yield findings.Finding(
+            kind, image.pool, image.name, f'{image.size} bytes'
+        )
+    yield from _of_snapshots(image, known, volume)
+    if volume and name.owner is names.Owner.VOLUME:
+        yield from _of_volume(image, volume)
+
+
+def _of_snapshots(
+    image: images.Image,
+    known: records.Records,
+    volume: records.Volume | None,
+) -> _Found:
+    there = {
+        names.Owner.VOLUME_SNAPSHOT: (
+            findings.ORPHAN_SNAPSHOT,
+            known.snapshots,
+        ),
+        names.Owner.BACKUP: (findings.ORPHAN_BACKUP, known.backups),
+    }
+    for each in image.snapshots:
+        name = names.of_snapshot(each.name)
+        kind, idents = there.get(name.owner, (None, frozenset[str]()))
+        if kind and name.ident not in idents and each.namespace == 'user':
+            yield findings.Finding(
+                kind,
+                image.pool,
+                f'{image.name}@{each.name}',
+                f'{len(each.children)} clones',
+                volume.ident if volume else '',
+                volume.project if volume else '',
+            )
+
+
+def _of_volume(image: images.Image, volume: records.Volume) -> _Found:
+    def finding(kind: findings.Kind, detail: str) -> findings.Finding:
+        return findings.Finding(
+            kind,
+            image.pool,
+            image.name,
+            detail,
+            volume.ident,
+            volume.project,
+        )
+
+    if volume.migrating:
+        yield finding(findings.CINDER_MIGRATION, f'volume: {volume.status}')
+    clashing = image.image_features & features.SINGLE_CLIENT
+    if volume.multiattach and clashing:
+        yield finding(findings.MULTIATTACH, features.joined(clashing))
+    for attribute, actual in _actual(image):
+        recorded = volume.made.get(attribute, actual)
+        if isinstance(recorded, list):
+            recorded = sorted(recorded)
+        if recorded != actual:
+            yield finding(
+                findings.CONTRADICTION,
+                f'{attribute.removeprefix(_PREFIX)} is {actual}, recorded as '
+                f'{recorded}',
+            )
+
+
+def _actual(image: images.Image) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes of an image, as the API shows them."""
+    made = image.image_layout
+    yield wire.ATTRIBUTE_OBJECT_SIZE, made.object_size
+    yield wire.ATTRIBUTE_STRIPE_UNIT, made.stripe_unit
+    yield wire.ATTRIBUTE_STRIPE_COUNT, made.stripe_count
+    yield wire.ATTRIBUTE_FEATURES, sorted(image.image_features)
+    if image.data_pool:
+        yield wire.ATTRIBUTE_DATA_POOL, image.data_pool

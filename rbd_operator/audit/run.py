@@ -1,0 +1,120 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""An audit, from the scan of the pools to the report."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import datetime
+import time
+from typing import Any
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import records
+from rbd_operator.audit import report
+from rbd_operator.audit import rules
+from rbd_operator.audit import scan
+
+#: Called with a pool, its number of images read so far, and the total.
+Progress = Callable[[str, int, int], None]
+
+
+def run(
+    cluster: scan.Cluster,
+    pools: Iterable[str],
+    read_records: Callable[[], records.Records | None],
+    progress: Progress = lambda pool, done, total: None,
+    workers: int = scan.WORKERS,
+    with_usage: bool = False,
+) -> report.Report:
+    """Audit pools and return the report.
+
+    :param pools: names of Ceph pools
+    :param read_records: returns the cloud's records. It is called after the
+        scan: an image that the scan found has a record by then if it belongs
+        to a resource.
+    :param with_usage: whether to read the used space of images
+    :raises rados.Error: if a pool cannot be read
+    :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
+    """
+    taken = datetime.datetime.now(datetime.timezone.utc)
+    began = time.monotonic()
+    scans = [
+        cluster.scan(
+            pool, _of_pool(progress, pool), workers, with_usage=with_usage
+        )
+        for pool in pools
+    ]
+    known = read_records()
+    found: list[findings.Finding] = []
+    for each in scans:
+        found += rules.of_pool(each, known, taken)
+    if known is not None:
+        found += rules.ghosts(scans, known)
+    found = list(_confirmed(cluster, found))
+    return report.make(taken, time.monotonic() - began, scans, found, known)
+
+
+def _of_pool(progress: Progress, pool: str) -> scan.Progress:
+    return lambda done, total: progress(pool, done, total)
+
+
+#: Kinds that a deletion between the scan and the query of the records can
+#: cause.
+_TRANSIENT = frozenset(
+    {
+        findings.ORPHAN_VOLUME,
+        findings.ORPHAN_IMAGE,
+        findings.ORPHAN_DISK,
+        findings.ORPHAN_SNAPSHOT,
+        findings.ORPHAN_BACKUP,
+        findings.CLONE_SNAPSHOT,
+        findings.DELETED_SOURCE,
+        findings.CONTRADICTION,
+    }
+)
+
+
+def _confirmed(
+    cluster: scan.Cluster, found: Iterable[findings.Finding]
+) -> Iterator[findings.Finding]:
+    """Yield the findings that a second scan confirms, on one connection.
+
+    Since the scan, images and snapshots may have been deleted and volumes
+    created.
+    """
+    by_pool: dict[str, list[findings.Finding]] = {}
+    for each in found:
+        if each.kind is findings.GHOST or each.kind in _TRANSIENT:
+            by_pool.setdefault(each.pool, []).append(each)
+        else:
+            yield each
+    for pool, doubtful in by_pool.items():
+        there = cluster.existing(pool, {each.image for each in doubtful})
+        for each in doubtful:
+            if (each.kind is findings.GHOST) is not (each.image in there):
+                yield each
+
+
+def connected(conf: str, user: str, timeout: int | None = None) -> Any:
+    """Return the cluster of a configuration file and a user.
+
+    :param timeout: seconds, see :class:`scan.Cluster`
+    :raises ImportError: if Ceph's libraries for Python are not installed
+    """
+    # The distribution packages of Ceph contain these modules. Clients do not
+    # need them.
+    import rados
+    import rbd
+
+    return scan.Cluster(rados, rbd, conf, user, timeout)

@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext audit``: images, leftovers and contradictions."""
+
+import argparse
+from collections.abc import Iterator
+import json
+import pathlib
+from typing import Any
+
+from rbd_command_line import printable
+from rbd_command_line import progress
+from rbd_command_line import whole_file
+from rbd_operator.audit import findings
+from rbd_operator.audit import report
+from rbd_operator.commands import audit_options
+from rbd_operator.commands import exit_status
+from rbd_volume_options import sizes
+
+_COLUMNS = (
+    'Severity',
+    'Kind',
+    'Pool',
+    'Image',
+    'Project',
+    'Detail',
+    'What to do',
+)
+_COUNT_COLUMNS = (
+    'Pool',
+    'Owner',
+    'Volume type',
+    'Object map',
+    'Images',
+    'Provisioned',
+    # Only with --used.
+    'Used',
+)
+
+
+class Audit(exit_status.StatusLister):
+    """List leftovers, contradictions and invalid object maps of RBD images.
+
+    Each image is opened once for reading; nothing is changed. The exit status
+    is 0 without findings or with notices only, 1 with warnings, 2 with errors
+    and 3 if the audit could not be done.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        audit_options.add(parser)
+        parser.add_argument(
+            '--counts',
+            action='store_true',
+            help='List the number of images by pool, volume type and state of '
+            'the object map instead of the findings',
+        )
+        parser.add_argument(
+            '--used',
+            action='store_true',
+            help='Read the used space, as rbd du does, for --counts and '
+            '--output: only of images with a valid fast-diff map, which makes '
+            'this fast',
+        )
+        parser.add_argument(
+            '--kind',
+            metavar='<kind>',
+            action='append',
+            choices=sorted(findings.KINDS),
+            help='List only findings of this kind; repeat the option for '
+            'several kinds',
+        )
+        parser.add_argument(
+            '--output',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='Write the whole report with all images to a file, as JSON',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Audit the pools and return the rows."""
+        if parsed_args.output:
+            whole_file.check(parsed_args.output)
+        with progress.shown(self.app.stderr) as show:
+            found = audit_options.audited(
+                self.app, parsed_args, show, with_usage=parsed_args.used
+            )
+        if parsed_args.output:
+            text = json.dumps(found.plain(), indent=1)
+            whole_file.write(parsed_args.output, text + '\n')
+        self.status = int(found.severity)
+        self.app.stderr.write(_summary(found))
+        if parsed_args.counts:
+            readable = parsed_args.formatter == 'table'
+            rows = list(_count_rows(found, readable))
+            if parsed_args.used:
+                return _COUNT_COLUMNS, rows
+            return _COUNT_COLUMNS[:-1], [row[:-1] for row in rows]
+        kinds = frozenset(parsed_args.kind or findings.KINDS)
+        return _COLUMNS, list(_rows(found, kinds))
+
+
+def _rows(
+    found: report.Report, kinds: frozenset[str]
+) -> Iterator[tuple[Any, ...]]:
+    for each in found.found:
+        if each.kind.code in kinds:
+            yield tuple(
+                map(
+                    printable.text,
+                    (
+                        each.kind.severity.name.lower(),
+                        each.kind.code,
+                        each.pool,
+                        each.image,
+                        each.project,
+                        each.detail,
+                        each.kind.remedy,
+                    ),
+                )
+            )
+
+
+def _count_rows(
+    found: report.Report, readable: bool
+) -> Iterator[tuple[Any, ...]]:
+    for each in found.counts:
+        yield (
+            printable.text(each.pool),
+            each.owner.value,
+            printable.text(each.volume_type),
+            each.map_state.value,
+            each.number,
+            sizes.format_size(each.size) if readable else each.size,
+            _used(each.used, readable),
+        )
+
+
+def _used(size: int | None, readable: bool) -> str | int | None:
+    if not readable:
+        return size
+    return 'unknown' if size is None else sizes.format_size(size)
+
+
+def _summary(found: report.Report) -> str:
+    return (
+        f'{found.number} images in {len(found.scans)} pools, '
+        f'{len(found.found)} findings, {found.seconds:.1f} s\n'
+    )

@@ -1,0 +1,86 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Options of commands that audit images, and the audit itself."""
+
+import argparse
+from typing import Any
+
+from rbd_command_line import ceph_arguments
+from rbd_operator.audit import records
+from rbd_operator.audit import report
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
+from rbd_operator.commands import ceph_cluster
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a parser."""
+    ceph_arguments.add(parser)
+    parser.add_argument(
+        '--pool',
+        metavar='<pool>',
+        action='append',
+        help='Ceph pool to audit; repeat the option for several pools '
+        '(default: all pools with the application rbd)',
+    )
+    parser.add_argument(
+        '--no-cloud',
+        action='store_true',
+        help='Audit Ceph without the records of Cinder, Glance and Nova, '
+        'which are required to find orphans and volumes without an image',
+    )
+    parser.add_argument(
+        '--workers',
+        metavar='<number>',
+        type=_workers,
+        default=scan.WORKERS,
+        help='Number of connections that read images (default: %(default)s)',
+    )
+
+
+def _workers(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 64:
+        raise argparse.ArgumentTypeError(f'{number} is not between 1 and 64')
+    return number
+
+
+def audited(
+    shell: Any,
+    parsed_args: argparse.Namespace,
+    progress: run.Progress = lambda pool, done, total: None,
+    timeout: int | None = None,
+    with_usage: bool = False,
+) -> report.Report:
+    """Run an audit.
+
+    :param shell: the application, which connects to the cloud
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
+    :param with_usage: whether to read the used space of images
+    :raises RuntimeError: if Ceph's libraries for Python are not installed
+    """
+    cluster = ceph_cluster.connected(parsed_args, timeout)
+
+    def read_records() -> records.Records | None:
+        if parsed_args.no_cloud:
+            return None
+        return records.of_cloud(shell.cloud())
+
+    return run.run(
+        cluster,
+        parsed_args.pool or cluster.pools(),
+        read_records,
+        progress,
+        parsed_args.workers,
+        with_usage,
+    )

@@ -1,0 +1,37 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The connection of a command to Ceph."""
+
+import argparse
+from typing import Any
+
+from rbd_operator.audit import run
+
+
+def connected(
+    parsed_args: argparse.Namespace, timeout: int | None = None
+) -> Any:
+    """Return the cluster of the options.
+
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
+    :raises RuntimeError: if Ceph's libraries for Python are not installed
+    """
+    try:
+        return run.connected(
+            parsed_args.ceph_conf, parsed_args.ceph_user, timeout
+        )
+    except ImportError as error:
+        raise RuntimeError(
+            f'{error}. Install python3-rados and python3-rbd, and use '
+            'a Python environment that has the packages of the system.'
+        ) from error

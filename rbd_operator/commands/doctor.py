@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext doctor``: checks of a controller or compute host."""
+
+import argparse
+import os
+import pathlib
+from typing import Any
+
+from rbd_command_line import findings
+from rbd_command_line import printable
+from rbd_operator.commands import exit_status
+from rbd_operator.doctor import configuration
+from rbd_operator.doctor import pools
+from rbd_operator.doctor import run
+
+_COLUMNS = ('Result', 'Subject', 'Seen', 'What to do')
+_FILES = {
+    'cinder': '/etc/cinder/cinder.conf',
+    'glance': '/etc/glance/glance-api.conf',
+    'nova': '/etc/nova/nova.conf',
+}
+
+
+class Doctor(exit_status.StatusLister):
+    """Check the parts of the suite and the settings of Ceph on this host.
+
+    The configuration files that exist select the checks. The only change is a
+    small object in each pool of a back end, which is written, read and
+    removed. The exit status is 0 without findings or with notices only, 1 with
+    warnings, 2 with errors and 3 if nothing could be checked.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        for service, path in _FILES.items():
+            parser.add_argument(
+                f'--{service}-conf',
+                metavar='<file>',
+                type=pathlib.Path,
+                action='append',
+                help=f'Configuration file of {service.title()}; repeat the '
+                f'option for several files (default: {path}, if it exists)',
+            )
+        parser.add_argument(
+            '--no-cloud',
+            action='store_true',
+            help='Do not ask the APIs of the cloud for running parts and for '
+            'the data pools of volume types; they are asked only if OS_CLOUD, '
+            '--os-cloud or OS_AUTH_URL is set',
+        )
+        parser.add_argument(
+            '--problems',
+            action='store_true',
+            help='List only findings with something to do',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Check the host and return the rows."""
+        read = {
+            service: _configuration(
+                getattr(parsed_args, f'{service}_conf'), pathlib.Path(path)
+            )
+            for service, path in _FILES.items()
+        }
+        if not any(read.values()):
+            raise ValueError(
+                'Nothing to check: none of '
+                f'{", ".join(_FILES.values())} exists. Name the files.'
+            )
+        shell: Any = self.app
+        asks = not parsed_args.no_cloud and (
+            shell.options.os_cloud
+            or 'OS_CLOUD' in os.environ
+            or 'OS_AUTH_URL' in os.environ
+        )
+        host = run.Host(read['cinder'], read['glance'], read['nova'])
+        doctor = run.Doctor(
+            host, pools.clients(), shell.cloud if asks else None
+        )
+        found = list(doctor.check())
+        self.status = int(findings.worst(found))
+        return _COLUMNS, [
+            _row(each)
+            for each in found
+            if each.severity is not None or not parsed_args.problems
+        ]
+
+
+def _configuration(
+    given: list[pathlib.Path] | None, default: pathlib.Path
+) -> configuration.Configuration | None:
+    if given:
+        return configuration.Configuration(given)
+    if default.is_file():
+        return configuration.Configuration([default])
+    return None
+
+
+def _row(found: findings.Finding) -> tuple[str, ...]:
+    texts = (found.result, found.subject, found.seen, found.remedy)
+    return tuple(map(printable.text, texts))

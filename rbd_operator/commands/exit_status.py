@@ -1,0 +1,45 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The exit status of commands that check something."""
+
+import argparse
+
+from cliff import lister
+
+from rbd_command_line import printable
+
+#: Exit status if the check itself failed, as monitoring expects it.
+UNKNOWN = 3
+
+
+class StatusLister(lister.Lister):
+    """A command whose exit status shows the worst result in its list.
+
+    :ivar status: the exit status of a check that was completed
+    """
+
+    status = 0
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; return the exit status."""
+        try:
+            super().run(parsed_args)
+        except KeyboardInterrupt:
+            self.app.stderr.write('Cancelled.\n')
+            return UNKNOWN
+        except Exception as error:
+            if self.app.options.debug:
+                raise
+            self.app.stderr.write(f'{printable.text(str(error))}\n')
+            return UNKNOWN
+        return self.status

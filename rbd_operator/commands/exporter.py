@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext exporter``: the audit as metrics for Prometheus."""
+
+import argparse
+import faulthandler
+import importlib
+import os
+import pathlib
+import signal
+from typing import Any
+
+from cliff import command
+
+from rbd_command_line import printable
+from rbd_command_line import whole_file
+from rbd_operator.commands import audit_options
+from rbd_operator.exporter import refresher
+
+#: Exit status if there is nothing to export.
+FAILED = 3
+
+# Imported here, because it needs the library of Prometheus.
+_EXPOSITION = 'rbd_operator.exporter.exposition'
+
+# Seconds to wait for an audit that was cancelled.
+_PATIENCE = 10.0
+
+# Signals that end the server.
+_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
+
+
+class Exporter(command.Command):
+    """Export the state of RBD images to Prometheus.
+
+    Without --textfile, a server gives the result of the last audit to each
+    scrape, and repeats the audit in the background. With --textfile, the
+    command runs one audit and writes a file for the textfile collector of
+    node_exporter. If an audit fails, rbd_audit_up is 0.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        audit_options.add(parser)
+        parser.add_argument(
+            '--textfile',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='Run one audit, write this file and exit. The file is '
+            'replaced in one step. Its name must end with .prom.',
+        )
+        parser.add_argument(
+            '--address',
+            metavar='<address>',
+            default='127.0.0.1',
+            help='Address of the server (default: %(default)s)',
+        )
+        parser.add_argument(
+            '--port',
+            metavar='<port>',
+            type=int,
+            default=9973,
+            help='Port of the server; 0 selects a free port (default: '
+            '%(default)s)',
+        )
+        parser.add_argument(
+            '--interval',
+            metavar='<seconds>',
+            type=_positive,
+            default=900,
+            help='Time between the beginnings of two audits of the server '
+            '(default: %(default)s)',
+        )
+        parser.add_argument(
+            '--ceph-timeout',
+            metavar='<seconds>',
+            type=_positive,
+            default=30,
+            help='Time after which an operation of Ceph, and with it the '
+            'audit, fails (default: %(default)s)',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        """Export, and return the exit status."""
+        try:
+            exposition = importlib.import_module(_EXPOSITION)
+        except ImportError as error:
+            self._print(f'{error}. Install prometheus-client.')
+            return FAILED
+        refreshed = refresher.Refresher(
+            lambda progress: audit_options.audited(
+                self.app, parsed_args, progress, parsed_args.ceph_timeout
+            ),
+            parsed_args.interval,
+            self._report,
+        )
+        if parsed_args.textfile:
+            return self._write(exposition, refreshed, parsed_args.textfile)
+        return self._serve(exposition, refreshed, parsed_args)
+
+    def _write(
+        self,
+        exposition: Any,
+        refreshed: refresher.Refresher,
+        path: pathlib.Path,
+    ) -> int:
+        try:
+            if path.suffix != '.prom':
+                raise ValueError(
+                    f'{path}: node_exporter reads files that end with .prom'
+                )
+            whole_file.check(path)
+            refreshed.refresh()
+            whole_file.write(path, exposition.text(refreshed.state))
+        except KeyboardInterrupt:
+            self._print('Cancelled.')
+            return FAILED
+        except (OSError, ValueError) as error:
+            self._print(str(error))
+            return FAILED
+        return 0 if refreshed.state.up else FAILED
+
+    def _serve(
+        self,
+        exposition: Any,
+        refreshed: refresher.Refresher,
+        parsed_args: argparse.Namespace,
+    ) -> int:
+        # There is no signal handler, because it could run while its thread
+        # holds a lock that the handler needs. Instead, the signals are blocked
+        # in all threads, which inherit the mask, and sigwait receives them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            server, thread = exposition.serve(
+                parsed_args.address, parsed_args.port, lambda: refreshed.state
+            )
+        except (OSError, OverflowError) as error:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            where = f'{parsed_args.address} port {parsed_args.port}'
+            self._print(f'Cannot listen on {where}: {error}')
+            return FAILED
+        self._print(
+            f'Serving metrics on {parsed_args.address} port '
+            f'{server.server_port}'
+        )
+        refreshed.start()
+        signal.sigwait(_SIGNALS)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # If the shutdown hangs, the traceback in the log shows the place.
+        faulthandler.dump_traceback_later(_PATIENCE + 10, exit=True)
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        if not refreshed.stop(_PATIENCE):
+            self._print('The audit did not end; it is abandoned.')
+        # A normal exit would wait for the threads of the audit and close its
+        # connections. After operations that timed out, librbd and librados may
+        # never return from these calls.
+        os._exit(0)
+
+    def _report(self, error: Exception) -> None:
+        self._print(f'The audit failed: {error}')
+
+    def _print(self, text: str) -> None:
+        self.app.stderr.write(f'{printable.text(text)}\n')
+        self.app.stderr.flush()
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f'{number} is less than 1')
+    return number

@@ -1,0 +1,217 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Common code of commands that change many images."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+import pathlib
+import sys
+import threading
+from typing import Any
+
+from rbd_command_line import ceph_arguments
+from rbd_command_line import printable
+from rbd_command_line import progress
+from rbd_operator.audit import scan
+from rbd_operator.commands import exit_status
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import run
+from rbd_volume_options import errors
+from rbd_volume_options import sizes
+
+COLUMNS = (
+    'Status',
+    'Pool',
+    'Image',
+    'Project',
+    'Detail',
+    'What to do',
+    'Seconds',
+)
+
+Planned = run.Change | outcomes.Outcome
+
+
+class Command(exit_status.StatusLister):
+    """A command for many images; its exit status shows the worst outcome."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        ceph_arguments.add(parser)
+        return parser
+
+    def rows(
+        self, found: Iterable[outcomes.Outcome], interrupted: bool = False
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Show a summary and return the rows."""
+        there = list(found)
+        self.status = outcomes.severity(there, interrupted)
+        say(summary(there))
+        return COLUMNS, [
+            (
+                each.status.value,
+                *map(
+                    printable.text,
+                    (
+                        each.pool,
+                        each.image,
+                        each.project,
+                        each.detail,
+                        each.remedy,
+                    ),
+                ),
+                each.seconds,
+            )
+            for each in there
+        ]
+
+    def changed(
+        self,
+        parsed_args: argparse.Namespace,
+        name: str,
+        cluster: scan.Cluster,
+        planned: Iterable[Planned],
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Make the changes and return the rows.
+
+        :param name: name of the command, for the journal
+        """
+        found: list[outcomes.Outcome] = []
+        stop = threading.Event()
+        with (
+            journal.Journal(
+                parsed_args.journal, name, cluster.fsid()
+            ) as written,
+            progress.shown(self.app.stderr) as show,
+            run.stoppable(stop, say),
+        ):
+            if written.resumed:
+                say(f'Resuming the run of {parsed_args.journal}.')
+            changes: list[run.Change] = []
+            for each in planned:
+                if isinstance(each, outcomes.Outcome):
+                    found.append(_marked(written, each))
+                else:
+                    changes.append(each)
+            runner = run.Runner(
+                cluster,
+                written,
+                pace.Pace(
+                    stop,
+                    parsed_args.images_per_minute,
+                    parsed_args.bytes_per_second,
+                ),
+                stop,
+                say,
+                not parsed_args.ignore_health,
+            )
+            found += runner.run(changes, show)
+        return self.rows(found, interrupted=stop.is_set())
+
+
+def add_change_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that change images."""
+    parser.add_argument(
+        '--journal',
+        metavar='<file>',
+        type=pathlib.Path,
+        help='File where each change is recorded before and after it is '
+        'made. The same command with the same file resumes a run that was '
+        'interrupted. Required to change images',
+    )
+    parser.add_argument(
+        '--images-per-minute',
+        metavar='<number>',
+        type=number_from(0, above=True),
+        help='Maximum number of images that are begun in a minute (default: '
+        'no limit)',
+    )
+    parser.add_argument(
+        '--ignore-health',
+        action='store_true',
+        help='Do not pause while the cluster reports health checks such as '
+        'PG_DEGRADED, SLOW_OPS or OSD_NEARFULL',
+    )
+
+
+def add_bytes_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that limits the rate of bytes."""
+    parser.add_argument(
+        '--bytes-per-second',
+        metavar='<size>',
+        type=_size,
+        help='Maximum provisioned size of images and snapshots that are '
+        'looked at in a second, such as 500G (default: no limit)',
+    )
+
+
+def dry(planned: Iterable[Planned]) -> Iterator[outcomes.Outcome]:
+    """Yield the planned changes."""
+    for each in planned:
+        yield each if isinstance(each, outcomes.Outcome) else each.outcome
+
+
+def say(text: str) -> None:
+    """Show a message above the progress bar, which replaces standard error."""
+    print(printable.text(text), file=sys.stderr, flush=True)
+
+
+def _marked(
+    written: journal.Journal, about: outcomes.Outcome
+) -> outcomes.Outcome:
+    """Set the status of an image that needed no change in this run only."""
+    unchanged = about.status is outcomes.Status.UNCHANGED
+    if unchanged and written.done(about.pool, about.image, about.ident):
+        return dataclasses.replace(about, status=outcomes.Status.EARLIER)
+    return about
+
+
+def summary(found: Iterable[outcomes.Outcome], what: str = 'images') -> str:
+    """Return the number of images, or volumes, with each status."""
+    numbers: dict[str, int] = {}
+    for each in found:
+        numbers[each.status.value] = numbers.get(each.status.value, 0) + 1
+    parts = [f'{number} {status}' for status, number in numbers.items()]
+    return f'{sum(numbers.values())} {what}: {", ".join(parts) or "none"}'
+
+
+def number_from(least: float, above: bool = False) -> Callable[[str], float]:
+    """Return a function that parses a number.
+
+    :param above: whether the minimum itself is not allowed
+    """
+
+    def number(text: str) -> float:
+        found = float(text)
+        if not least <= found < float('inf') or (above and found == least):
+            word = 'above' if above else 'at least'
+            raise argparse.ArgumentTypeError(f'{text} is not {word} {least}')
+        return found
+
+    return number
+
+
+def _size(text: str) -> int:
+    try:
+        found = sizes.parse_size('--bytes-per-second', text)
+    except errors.OptionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not found:
+        raise argparse.ArgumentTypeError('0 is not above 0')
+    return found

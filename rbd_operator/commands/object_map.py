@@ -1,0 +1,231 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext object-map``: object maps of existing images."""
+
+import argparse
+from typing import Any
+
+from rbd_command_line import progress
+from rbd_operator.audit import records
+from rbd_operator.commands import ceph_cluster
+from rbd_operator.commands import maintenance
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import map_changes
+from rbd_operator.maintenance import recorded
+from rbd_operator.maintenance import selection
+
+_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+class _ObjectMap(maintenance.Command):
+    """A command for selected images."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'volume',
+            metavar='<volume-id>',
+            nargs='*',
+            help='Volume; the options --volume-type and --project narrow the '
+            'choice',
+        )
+        parser.add_argument(
+            '--volume-type',
+            metavar='<name>',
+            action='append',
+            default=[],
+            help='Volumes of this type; repeat the option for several types',
+        )
+        parser.add_argument(
+            '--project',
+            metavar='<id>',
+            action='append',
+            default=[],
+            help='Volumes of this project; repeat the option for several '
+            'projects',
+        )
+        parser.add_argument(
+            '--volumes', action='store_true', help='All volumes'
+        )
+        parser.add_argument(
+            '--images', action='store_true', help='Images of Glance'
+        )
+        parser.add_argument(
+            '--servers',
+            action='store_true',
+            help='Disks of servers that are not volumes',
+        )
+        parser.add_argument(
+            '--pool',
+            metavar='<pool>',
+            action='append',
+            help='Only images of this Ceph pool; repeat the option for '
+            'several pools (default: all pools with the application rbd). '
+            'Without another choice: all volumes, Glance images and disks of '
+            'servers in the pool',
+        )
+        return parser
+
+    def targets(
+        self, parsed_args: argparse.Namespace, cluster: Any, known: Any
+    ) -> tuple[list[selection.Target], list[Any]]:
+        """Return the selected images, and the outcomes of unreadable ones.
+
+        :raises ValueError: if nothing was selected, or a volume has no image
+        """
+        chosen = _chosen(parsed_args)
+        pools = parsed_args.pool or cluster.pools()
+        with progress.shown(self.app.stderr) as show:
+            found, unreadable = selection.targets(
+                cluster, pools, known, chosen, show
+            )
+        missing = chosen.missing(
+            known,
+            {
+                *(each.image.name for each in found),
+                *(each[1] for each in unreadable),
+            },
+        )
+        if missing:
+            raise ValueError(
+                f'No image was found for: {", ".join(missing)}. Check the '
+                'IDs, the other options and the pools.'
+            )
+        return found, [map_changes.unreadable(*each) for each in unreadable]
+
+
+class Check(_ObjectMap):
+    """List the state of the object maps of images and their snapshots.
+
+    Nothing is changed. The exit status is 0 if all maps are valid, 1 if a map
+    is invalid or missing, 2 if an image could not be opened, and 3 if the
+    command failed.
+    """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+        """Read the images and return the rows."""
+        shell: Any = self.app
+        cluster = ceph_cluster.connected(parsed_args)
+        known = records.of_cloud(shell.cloud())
+        found, unreadable = self.targets(parsed_args, cluster, known)
+        return self.rows([*unreadable, *map_changes.checked(found)])
+
+
+class _Change(_ObjectMap):
+    """A command that changes object maps."""
+
+    _action: decisions.Action
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Show what would be done; change nothing',
+        )
+        maintenance.add_change_options(parser)
+        maintenance.add_bytes_option(parser)
+        if self._action is not decisions.Action.REBUILD:
+            parser.add_argument(
+                '--cinder-config',
+                metavar='<file>',
+                help='cinder.conf with the connection to the database, to '
+                'correct the recorded features of volumes that have a record. '
+                'Without it, these volumes are not changed',
+            )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+        """Change the images and return the rows."""
+        if not parsed_args.dry_run and parsed_args.journal is None:
+            raise ValueError('--journal is required without --dry-run.')
+        shell: Any = self.app
+        config = getattr(parsed_args, 'cinder_config', None)
+        record = recorded.recorder(config) if config else None
+        cluster = ceph_cluster.connected(parsed_args)
+        known = records.of_cloud(shell.cloud())
+        found, unreadable = self.targets(parsed_args, cluster, known)
+        planned = [
+            *unreadable,
+            *map_changes.planned(
+                self._action, found, known.types, cluster, record
+            ),
+        ]
+        if parsed_args.dry_run:
+            return self.rows(maintenance.dry(planned))
+        name = f'object-map {self._action.value}'
+        return self.changed(parsed_args, name, cluster, planned)
+
+
+class Enable(_Change):
+    """Enable and rebuild the object maps of existing images.
+
+    The exclusive lock is enabled first if it is missing, then the object map
+    with fast-diff. The maps of the image and of each snapshot are rebuilt and
+    verified. The exit status is 0 if all chosen images have valid maps, 1 if
+    an image was refused, 2 if a change failed, and 3 if the command failed or
+    was interrupted.
+    """
+
+    _action = decisions.Action.ENABLE
+
+
+class Disable(_Change):
+    """Disable the object maps of existing images, and fast-diff.
+
+    The exclusive lock stays enabled. The exit status is 0 if no chosen image
+    has a map, 1 if an image was refused, 2 if a change failed, and 3 if the
+    command failed or was interrupted.
+    """
+
+    _action = decisions.Action.DISABLE
+
+
+class Rebuild(_Change):
+    """Rebuild the invalid object maps of images and their snapshots.
+
+    The exit status is 0 if all chosen images have valid maps, 1 if an image
+    was refused, 2 if a change failed, and 3 if the command failed or was
+    interrupted.
+    """
+
+    _action = decisions.Action.REBUILD
+
+
+def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
+    """Return the selection of the options.
+
+    :raises ValueError: if no option selects images
+    """
+    narrow = bool(
+        parsed_args.volume or parsed_args.volume_type or parsed_args.project
+    )
+    wide = parsed_args.volumes or parsed_args.images or parsed_args.servers
+    everything = bool(parsed_args.pool) and not (narrow or wide)
+    if not (narrow or wide or everything):
+        raise ValueError(
+            'Choose images: volume IDs, --volume-type, --project, --volumes, '
+            '--images, --servers or --pool.'
+        )
+    if narrow and parsed_args.volumes:
+        raise ValueError('--volumes already includes all volumes.')
+    return selection.Selection(
+        frozenset(parsed_args.volume),
+        frozenset(parsed_args.volume_type),
+        frozenset(parsed_args.project),
+        parsed_args.volumes or everything,
+        parsed_args.images or everything,
+        parsed_args.servers or everything,
+    )

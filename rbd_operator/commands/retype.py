@@ -1,0 +1,260 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``cinder-rbd-ext retype``: changes the type of many volumes."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import pathlib
+import threading
+from typing import Any
+
+from rbd_command_line import ceph_arguments
+from rbd_command_line import printable
+from rbd_command_line import progress
+from rbd_operator.audit import records
+from rbd_operator.commands import ceph_cluster
+from rbd_operator.commands import exit_status
+from rbd_operator.commands import maintenance
+from rbd_operator.commands import retype_options
+from rbd_operator.commands import volume_service
+from rbd_operator.maintenance import health
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import retype_rules
+from rbd_operator.maintenance import retypes
+from rbd_operator.maintenance import run
+
+COLUMNS = ('Status', 'Volume', 'Project', 'Detail', 'What to do', 'Seconds')
+
+_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+# Timeout of Ceph operations in seconds. The command only reads the health.
+_TIMEOUT = 30
+_STOPPING = (
+    'No more retypes begin. Cinder completes those that it has accepted.'
+)
+
+
+class Retype(exit_status.StatusLister):
+    """Retype many volumes through Cinder's API, a few at once.
+
+    Volumes that have the new type are skipped, so that the command can be
+    repeated. The exit status is 0 if nothing is left to do, 1 if a retype was
+    refused, 2 if one failed, and 3 if the command failed or was interrupted.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        retype_options.add(parser)
+        ceph_arguments.add(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+        """Retype the volumes and return the rows."""
+        shell: Any = self.app
+        service = volume_service.VolumeService(shell.block_storage())
+        wanted = _wanted(service, parsed_args)
+        stop = threading.Event()
+        with contextlib.ExitStack() as stack:
+            written = None
+            if parsed_args.journal and not parsed_args.dry_run:
+                written = stack.enter_context(_journal(parsed_args, wanted))
+            chosen = _Choice(service, wanted, parsed_args, written)
+            earlier, volumes = chosen.volumes()
+            if not (earlier or volumes or parsed_args.all_projects):
+                maintenance.say('For other projects, use --all-projects.')
+            if parsed_args.dry_run:
+                return self._rows(map(_planned(wanted), volumes))
+            is_healthy = stack.enter_context(_health(parsed_args))
+            show = stack.enter_context(progress.with_running(self.app.stderr))
+            stack.enter_context(
+                run.stoppable(stop, maintenance.say, _STOPPING)
+            )
+            work = retypes.Retypes(
+                service,
+                wanted,
+                written,
+                pace.Pace(stop, parsed_args.rate),
+                stop,
+                maintenance.say,
+                is_healthy,
+                parsed_args.at_once,
+                parsed_args.patience * 60,
+            )
+            found = [*earlier, *work.run(volumes, show)]
+        return self._rows(found, interrupted=stop.is_set())
+
+    def _rows(
+        self, found: Iterable[outcomes.Outcome], interrupted: bool = False
+    ) -> _Rows:
+        """Show a summary and return the rows."""
+        there = list(found)
+        self.status = outcomes.severity(there, interrupted)
+        maintenance.say(maintenance.summary(there, 'volumes'))
+        return COLUMNS, [
+            (
+                each.status.value,
+                *map(
+                    printable.text,
+                    (each.volume, each.project, each.detail, each.remedy),
+                ),
+                each.seconds,
+            )
+            for each in there
+        ]
+
+
+def _wanted(
+    service: volume_service.VolumeService, parsed_args: argparse.Namespace
+) -> retypes.Wanted:
+    former = service.type_of(parsed_args.former)[1]
+    ident, target = service.type_of(parsed_args.target)
+    if former == target:
+        raise ValueError(f'--from and --to are the same type: {former}.')
+    return retypes.Wanted(former, target, ident, parsed_args.migration_policy)
+
+
+def _journal(
+    parsed_args: argparse.Namespace, wanted: retypes.Wanted
+) -> journal.Journal:
+    """Open the journal, which belongs to the two types."""
+    name = f'retype {wanted.former} {wanted.target_id}'
+    written = journal.Journal(parsed_args.journal, name, '')
+    if written.resumed:
+        maintenance.say(f'Resuming the run of {parsed_args.journal}.')
+    return written
+
+
+@dataclasses.dataclass(frozen=True)
+class _Choice:
+    """The volumes that the options select."""
+
+    service: volume_service.VolumeService
+    wanted: retypes.Wanted
+    parsed_args: argparse.Namespace
+    written: journal.Journal | None
+
+    def volumes(
+        self,
+    ) -> tuple[list[outcomes.Outcome], list[records.Volume]]:
+        """Return the outcomes of earlier runs, and the volumes of this run.
+
+        :raises ValueError: if a volume does not exist
+        """
+        earlier, found = [], []
+        for each in self._named() or self._listed():
+            if self._was_done(each):
+                status = outcomes.Status.EARLIER
+                about = retypes.about(each)
+                earlier.append(dataclasses.replace(about, status=status))
+            else:
+                found.append(each)
+        return earlier, found[: self.parsed_args.limit]
+
+    def _named(self) -> list[records.Volume]:
+        found = {
+            ident: self.service.show(ident)
+            for ident in self.parsed_args.volume
+        }
+        missing = [ident for ident, each in found.items() if each is None]
+        if missing:
+            raise ValueError(f'There is no volume {", ".join(missing)}.')
+        return [each for each in found.values() if each is not None]
+
+    def _listed(self) -> list[records.Volume]:
+        projects = self.parsed_args.project
+        all_projects = bool(self.parsed_args.all_projects or projects)
+        return [
+            each
+            for each in self.service.volumes(all_projects)
+            if (not projects or each.project in projects)
+            and (each.volume_type == self.wanted.former or self._begun(each))
+        ]
+
+    def _begun(self, volume: records.Volume) -> bool:
+        return bool(self.written and volume.ident in self.written.begun)
+
+    def _was_done(self, volume: records.Volume) -> bool:
+        return bool(
+            self.written
+            and volume.volume_type == self.wanted.target
+            and self.written.done('', '', volume.ident)
+        )
+
+
+def _planned(
+    wanted: retypes.Wanted,
+) -> Callable[[records.Volume], outcomes.Outcome]:
+    """Return a function that describes the planned action for a volume."""
+
+    def planned(volume: records.Volume) -> outcomes.Outcome:
+        there = retypes.about(volume)
+        unchanged = outcomes.Status.UNCHANGED
+        if volume.volume_type == wanted.target:
+            return dataclasses.replace(there, status=unchanged)
+        detail = f'retype to {wanted.target}'
+        if retype_rules.is_running(volume):
+            detail = f'wait for status {volume.status}, then {detail}'
+        else:
+            try:
+                retype_rules.check(volume, wanted.former)
+            except outcomes.Refused as error:
+                return there.refused(error)
+        if volume.status == 'in-use':
+            detail += '; refused if it changes more than image features'
+        return dataclasses.replace(there, detail=detail)
+
+    return planned
+
+
+@contextlib.contextmanager
+def _health(
+    parsed_args: argparse.Namespace,
+) -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether the cluster is healthy.
+
+    Without access to Ceph, the function always returns True.
+
+    :raises NotConnected: if the cluster or the user cannot be reached
+    :raises HealthUnknown: if the user may not read the health
+    """
+    obstacle = _no_access(parsed_args)
+    if obstacle:
+        maintenance.say(f'The health of Ceph is not read: {obstacle}')
+    if obstacle is not None:
+        yield lambda: True
+        return
+    cluster = ceph_cluster.connected(parsed_args, _TIMEOUT)
+    with cluster.connection() as connection:
+        watch = health.Watch(connection, maintenance.say)
+        watch.is_healthy()
+        yield watch.is_healthy
+
+
+def _no_access(parsed_args: argparse.Namespace) -> str | None:
+    """Return why the health is not read; empty if the user disabled it."""
+    if parsed_args.ignore_health:
+        return ''
+    if not pathlib.Path(parsed_args.ceph_conf).exists():
+        return f'there is no {parsed_args.ceph_conf}.'
+    try:
+        ceph_cluster.connected(parsed_args)
+    except RuntimeError as error:
+        return str(error)
+    return None

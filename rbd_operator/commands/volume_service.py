@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cinder's API for retypes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from keystoneauth1 import exceptions as keystone
+from osc_lib import exceptions
+
+from rbd_command_line import answers
+from rbd_operator.audit import records
+from rbd_operator.maintenance import retypes
+
+_NOT_FOUND = 404
+_TOO_MANY = 429
+_SERVER_ERROR = 500
+
+# Errors of the connection, of proxies in front of the service, and of
+# Keystone.
+_LOST = (
+    keystone.ConnectionError,
+    keystone.HttpServerError,
+    keystone.RetriableConnectionFailure,
+)
+
+
+class VolumeService:
+    """Cinder's API, used as the user of a cloud.
+
+    :param storage: Cinder's API of openstacksdk
+    """
+
+    def __init__(self, storage: Any) -> None:
+        self._storage = storage
+
+    def type_of(self, given: str) -> tuple[str, str]:
+        """Return the id and the name of a volume type.
+
+        :param given: the ID or name of the type
+        :raises ValueError: if the user can see no such type
+        :raises CommandError: if the API refuses the request
+        """
+        path = '/types?is_public=None'
+        types = answers.record(self._storage.get(path))['volume_types']
+        for attribute in ('id', 'name'):
+            for each in types:
+                if each[attribute] == given:
+                    return each['id'], each['name']
+        raise ValueError(
+            f'There is no volume type {given}. Volume types: '
+            f'{", ".join(sorted(each["name"] for each in types)) or "none"}'
+        )
+
+    def volumes(self, all_projects: bool) -> Iterator[records.Volume]:
+        """Yield the volumes of all projects, or of the user's project."""
+        return records.volumes(self._storage, all_projects)
+
+    def show(self, ident: str) -> records.Volume | None:
+        """Return a volume; None if it does not exist.
+
+        :raises Unavailable: if the API does not answer
+        :raises CommandError: if the API refuses the request
+        """
+        response = self._answered('get', f'/volumes/{ident}')
+        if response.status_code == _NOT_FOUND:
+            return None
+        return records.of_body(answers.record(response)['volume'])
+
+    def retype(self, ident: str, wanted: retypes.Wanted) -> str:
+        """Request a retype and return the warning of the answer.
+
+        :raises Refusal: if the API refuses it, with its message
+        :raises Unavailable: if the API does not answer. It may have accepted
+            the request.
+        """
+        action = {
+            'new_type': wanted.target_id,
+            'migration_policy': wanted.policy,
+        }
+        response = self._answered(
+            'post', f'/volumes/{ident}/action', json={'os-retype': action}
+        )
+        if response.status_code >= 400:
+            try:
+                answers.record(response)
+            except exceptions.CommandError as error:
+                raise retypes.Refusal(str(error)) from error
+        # The API extension returns a warning with the keys that the retype
+        # removes.
+        warning: str = response.headers.get('Warning', '')
+        return warning.partition('"')[2].removesuffix('"')
+
+    def _answered(self, method: str, path: str, **given: Any) -> Any:
+        try:
+            response = getattr(self._storage, method)(path, **given)
+        except _LOST as error:
+            raise retypes.Unavailable(str(error)) from error
+        status = response.status_code
+        # An error of one volume must not delay the others.
+        is_fault = status == _SERVER_ERROR and method == 'post'
+        if status == _TOO_MANY or (status >= _SERVER_ERROR and not is_fault):
+            raise retypes.Unavailable(f'HTTP {status}')
+        return response

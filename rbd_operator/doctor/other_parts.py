@@ -1,0 +1,203 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks the parts of Glance, Horizon and Nova."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import json
+import pathlib
+from typing import Any
+
+from rbd_command_line import findings
+from rbd_operator.doctor import cinder_parts
+from rbd_operator.doctor import configuration
+from rbd_volume_options import wire
+
+STORE = wire.STORE_TYPE
+ENABLED = wire.DASHBOARD_ENABLED
+#: Folders of Horizon in distributions and virtual environments.
+ENABLED_FOLDERS = (
+    'etc/openstack-dashboard/enabled',
+    'etc/openstack-dashboard/local/enabled',
+    'usr/lib/python3/dist-packages/openstack_dashboard/local/enabled',
+    'usr/share/openstack-dashboard/openstack_dashboard/local/enabled',
+)
+_CONF = '/etc/ceph/ceph.conf'
+_UNSAFE = 'unsafe'
+
+Finding = findings.Finding
+Severity = findings.Severity
+#: Runs a command; returns its status, output and errors.
+Run = Callable[[list[str]], tuple[int, str, str]]
+
+
+def glance_stores(conf: configuration.Configuration) -> dict[str, str]:
+    """Return the types of Glance's stores, by their names."""
+    pairs = (
+        each.partition(':')
+        for each in conf.list(configuration.DEFAULT, 'enabled_backends')
+    )
+    return {name.strip(): kind.strip() for name, _, kind in pairs}
+
+
+def check_glance(conf: configuration.Configuration) -> Iterator[Finding]:
+    """Check the stores of Glance."""
+    stores = glance_stores(conf)
+    for name, kind in stores.items():
+        if kind == STORE:
+            yield Finding(f'Glance store {name}', kind)
+        elif kind == 'rbd':
+            yield Finding(
+                f'Glance store {name}',
+                'type rbd, of the stock driver',
+                Severity.NOTICE,
+                f'Set {name}:{STORE} in enabled_backends if new images need '
+                'an object map.',
+            )
+    if not stores:
+        yield Finding(
+            'Glance stores',
+            f'no enabled_backends in {conf}',
+            Severity.NOTICE,
+            f'The store {STORE} requires enabled_backends.',
+        )
+
+
+def glance_accesses(
+    conf: configuration.Configuration,
+) -> Iterator[cinder_parts.Access]:
+    """Yield the Ceph users and pools of Glance's stores."""
+    for name, kind in glance_stores(conf).items():
+        if kind in (STORE, 'rbd'):
+            yield cinder_parts.Access(
+                f'Glance [{name}]',
+                conf.get(name, 'rbd_store_ceph_conf') or _CONF,
+                conf.get(name, 'rbd_store_user') or 'admin',
+                (conf.get(name, 'rbd_store_pool') or 'images',),
+            )
+
+
+def check_horizon(
+    root: pathlib.Path, folders: Iterable[str] = ENABLED_FOLDERS
+) -> Iterator[Finding]:
+    """Check the ``enabled`` file if the host has one of Horizon's folders."""
+    there = [root / each for each in folders if (root / each).is_dir()]
+    if not there:
+        return
+    found = [each / ENABLED for each in there if (each / ENABLED).exists()]
+    if found:
+        yield Finding('Horizon', str(found[0]))
+    else:
+        yield Finding(
+            'Horizon',
+            f'no {ENABLED} in {", ".join(map(str, there))}',
+            Severity.NOTICE,
+            'Link the file into the folder if the dashboard should show the '
+            'options.',
+        )
+
+
+def nova_accesses(
+    conf: configuration.Configuration,
+) -> Iterator[cinder_parts.Access]:
+    """Yield the Ceph user and pool of Nova's ephemeral disks."""
+    if conf.get('libvirt', 'images_type') == 'rbd':
+        yield cinder_parts.Access(
+            'Nova [libvirt]',
+            conf.get('libvirt', 'images_rbd_ceph_conf') or _CONF,
+            conf.get('libvirt', 'rbd_user') or 'admin',
+            (conf.get('libvirt', 'images_rbd_pool') or 'rbd',),
+        )
+
+
+def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
+    """Check the options of nova-compute that affect RBD disks."""
+    modes = dict(
+        each.partition('=')[::2]
+        for each in conf.list('libvirt', 'disk_cachemodes')
+    )
+    mode = modes.get('network', '')
+    subject = 'Nova [libvirt] disk_cachemodes'
+    if mode == _UNSAFE:
+        yield Finding(
+            subject,
+            'network=unsafe',
+            Severity.ERROR,
+            'Use writeback. Volumes that request no mode lose data if the '
+            'host fails.',
+        )
+    else:
+        yield Finding(
+            subject,
+            f'network={mode}' if mode else 'volumes without a mode get none',
+        )
+    machine = conf.get('libvirt', 'hw_machine_type')
+    if 'q35' in machine:
+        yield Finding('Nova [libvirt] hw_machine_type', machine)
+    else:
+        yield Finding(
+            'Nova [libvirt] hw_machine_type',
+            machine or 'unset; servers get pc (i440fx) on x86_64',
+            Severity.NOTICE,
+            'Set x86_64=q35 for new servers.',
+        )
+    if not conf.is_true('rbd_cache', 'disk_iothread', False):
+        yield Finding(
+            'Nova [rbd_cache] disk_iothread',
+            'false: the main thread of QEMU serves RBD volumes',
+            Severity.NOTICE,
+            'Set disk_iothread = true (Nova 33 or later).',
+        )
+
+
+def check_nova_plugin(
+    run: Run, paths: Iterable[pathlib.Path]
+) -> Iterator[Finding]:
+    """Yield the findings of ``nova-rbd-cache check``.
+
+    The check runs as a program, because Nova has its own environment.
+
+    :param paths: configuration files of nova-compute
+    """
+    command = ['nova-rbd-cache', 'check', '-f', 'json']
+    for path in paths:
+        command += ['--config-file', str(path)]
+    remedy = 'Run nova-rbd-cache check in the environment of nova-compute.'
+    try:
+        _, out, error = run(command)
+        rows: list[dict[str, Any]] = json.loads(out)
+    except FileNotFoundError:
+        yield Finding(
+            'Nova plug-in',
+            'nova-rbd-cache is not in PATH',
+            Severity.WARNING,
+            remedy,
+        )
+        return
+    except ValueError:
+        yield Finding(
+            'Nova plug-in',
+            f'nova-rbd-cache check failed: {error.strip()[-200:]}',
+            Severity.WARNING,
+            remedy,
+        )
+        return
+    for row in rows:
+        ok = row['Result'] == 'ok'
+        yield Finding(
+            f'Nova plug-in: {row["Subject"]}',
+            str(row['Detail']),
+            None if ok else Severity.ERROR,
+            '' if ok else 'The plug-in is not active. ' + remedy,
+        )

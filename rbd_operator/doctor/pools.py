@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Checks access to pools with a test object."""
+
+from collections.abc import Iterator
+import contextlib
+import errno
+from typing import Any
+import uuid
+
+from rbd_command_line import ceph_options
+from rbd_command_line import findings
+from rbd_operator.doctor import cinder_parts
+
+#: Seconds to wait for Ceph.
+PATIENCE = '10'
+# Capabilities can be limited to the prefix of data objects.
+_OBJECT = 'rbd_data.cinder-rbd-ext-doctor.'
+_CONTENT = b'probe'
+_MON_TIMEOUTS = ('client_mount_timeout', 'rados_mon_op_timeout')
+_UNSUPPORTED = (errno.EOPNOTSUPP,)
+
+Finding = findings.Finding
+Severity = findings.Severity
+
+
+class Clients:
+    """Connections to Ceph as the Ceph users of the services.
+
+    :param librados: the module ``rados``
+    :param librbd: the module ``rbd``
+    """
+
+    def __init__(self, librados: Any, librbd: Any) -> None:
+        self._rados = librados
+        self._rbd = librbd
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """The exceptions that the methods raise."""
+        return (self._rados.Error, self._rbd.Error)
+
+    def options(self, access: cinder_parts.Access) -> dict[str, str]:
+        """Return the options that Ceph gives to a user.
+
+        :raises rados.Error: without a connection
+        """
+        with self._connected(access, _MON_TIMEOUTS) as client:
+            values = {}
+            for name in ceph_options.NAMES:
+                # Some releases of Ceph do not have the option.
+                with contextlib.suppress(self._rados.Error):
+                    values[name] = str(client.conf_get(name) or '')
+            return values
+
+    def check_pools(self, access: cinder_parts.Access) -> Iterator[Finding]:
+        """Check the pools of a user, on one connection.
+
+        :raises rados.Error: without a connection
+        """
+        names = (*_MON_TIMEOUTS, 'rados_osd_op_timeout')
+        with self._connected(access, names) as client:
+            for pool in dict.fromkeys(access.pools):
+                yield from self._check_pool(access, client, pool)
+
+    def _check_pool(
+        self, access: cinder_parts.Access, client: Any, pool: str
+    ) -> Iterator[Finding]:
+        subject = f'{access.origin} pool {pool} as client.{access.user}'
+        try:
+            with contextlib.closing(client.open_ioctx(pool)) as ioctx:
+                self._try_out(ioctx)
+                yield Finding(subject, 'writes, reads and removes an object')
+                yield from ceph_options.overrides(
+                    pool, lambda: self._metadata(ioctx)
+                )
+        except (self._rados.Error, self._rbd.Error) as error:
+            yield Finding(
+                subject,
+                str(error),
+                Severity.ERROR,
+                _remedy(access.user, pool, getattr(error, 'errno', None)),
+            )
+
+    def _try_out(self, ioctx: Any) -> None:
+        """Write, read and remove an object."""
+        name = f'{_OBJECT}{uuid.uuid4().hex}'
+        try:
+            ioctx.write_full(name, _CONTENT)
+            # An erasure-coded pool may refuse an overwrite.
+            ioctx.write(name, _CONTENT[:1], 0)
+            ioctx.read(name)
+        except self._rados.Error:
+            with contextlib.suppress(self._rados.Error):
+                ioctx.remove_object(name)
+            raise
+        ioctx.remove_object(name)
+
+    def _metadata(self, ioctx: Any) -> dict[str, str]:
+        try:
+            return dict(self._rbd.RBD().pool_metadata_list(ioctx))
+        except self._rbd.ImageNotFound:
+            # A pool that stores only data has no metadata.
+            return {}
+
+    @contextlib.contextmanager
+    def _connected(
+        self, access: cinder_parts.Access, limited: tuple[str, ...]
+    ) -> Iterator[Any]:
+        client = self._rados.Rados(
+            conffile=access.conf,
+            rados_id=access.user,
+            conf=dict.fromkeys(limited, PATIENCE),
+        )
+        try:
+            client.connect()
+            yield client
+        finally:
+            client.shutdown()
+
+
+def clients() -> Clients | None:
+    """Return connections; None if Ceph's libraries are not installed."""
+    # The packages of the distribution contain them. Clients do not need them.
+    try:
+        import rados
+        import rbd
+    except ImportError:
+        return None
+    return Clients(rados, rbd)
+
+
+def connection_failure(
+    access: cinder_parts.Access, error: Exception
+) -> Finding:
+    """Return the finding for a user that cannot connect."""
+    return Finding(
+        f'{access.origin} as client.{access.user}',
+        f'cannot connect with {access.conf}: {error}',
+        Severity.ERROR,
+        'Check the file, the monitors, and whether this user may read the '
+        f'keyring of client.{access.user}.',
+    )
+
+
+def _remedy(user: str, pool: str, number: int | None) -> str:
+    if number == errno.ENOENT:
+        return f'Create the pool {pool}, or correct its name.'
+    if number in _UNSUPPORTED:
+        return f'ceph osd pool set {pool} allow_ec_overwrites true'
+    if number in (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT):
+        return 'Check the health of the cluster and the quota of the pool.'
+    return (
+        f"Add the OSD capability 'profile rbd pool={pool}' to client.{user} "
+        '(ceph auth caps).'
+    )

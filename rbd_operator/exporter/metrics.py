@@ -1,0 +1,188 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The metrics, and their values in the report of an audit.
+
+The number of time series is limited: pools and kinds of findings are few, and
+volume types beyond :data:`MAX_TYPES` share one label.
+"""
+
+import collections
+from collections.abc import Iterator
+import dataclasses
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import names
+from rbd_operator.audit import report
+
+#: Number of volume types with their own label: those with the most images.
+MAX_TYPES = 50
+
+#: Label of the other volume types. If a volume type had this name, its numbers
+#: would be added to those of the others.
+OTHER_TYPES = '(other)'
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """A gauge.
+
+    :ivar name: stable name; dashboards and alerts use it
+    :ivar text: help text
+    :ivar labels: names of the labels
+    """
+
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+UP = Metric('rbd_audit_up', 'Whether the last audit succeeded')
+SUCCEEDED = Metric(
+    'rbd_audit_last_success_timestamp_seconds',
+    'Time at which the last successful audit began',
+)
+AGE = Metric(
+    'rbd_audit_age_seconds',
+    'Age of the last successful audit; only from the server',
+)
+DURATION = Metric(
+    'rbd_audit_duration_seconds', 'Duration of the last successful audit'
+)
+IMAGES = Metric(
+    'rbd_audit_images',
+    'Number of RBD images',
+    ('pool', 'owner', 'volume_type', 'object_map'),
+)
+PROVISIONED = Metric(
+    'rbd_audit_provisioned_bytes',
+    'Provisioned size of RBD images',
+    ('pool', 'owner', 'volume_type', 'object_map'),
+)
+SNAPSHOTS = Metric(
+    'rbd_audit_snapshots',
+    'Number of snapshots of RBD images',
+    ('pool', 'object_map'),
+)
+DELETION = Metric(
+    'rbd_audit_deletion_objects',
+    'Objects that librbd would visit to delete the RBD images that have no '
+    'valid object map',
+    ('pool', 'owner'),
+)
+TRASH = Metric('rbd_audit_trash_images', 'RBD images in the trash', ('pool',))
+FINDINGS = Metric(
+    'rbd_audit_findings',
+    'Number of findings',
+    ('pool', 'kind', 'severity'),
+)
+
+METRICS = (
+    UP,
+    SUCCEEDED,
+    AGE,
+    DURATION,
+    IMAGES,
+    PROVISIONED,
+    SNAPSHOTS,
+    DELETION,
+    TRASH,
+    FINDINGS,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A value of a metric.
+
+    :ivar labels: values of the labels of the metric, in their order
+    """
+
+    metric: Metric
+    value: float
+    labels: tuple[str, ...] = ()
+
+
+def of_report(found: report.Report) -> Iterator[Sample]:
+    """Yield the values of a report."""
+    yield Sample(SUCCEEDED, found.taken.timestamp())
+    yield Sample(DURATION, found.seconds)
+    yield from _of_counts(found)
+    yield from _of_scans(found)
+    yield from _of_findings(found)
+
+
+def _of_counts(found: report.Report) -> Iterator[Sample]:
+    shown = _shown_types(found)
+    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
+    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
+    for each in found.counts:
+        volume_type = each.volume_type
+        if volume_type not in shown:
+            volume_type = OTHER_TYPES
+        labels: tuple[str, ...] = (
+            each.pool,
+            _label(each.owner),
+            volume_type,
+            each.map_state.value,
+        )
+        numbers[labels] += each.number
+        sizes[labels] += each.size
+    for labels, number in sorted(numbers.items()):
+        yield Sample(IMAGES, number, labels)
+        yield Sample(PROVISIONED, sizes[labels], labels)
+
+
+def _shown_types(found: report.Report) -> frozenset[str]:
+    """Return the volume types with their own label, and the empty name."""
+    numbers: collections.Counter[str] = collections.Counter()
+    for each in found.counts:
+        if each.volume_type:
+            numbers[each.volume_type] += each.number
+    ordered = sorted(numbers, key=lambda name: (-numbers[name], name))
+    return frozenset(['', *ordered[:MAX_TYPES]])
+
+
+def _of_scans(found: report.Report) -> Iterator[Sample]:
+    for each in found.scans:
+        states = collections.Counter(
+            snapshot.map_state
+            for image in each.found
+            for snapshot in image.snapshots
+        )
+        for state in images.MapState:
+            yield Sample(SNAPSHOTS, states[state], (each.pool, state.value))
+        objects: collections.Counter[names.Owner] = collections.Counter()
+        for image in each.found:
+            if image.map_state is not images.MapState.VALID:
+                objects[names.of_image(image.name).owner] += image.objects
+        for owner in names.Owner:
+            if owner in objects:
+                labels = (each.pool, _label(owner))
+                yield Sample(DELETION, objects[owner], labels)
+        yield Sample(TRASH, len(each.trash), (each.pool,))
+
+
+def _of_findings(found: report.Report) -> Iterator[Sample]:
+    """Yield a value for each kind, even 0, so that alerts are resolved."""
+    numbers = collections.Counter(
+        (each.pool, each.kind.code) for each in found.found
+    )
+    for each in found.scans:
+        for kind in findings.KINDS.values():
+            labels = (each.pool, kind.code, kind.severity.name.lower())
+            yield Sample(FINDINGS, numbers[each.pool, kind.code], labels)
+
+
+def _label(owner: names.Owner) -> str:
+    return owner.name.lower()

@@ -1,0 +1,247 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Rules that allow or forbid changes of object maps."""
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+
+from rbd_operator.audit import images
+from rbd_operator.audit import records
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import selection
+from rbd_operator.maintenance import use
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+from rbd_volume_options import wire
+
+
+class Action(enum.Enum):
+    """An operation on object maps."""
+
+    ENABLE = 'enable'
+    DISABLE = 'disable'
+    REBUILD = 'rebuild'
+
+
+MULTIATTACH = outcomes.Reason(
+    'multiattach',
+    'several servers can attach the volume; an object map assumes one writer',
+    'Nothing; the volume must not have an object map.',
+)
+NOT_WANTED = outcomes.Reason(
+    'not-wanted',
+    'the keys of the volume or its type decide otherwise',
+    'Change the keys, or retype the volume.',
+)
+BUSY = outcomes.Reason(
+    'busy',
+    'another operation changes the image',
+    'Run the command again when the operation has ended.',
+)
+TOO_LARGE = outcomes.Reason(
+    'too-many-objects',
+    f'an object map has at most {features.MAX_OBJECT_MAP_OBJECTS} objects',
+    'Nothing; copy the image with a larger object size.',
+)
+RECORDED = outcomes.Reason(
+    'recorded',
+    'the features of the image are recorded in Cinder',
+    'Run the command on a controller with --cinder-config, or retype the '
+    'volume.',
+)
+NO_MAP = outcomes.Reason(
+    'no-object-map',
+    'the image has no object map',
+    'Enable it: cinder-rbd-ext object-map enable.',
+)
+IN_USE_UNLOCKED = outcomes.Reason(
+    'in-use-without-lock',
+    'a client has the image open, which has no exclusive lock',
+    'Run the command again when the image is closed, such as after a stop '
+    'of the server.',
+)
+IN_USE_FREE = outcomes.Reason(
+    'in-use-lock-free',
+    'a client has the image open and does not hold the lock',
+    'Run the command again after the client has written, or closed the image.',
+)
+OWNER_GONE = outcomes.Reason(
+    'lock-owner-gone',
+    'the client that holds the lock does not watch the image; a change would '
+    'blocklist the client',
+    'Check the host of the client and the log of Ceph. If the client is gone, '
+    'remove its lock: rbd lock remove.',
+)
+
+#: Statuses in which no operation of Cinder changes the image of a volume.
+_CALM = frozenset({'available', 'in-use', 'reserved', 'error'})
+
+Obstacle = tuple[outcomes.Reason, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The planned change of an image.
+
+    :ivar change: the features to enable or disable, in order
+    :ivar rebuild: whether maps have to be rebuilt
+    :ivar record: whether Cinder's record has to be corrected
+    """
+
+    change: tuple[features.Features, ...] = ()
+    rebuild: bool = False
+    record: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.change) or self.rebuild or self.record
+
+    def describe(self, action: Action) -> str:
+        """Return the plan as text."""
+        parts = [
+            f'{action.value} {features.joined(each)}' for each in self.change
+        ]
+        if self.rebuild:
+            parts.append('rebuild maps')
+        if self.record:
+            parts.append('correct the record')
+        return '; '.join(parts)
+
+
+def plan(action: Action, target: selection.Target) -> Plan:
+    """Return the planned change of an image."""
+    image = target.image
+    there = image.image_features
+    if action is Action.DISABLE:
+        unwanted = features.MAP_OFF & there
+        return Plan(
+            (unwanted,) if unwanted else (),
+            record=_contradicts(target, there - features.MAP_OFF),
+        )
+    if action is Action.REBUILD:
+        return Plan(rebuild=has_invalid_map(image))
+    # The object map requires the exclusive lock.
+    missing = (
+        frozenset({features.EXCLUSIVE_LOCK}) - there,
+        features.MAP_OFF - there,
+    )
+    change = tuple(each for each in missing if each)
+    return Plan(
+        change,
+        bool(change) or has_invalid_map(image),
+        _contradicts(target, there | features.MAP_ON),
+    )
+
+
+def has_invalid_map(image: images.Image) -> bool:
+    """Return whether the map of the head or of a snapshot is invalid."""
+    states = {image.map_state, *(each.map_state for each in image.snapshots)}
+    return images.MapState.INVALID in states
+
+
+def _contradicts(target: selection.Target, after: features.Features) -> bool:
+    """Return whether the record contradicts an image with these features."""
+    made = target.volume.made if target.volume else {}
+    recorded = made.get(wire.ATTRIBUTE_FEATURES)
+    return recorded is not None and frozenset(recorded) != after
+
+
+def obstacle(
+    action: Action,
+    target: selection.Target,
+    types: Mapping[str, Mapping[str, str]],
+    can_record: bool,
+) -> Obstacle | None:
+    """Return why a change is forbidden, apart from clients of the image.
+
+    :param types: extra specs of each volume type
+    :param can_record: whether Cinder's record can be corrected
+    """
+    image, volume = target.image, target.volume
+    if image.migrating:
+        return BUSY, 'a migration of librbd is not committed'
+    if volume and (volume.status not in _CALM or volume.migrating):
+        return BUSY, f'the volume is {volume.status}'
+    if volume and volume.multiattach and action is not Action.DISABLE:
+        return MULTIATTACH, ''
+    if volume and (why := _decided_otherwise(action, volume, types)):
+        return NOT_WANTED, why
+    enables = action is Action.ENABLE
+    if enables and _objects(image) > features.MAX_OBJECT_MAP_OBJECTS:
+        return TOO_LARGE, f'{image.objects} objects'
+    if action is Action.REBUILD:
+        if features.OBJECT_MAP not in image.image_features:
+            return NO_MAP, ''
+    elif plan(action, target).record and not can_record:
+        return RECORDED, ''
+    return None
+
+
+def _objects(image: images.Image) -> int:
+    """Return the number of objects of the head or the largest snapshot."""
+    sizes = [image.size, *(each.size for each in image.snapshots)]
+    return image.image_layout.object_count(max(sizes))
+
+
+def _decided_otherwise(
+    action: Action,
+    volume: records.Volume,
+    types: Mapping[str, Mapping[str, str]],
+) -> str:
+    """Return the keys that contradict an action; empty if no key does."""
+    if action is Action.REBUILD:
+        return ''
+    origin = errors.Origin
+    specs = types.get(volume.volume_type, {})
+    try:
+        asked = precedence.resolve(
+            precedence.Level(where, options.parse(given, scope, where))
+            for given, scope, where in (
+                (volume.metadata, keys.Scope.VOLUME, origin.VOLUME_METADATA),
+                (specs, keys.Scope.TYPE, origin.VOLUME_TYPE),
+            )
+        )
+    except errors.OptionError as error:
+        return str(error)
+    choice = asked.features_choice
+    if choice is None:
+        return ''
+    wanted = asked.features_over(frozenset())
+    if (features.OBJECT_MAP in wanted) is (action is Action.ENABLE):
+        return ''
+    return f'set in {choice.origin.label}'
+
+
+def obstacle_in_use(
+    there: features.Features, found: use.Use
+) -> Obstacle | None:
+    """Return why clients of an image forbid its change; None if they do not.
+
+    librbd forwards changes to the client that holds the exclusive lock. If no
+    client holds it, librbd acquires it itself.
+
+    :param there: features of the image
+    """
+    if found.owner and not found.owner_watches:
+        return OWNER_GONE, found.owner
+    if not found.watchers:
+        return None
+    addresses = ', '.join(found.watchers)
+    if features.EXCLUSIVE_LOCK not in there:
+        return IN_USE_UNLOCKED, addresses
+    if not found.owner:
+        return IN_USE_FREE, addresses
+    return None

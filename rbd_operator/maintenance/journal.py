@@ -1,0 +1,180 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A journal of changes, so that a killed run can be resumed.
+
+It is a file with one JSON object per line. A line is written and synchronized
+before a change begins and after it has ended, so that only the last line can
+be incomplete.
+"""
+
+from collections.abc import Mapping
+import datetime
+import fcntl
+import json
+import os
+import pathlib
+from typing import Any
+
+from rbd_operator.maintenance import outcomes
+
+VERSION = 1
+
+_Key = tuple[str, str, str]
+
+
+class JournalError(Exception):
+    """The journal cannot be used."""
+
+
+class Journal:
+    """The journal of a command; only one run at a time can have it.
+
+    :param path: of the file, which is created if it does not exist
+    :param command: the command that the journal belongs to
+    :param cluster: fsid of the cluster; empty if the command changes no images
+        itself. A journal of another command or cluster cannot be resumed: a
+        name identifies a client of an earlier run only within one cluster.
+    :raises JournalError: if it cannot be used
+    """
+
+    def __init__(self, path: pathlib.Path, command: str, cluster: str) -> None:
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise JournalError(f'Could not open {path}: {error}') from error
+        try:
+            self._lock()
+            lines = self._whole_lines()
+            self._done = {
+                _key(entry): entry
+                for entry in lines
+                if entry.get('status') in _FINAL
+            }
+            #: IDs of the images or volumes whose change an earlier run began.
+            self.begun = frozenset(
+                entry['ident']
+                for entry in lines
+                if entry.get('status') == 'begun'
+            )
+            #: Whether an earlier run wrote entries.
+            self.resumed = bool(lines)
+            #: Names of the Ceph clients of earlier runs.
+            self.clients = frozenset(
+                entry['client'] for entry in lines if 'client' in entry
+            )
+            if lines:
+                self._check(lines[0], command, cluster)
+            else:
+                header = {'command': command, 'cluster': cluster}
+                self._write({'version': VERSION, **header})
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> 'Journal':
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        os.close(self._file)
+
+    def done(self, pool: str, image: str, ident: str) -> bool:
+        """Return whether an earlier run has finished an image."""
+        return (pool, image, ident) in self._done
+
+    def begin(
+        self,
+        pool: str,
+        image: str,
+        ident: str,
+        client: str = '',
+        **details: Any,
+    ) -> None:
+        """Record the beginning of a change.
+
+        :param client: name of the Ceph client that makes the change; empty if
+            a service makes it
+        """
+        entry = {'pool': pool, 'image': image, 'ident': ident, **details}
+        if client:
+            entry['client'] = client
+        self._write({'status': 'begun', **entry})
+
+    def end(self, outcome: outcomes.Outcome) -> None:
+        """Record the result of a change."""
+        self._write(outcome.plain())
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(
+                f'{self._path} is in use by another run.'
+            ) from None
+
+    def _whole_lines(self) -> list[dict[str, Any]]:
+        """Return the entries; truncate an incomplete last line."""
+        content = self._path.read_bytes()
+        end = content.rfind(b'\n') + 1
+        try:
+            entries = [json.loads(line) for line in content[:end].splitlines()]
+        except ValueError as error:
+            raise self._foreign() from error
+        if not all(isinstance(entry, dict) for entry in entries):
+            raise self._foreign()
+        if content and not entries and not _is_start(content):
+            raise self._foreign()
+        os.ftruncate(self._file, end)
+        os.lseek(self._file, end, os.SEEK_SET)
+        return entries
+
+    def _check(
+        self, header: Mapping[str, Any], command: str, cluster: str
+    ) -> None:
+        if header.get('version') != VERSION or 'command' not in header:
+            raise self._foreign()
+        if header['command'] != command:
+            raise JournalError(
+                f'{self._path} is a journal of "{header["command"]}", not of '
+                f'"{command}".'
+            )
+        if header.get('cluster') != cluster:
+            raise JournalError(
+                f'{self._path} is a journal of the cluster '
+                f'{header.get("cluster")}, not of {cluster}.'
+            )
+
+    def _foreign(self) -> JournalError:
+        return JournalError(
+            f'{self._path} is not a journal of version {VERSION}.'
+        )
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        line = json.dumps({**entry, 'at': now.isoformat()}) + '\n'
+        rest = memoryview(line.encode())
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+        os.fsync(self._file)
+
+
+_FINAL = {status.value for status in outcomes.FINAL}
+
+
+def _key(entry: Mapping[str, Any]) -> _Key:
+    return entry['pool'], entry['image'], entry['ident']
+
+
+def _is_start(content: bytes) -> bool:
+    """Return whether a text is the beginning of a header."""
+    return content.startswith(b'{"version"'[: len(content)])

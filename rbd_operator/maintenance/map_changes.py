@@ -1,0 +1,168 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Plans and makes changes of the object maps of selected images."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import alive
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import object_maps
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import recorded
+from rbd_operator.maintenance import selection
+from rbd_volume_options import features
+
+_Status = outcomes.Status
+
+
+@dataclasses.dataclass(frozen=True)
+class MapChange:
+    """A change of the object maps of an image.
+
+    :ivar outcome: the image, and the plan as text
+    """
+
+    outcome: outcomes.Outcome
+    action: decisions.Action
+    target: selection.Target
+    plan: decisions.Plan
+    cluster: scan.Cluster
+    record: recorded.Recorder | None = None
+
+    @property
+    def size(self) -> int:
+        """Provisioned bytes of the image and its snapshots."""
+        image = self.target.image
+        return image.size + sum(each.size for each in image.snapshots)
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Make the change and return a description of it.
+
+        :raises Refused: if a client of the image forbids the change
+        :raises NotVerified: if a map is invalid afterwards
+        """
+        clients = alive.Clients(self.cluster, self.target.image.pool)
+        there = object_maps.ObjectMaps(
+            self.cluster.librbd, ioctx, clients, ours
+        )
+        name = self.target.image.name
+        for each in self.plan.change:
+            if self.action is decisions.Action.DISABLE:
+                there.disable(name, each)
+            else:
+                there.enable(name, each)
+        rebuilt = there.rebuild(name) if self.plan.rebuild else 0
+        has_map = self.action is not decisions.Action.DISABLE
+        made = there.verify(name, has_map)
+        volume = self.target.volume
+        if self.plan.record and self.record and volume:
+            self.record(volume.ident, made)
+        done = [
+            f'{self.action.value}d {features.joined(each)}'
+            for each in self.plan.change
+        ]
+        if rebuilt:
+            done.append(f'rebuilt {rebuilt} maps')
+        if self.plan.record:
+            done.append('corrected the record')
+        return '; '.join(done)
+
+
+def planned(
+    action: decisions.Action,
+    targets: Iterable[selection.Target],
+    types: Mapping[str, Mapping[str, str]],
+    cluster: scan.Cluster,
+    record: recorded.Recorder | None = None,
+) -> Iterator[MapChange | outcomes.Outcome]:
+    """Yield the change of each image, or the reason against it.
+
+    :param types: extra specs of each volume type
+    :param record: corrects Cinder's record; None without access to Cinder's
+        database
+    """
+    for target in targets:
+        about = _about(target)
+        obstacle = decisions.obstacle(
+            action, target, types, record is not None
+        )
+        plan = decisions.plan(action, target)
+        if not plan and (
+            obstacle is None or action is decisions.Action.DISABLE
+        ):
+            yield about
+        elif obstacle:
+            yield about.refused(outcomes.Refused(*obstacle))
+        else:
+            about = dataclasses.replace(
+                about, status=_Status.PLANNED, detail=plan.describe(action)
+            )
+            yield MapChange(about, action, target, plan, cluster, record)
+
+
+def checked(
+    targets: Iterable[selection.Target],
+) -> Iterator[outcomes.Outcome]:
+    """Yield the state of the maps of each image.
+
+    An image without a map, or with an invalid map, counts as refused, because
+    an operator has to act.
+    """
+    for target in targets:
+        image = target.image
+        states = [('head', image.map_state)]
+        states += [(each.name, each.map_state) for each in image.snapshots]
+        wrong = [
+            f'{name}: {state.value}'
+            for name, state in states
+            if state.value != 'valid'
+        ]
+        about = _about(target)
+        if not wrong:
+            yield dataclasses.replace(
+                about, detail=f'{len(states)} valid maps'
+            )
+            continue
+        error = outcomes.Refused(INVALID, ', '.join(wrong))
+        if features.OBJECT_MAP not in image.image_features:
+            error = outcomes.Refused(decisions.NO_MAP)
+        yield about.refused(error)
+
+
+INVALID = outcomes.Reason(
+    'object-map-invalid',
+    'a map is invalid',
+    'Rebuild it: cinder-rbd-ext object-map rebuild.',
+)
+
+
+def unreadable(pool: str, name: str, why: str) -> outcomes.Outcome:
+    """Return the outcome of an image that cannot be opened."""
+    return outcomes.Outcome(_Status.FAILED, pool, name, detail=why)
+
+
+def _about(target: selection.Target) -> outcomes.Outcome:
+    image, volume = target.image, target.volume
+    return outcomes.Outcome(
+        _Status.UNCHANGED,
+        image.pool,
+        image.name,
+        image.ident,
+        volume=volume.ident if volume else '',
+        project=volume.project if volume else '',
+    )

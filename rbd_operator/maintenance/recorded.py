@@ -1,0 +1,55 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Corrects the record of a volume's image after a change of its features.
+
+The record is in the admin metadata of the volume, which no API changes. This
+is the only part of the package that needs Cinder and its configuration.
+"""
+
+from collections.abc import Callable
+
+from rbd_volume_options import features
+from rbd_volume_options import keys
+
+#: Called with the ID of a volume and the features of its image.
+Recorder = Callable[[str, features.Features], None]
+
+
+def recorder(config_file: str) -> Recorder:
+    """Return a function that corrects records in the database of cinder.conf.
+
+    :raises ImportError: if Cinder is not installed
+    :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
+    """
+    from cinder import objects
+    from cinder.common import config
+
+    config.CONF([], project='cinder', default_config_files=[config_file])
+    objects.register_all()
+    return correct
+
+
+def correct(volume_id: str, there: features.Features) -> None:
+    """Correct the features in the record of a volume, if it has one."""
+    from cinder import context
+    from cinder import exception
+    from cinder.db import api as db
+
+    admin = context.get_admin_context()
+    try:
+        recorded = db.volume_admin_metadata_get(admin, volume_id)
+    except exception.VolumeNotFound:
+        return
+    if keys.FEATURES in recorded:
+        entry = {keys.FEATURES: features.joined(there)}
+        db.volume_admin_metadata_update(admin, volume_id, entry, False)

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules for the retype of a volume in a given state."""
+
+import dataclasses
+from typing import Any
+
+from rbd_operator.audit import records
+from rbd_operator.maintenance import outcomes
+from rbd_volume_options import wire
+
+#: Status of a volume in a retype.
+_RETYPING = 'retyping'
+
+#: Statuses in which Cinder accepts a retype. For an attached volume, the API
+#: extension refuses a change of more than the image features.
+_READY = frozenset({'available', 'in-use'})
+
+BUSY = outcomes.Reason(
+    'busy',
+    'the status of the volume does not allow a retype',
+    'Run the command again when the volume is available.',
+)
+OTHER_TYPE = outcomes.Reason(
+    'other-type',
+    'the volume has another type',
+    'Name this type with --from.',
+)
+BY_CINDER = outcomes.Reason(
+    'refused-by-cinder',
+    'Cinder refuses the retype',
+    'Correct what the message names, and run the command again.',
+)
+NOT_CONVERTED = outcomes.Reason(
+    'not-converted',
+    'Ceph does not convert the RBD image',
+    'Remove the obstacle, or use --migration-policy on-demand.',
+)
+
+
+def is_running(volume: records.Volume) -> bool:
+    """Return whether a volume is being retyped or migrated."""
+    return volume.status == _RETYPING or volume.migrating
+
+
+def percent(volume: records.Volume) -> int | None:
+    """Return the progress of a conversion; None if it is unknown."""
+    found: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
+    return found
+
+
+def check(volume: records.Volume, former: str) -> None:
+    """Check whether the retype of a volume can be requested.
+
+    :param former: name of the former type
+    :raises Refused: if it cannot be requested
+    """
+    if volume.volume_type != former:
+        raise outcomes.Refused(OTHER_TYPE, volume.volume_type or 'none')
+    if volume.status not in _READY:
+        raise outcomes.Refused(BUSY, volume.status)
+
+
+def unchanged(
+    about: outcomes.Outcome, volume: records.Volume
+) -> outcomes.Outcome:
+    """Return the outcome of a retype that did not change the type."""
+    reason = _conversion(volume).get(wire.CONVERSION_REASON)
+    if reason:
+        return about.refused(outcomes.Refused(NOT_CONVERTED, reason))
+    return dataclasses.replace(
+        about,
+        status=outcomes.Status.FAILED,
+        detail=f'Cinder did not change the type; status {volume.status}',
+        remedy='See the logs of cinder-scheduler and cinder-volume, and '
+        'openstack volume message list.',
+    )
+
+
+def stalled(about: outcomes.Outcome, seconds: float) -> outcomes.Outcome:
+    """Return the outcome of a retype that shows no progress."""
+    return dataclasses.replace(
+        about,
+        status=outcomes.Status.FAILED,
+        detail=f'no progress for {seconds / 60:g} minutes',
+        remedy='See the log of cinder-volume. Cinder may still complete it.',
+    )
+
+
+def _conversion(volume: records.Volume) -> dict[str, Any]:
+    found: dict[str, Any] = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
+    return found

@@ -1,0 +1,170 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changes many images, with limits, pauses and a journal."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import signal
+import threading
+import time
+from typing import Any
+from typing import Protocol
+
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import health
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import pace
+
+Say = Callable[[str], None]
+Progress = Callable[[str, int, int], None]
+
+
+class Change(Protocol):
+    """A change of one image.
+
+    :ivar outcome: the image and the planned change
+    :ivar size: provisioned bytes that the change reads, for the pace
+    """
+
+    @property
+    def outcome(self) -> outcomes.Outcome: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Make the change and return a description of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runner:
+    """The parts that a run uses.
+
+    :ivar pace: limits how fast images are changed
+    :ivar stop: ends the run after the current image when it is set
+    :ivar say: shows a message to the operator
+    :ivar heeds_health: whether to pause while the cluster is not healthy
+    """
+
+    cluster: scan.Cluster
+    written: journal.Journal
+    pace: pace.Pace
+    stop: threading.Event
+    say: Say
+    heeds_health: bool = True
+
+    def run(
+        self, changes: Iterable[Change], progress: Progress
+    ) -> Iterator[outcomes.Outcome]:
+        """Make changes, one image at a time, and yield the outcomes.
+
+        :raises rados.Error: if a pool cannot be opened
+        :raises HealthUnknown: if the monitors do not answer
+        """
+        by_pool: dict[str, list[Change]] = {}
+        for each in changes:
+            by_pool.setdefault(each.outcome.pool, []).append(each)
+        for pool, waiting in by_pool.items():
+            with self.cluster.connected(pool) as (connection, ioctx):
+                for done, each in enumerate(waiting, 1):
+                    outcome = self._one(each, connection, ioctx)
+                    if outcome is None:
+                        return
+                    yield outcome
+                    progress(pool, done, len(waiting))
+
+    def _one(
+        self, change: Change, connection: Any, ioctx: Any
+    ) -> outcomes.Outcome | None:
+        """Make a change; return None if the run is being stopped."""
+        about = change.outcome
+        where = (about.pool, about.image, about.ident)
+        if not self.pace.wait():
+            return None
+        if self.heeds_health and not health.wait(
+            connection, self.stop, self.say
+        ):
+            return None
+        client = f'client.{connection.get_instance_id()}'
+        self.written.begin(*where, client, planned=about.detail)
+        self.pace.begun(change.size)
+        began = time.monotonic()
+        found = self._applied(change, connection, ioctx)
+        found = dataclasses.replace(
+            found, seconds=round(time.monotonic() - began, 3)
+        )
+        self.written.end(found)
+        return found
+
+    def _applied(
+        self, change: Change, connection: Any, ioctx: Any
+    ) -> outcomes.Outcome:
+        about = change.outcome
+        try:
+            detail = change.apply(connection, ioctx, self.written.clients)
+        except outcomes.Refused as error:
+            return about.refused(error)
+        except self.cluster.librbd.ImageNotFound:
+            return dataclasses.replace(
+                about,
+                status=outcomes.Status.UNCHANGED,
+                detail='deleted since the scan',
+            )
+        except (self.cluster.librbd.Error, outcomes.NotVerified) as error:
+            return dataclasses.replace(
+                about, status=outcomes.Status.FAILED, detail=str(error)
+            )
+        return dataclasses.replace(
+            about, status=outcomes.Status.DONE, detail=detail
+        )
+
+
+@contextlib.contextmanager
+def stoppable(
+    stop: threading.Event,
+    say: Say,
+    what: str = 'Stopping after the current image.',
+) -> Iterator[None]:
+    """Have the first Ctrl-C or SIGTERM set an event, the second exit.
+
+    A call of librbd cannot be interrupted. The journal makes it safe to exit
+    during a call.
+
+    :param what: the message for the first signal
+    """
+    before = {
+        each: signal.getsignal(each)
+        for each in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def end() -> None:
+        say(f'{what} Repeat to stop at once.')
+        stop.set()
+
+    def handle(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        # A separate thread sets the event and writes the message, because this
+        # thread may hold the lock of the event or the stream.
+        threading.Thread(target=end, daemon=True).start()
+
+    for each in before:
+        signal.signal(each, handle)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,130 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The images that an operator selects."""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+import functools
+
+from rbd_operator.audit import images
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from rbd_operator.audit import scan
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A selected image.
+
+    :ivar volume: the volume that it belongs to, if any
+    """
+
+    image: images.Image
+    volume: records.Volume | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """A selection among the images that have a record in the cloud.
+
+    :ivar volumes: ids of volumes
+    :ivar types: names of volume types
+    :ivar projects: IDs of projects; their volumes are selected
+    :ivar all_volumes: whether all volumes are selected
+    :ivar images: whether Glance images are selected
+    :ivar servers: whether ephemeral disks are selected
+    """
+
+    volumes: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    projects: frozenset[str] = frozenset()
+    all_volumes: bool = False
+    images: bool = False
+    servers: bool = False
+
+    def of_name(
+        self, known: records.Records, name: str
+    ) -> tuple[bool, records.Volume | None]:
+        """Return whether the image with a name is selected, and its volume."""
+        parsed = names.of_image(name)
+        if parsed.owner is names.Owner.VOLUME:
+            volume = known.volumes.get(parsed.ident)
+            return volume is not None and self._has(volume), volume
+        if parsed.owner is names.Owner.GLANCE_IMAGE:
+            there = known.images or ()
+            return self.images and parsed.ident in there, None
+        if parsed.owner is names.Owner.SERVER_DISK:
+            there = known.servers or ()
+            return self.servers and parsed.ident in there, None
+        return False, None
+
+    def missing(
+        self, known: records.Records, found: Collection[str]
+    ) -> list[str]:
+        """Return the selected volumes without an image among those found."""
+        there = {
+            each.ident
+            for each in known.volumes.values()
+            if each.image_name in found
+        }
+        return sorted(self.volumes - there)
+
+    def _has(self, volume: records.Volume) -> bool:
+        if self.all_volumes:
+            return True
+        if not (self.volumes or self.types or self.projects):
+            return False
+        # Each option narrows the choice.
+        return (
+            (not self.volumes or volume.ident in self.volumes)
+            and (not self.types or volume.volume_type in self.types)
+            and (not self.projects or volume.project in self.projects)
+        )
+
+
+def targets(
+    cluster: scan.Cluster,
+    pools: Iterable[str],
+    known: records.Records,
+    chosen: Selection,
+    progress: Callable[[str, int, int], None],
+) -> tuple[list[Target], list[tuple[str, str, str]]]:
+    """Read the selected images of pools.
+
+    :returns: the images, sorted by pool and name, and the pool, the name and
+        the reason for each image that could not be opened
+    :raises rados.Error: if a pool cannot be read
+    """
+    found: list[Target] = []
+    unreadable: list[tuple[str, str, str]] = []
+    for pool in pools:
+        scanned = cluster.scan(
+            pool,
+            functools.partial(progress, pool),
+            wanted=lambda name: chosen.of_name(known, name)[0],
+        )
+        found += _of_scan(scanned, known, chosen)
+        unreadable += [
+            (pool, name, why) for name, why in scanned.unreadable.items()
+        ]
+    return found, unreadable
+
+
+def _of_scan(
+    scanned: scan.PoolScan, known: records.Records, chosen: Selection
+) -> Iterator[Target]:
+    for image in scanned.found:
+        yield Target(image, chosen.of_name(known, image.name)[1])

@@ -1,0 +1,209 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``cinder-rbd-ext``: commands for operators."""
+
+import argparse
+from collections.abc import Sequence
+import contextlib
+from importlib import metadata
+from typing import Any
+
+from cliff import app
+from cliff import commandmanager
+from cliff import help
+from cliff import lister
+import openstack
+from osc_lib import exceptions
+
+from rbd_command_line import answers
+from rbd_command_line import columns
+from rbd_command_line import printable
+from rbd_operator.commands import audit
+from rbd_operator.commands import backend_types
+from rbd_operator.commands import clean
+from rbd_operator.commands import doctor
+from rbd_operator.commands import exporter
+from rbd_operator.commands import object_map
+from rbd_operator.commands import retype
+from rbd_volume_options import errors
+
+DISTRIBUTION = 'rbd-volume-options'
+_DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
+
+
+class EnsureTypes(lister.Lister):
+    """Create a volume type for each RBD back end that has none.
+
+    With ``--name``, create one volume type with the given keys instead.
+    Existing volume types are never changed or deleted.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Show the missing volume types, but do not create them',
+        )
+        parser.add_argument(
+            '--name',
+            metavar='<name>',
+            help='Name of the only volume type to create',
+        )
+        parser.add_argument(
+            '--property',
+            metavar='<key>=<value>',
+            action='append',
+            default=[],
+            help='Key of the volume type of --name, such as '
+            'rbd:stripe_unit=64K; repeat the option for several keys',
+        )
+        parser.add_argument(
+            '--backend',
+            metavar='<name>',
+            help='volume_backend_name of the back end of --name (default: the '
+            'only back end with RBD volume options)',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Create the missing types and return the actions."""
+        shell: Any = self.app
+        api = shell.block_storage()
+        pools = answers.record(
+            api.get('/scheduler-stats/get_pools?detail=True')
+        )['pools']
+        types = answers.record(api.get('/types?is_public=None'))
+        outcomes = _outcomes(parsed_args, pools, types['volume_types'])
+        for each in outcomes:
+            if each.is_new and not parsed_args.dry_run:
+                body = {
+                    'name': each.volume_type,
+                    'description': _DESCRIPTION,
+                    'extra_specs': each.specs,
+                }
+                answers.record(api.post('/types', json={'volume_type': body}))
+        headers = ('Back end', 'Volume type', 'Action', 'Extra specs')
+        return headers, [
+            columns.row(
+                each.backend, each.volume_type, each.action, each.specs
+            )
+            for each in outcomes
+        ]
+
+
+def _outcomes(
+    parsed_args: argparse.Namespace, pools: Any, types: Any
+) -> list[backend_types.Outcome]:
+    """Return the actions for all back ends, or for one type.
+
+    :raises CommandError: for an invalid value
+    """
+    given = parsed_args.property or parsed_args.backend
+    if parsed_args.name is None:
+        if given:
+            raise exceptions.CommandError(
+                '--property and --backend need --name.'
+            )
+        return backend_types.plan(pools, types)
+    properties = {}
+    for word in parsed_args.property:
+        key, equals, value = word.partition('=')
+        if not equals:
+            raise exceptions.CommandError(
+                f'--property {printable.text(word)}: no value; allowed: '
+                '<key>=<value>'
+            )
+        properties[key] = value
+    try:
+        return [
+            backend_types.plan_named(
+                pools, types, parsed_args.name, properties, parsed_args.backend
+            )
+        ]
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
+class Shell(app.App):
+    """The application; OS_CLOUD or OS_* variables select the cloud."""
+
+    def __init__(self) -> None:
+        # rbd_bench adds its commands by entry points of this group.
+        commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
+        commands.add_command('types ensure', EnsureTypes)
+        commands.add_command('audit', audit.Audit)
+        commands.add_command('clean', clean.Clean)
+        commands.add_command('object-map check', object_map.Check)
+        commands.add_command('object-map enable', object_map.Enable)
+        commands.add_command('object-map disable', object_map.Disable)
+        commands.add_command('object-map rebuild', object_map.Rebuild)
+        commands.add_command('retype', retype.Retype)
+        commands.add_command('doctor', doctor.Doctor)
+        commands.add_command('exporter', exporter.Exporter)
+        super().__init__(
+            description='Commands for operators of RBD volume options',
+            version=metadata.version(DISTRIBUTION),
+            command_manager=commands,
+            deferred_help=True,
+        )
+
+    def initialize_app(self, argv: list[str]) -> None:
+        """Prepare the arguments of a command in place.
+
+        cliff passes on the options that precede ``--help``, which the command
+        ``help`` does not have.
+        """
+        if argv[:1] == ['help']:
+            argv[:] = [word for word in argv if not word.startswith('-')]
+
+    def interact(self) -> None:
+        """Show the help; there is no interactive mode.
+
+        :raises SystemExit: with the status of a usage error
+        """
+        with contextlib.suppress(help.HelpExit):
+            self.options.deferred_help = True
+            self.print_help_if_requested()
+        raise SystemExit(2)
+
+    def build_option_parser(
+        self, *args: Any, **kwargs: Any
+    ) -> argparse.ArgumentParser:
+        """Add the options of the cloud to each command."""
+        parser: argparse.ArgumentParser = super().build_option_parser(
+            *args, **kwargs
+        )
+        parser.add_argument(
+            '--os-cloud',
+            metavar='<name>',
+            help='Cloud in clouds.yaml. Default: OS_CLOUD or OS_* variables.',
+        )
+        return parser
+
+    def block_storage(self) -> Any:
+        """Return Cinder's API with the user from the options."""
+        return self.cloud().block_storage
+
+    def cloud(self) -> Any:
+        """Return a connection to the cloud with the user from the options."""
+        return openstack.connect(cloud=self.options.os_cloud)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command line; return its exit status."""
+    status: int = Shell().run(list(argv))
+    return status

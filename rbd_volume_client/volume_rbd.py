@@ -1,0 +1,234 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""``openstack volume rbd``: options of volume types and of volumes."""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse
+
+from osc_lib.command import command
+
+from rbd_command_line import answers
+from rbd_command_line import columns
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import wire
+
+Record = dict[str, Any]
+Row = tuple[Any, ...]
+Table = tuple[tuple[str, ...], list[Row]]
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    keys.OBJECT_SIZE: layout.parse_object_size,
+    keys.STRIPE_UNIT: layout.parse_stripe_unit,
+    keys.STRIPE_COUNT: layout.parse_stripe_count,
+    keys.OBJECT_MAP: features.parse_object_map,
+    keys.FEATURES: lambda text: sorted(features.parse_features(text)),
+}
+#: Attributes of a volume that show the result of a key.
+_SHOWN = {
+    key.name: key.attribute for key in keys.KEYS.values() if key.attribute
+}
+_HINT = (
+    f'{answers.NOT_LOADED}: showing the values that the volume and its type '
+    f'request, not those of the RBD image. If a request was refused, the '
+    f'reason is in the log of cinder-volume.'
+)
+
+
+def rows_of_type(told: Record) -> Iterator[Row]:
+    """Return a row for each key of a type, or one row with the reason."""
+    name = told['name']
+    if not told[wire.SUPPORTED]:
+        yield columns.row(name, None, None, told['reason'], None, None)
+    for key, each in told['options'].items():
+        yield (
+            *columns.row(name, key, each[wire.SETTABLE]),
+            columns.allowed(each),
+            columns.value(each['default'], key),
+            columns.value(each[wire.DEFAULT_FROM]),
+        )
+
+
+class RBDOptions(command.Lister):
+    """Show the RBD volume options that a volume type offers.
+
+    Shows which keys you may set on volumes of the type, the allowed values,
+    and the default of each key with its source.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'type',
+            metavar='<volume-type>',
+            nargs='?',
+            help='Volume type (name or ID). Default: all that you can see.',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        """Return the table."""
+        api = self.app.client_manager.sdk_connection.block_storage
+        answers.need_extension(api)
+        if parsed_args.type:
+            told = [_type(api, parsed_args.type)]
+        else:
+            told = answers.record(api.get(wire.ROUTE))['volume_types']
+        headers = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
+        return headers, [row for each in told for row in rows_of_type(each)]
+
+
+def _type(api: Any, name: str) -> Record:
+    """Return the options that a volume type offers."""
+    path = f'{wire.ROUTE}/{parse.quote(name, safe="")}'
+    found: Record = answers.record(api.get(path))['volume_type']
+    return found
+
+
+class ShowRBDVolume(command.Lister):
+    """Show layout, image features and cache mode of a volume.
+
+    Shows the source of each value, the cache mode of each attachment, and why
+    the volume or its last attachment was refused. If the API extension is not
+    loaded, shows the requested values only.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'volume', metavar='<volume>', help='Volume (name or ID)'
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        """Return the table."""
+        api = self.app.client_manager.sdk_connection.block_storage
+        ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
+        volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
+        if answers.has_extension(api):
+            told = _type(api, volume['volume_type'])
+            found = rows_of_volume(volume, told)
+        else:
+            self.log.warning(_HINT)
+            found = requested(volume, _specs(api, volume['volume_type']))
+        return ('Key', 'Value', 'From'), [
+            (
+                columns.value(key),
+                columns.value(value, key),
+                columns.value(origin),
+            )
+            for key, value, origin in found
+        ]
+
+
+def _specs(api: Any, name: str) -> Record:
+    """Return the extra specs of a type that the caller can see."""
+    path = f'/types?{parse.urlencode({"is_public": None})}'
+    for each in answers.record(api.get(path))['volume_types']:
+        if each['name'] == name:
+            found: Record = each.get('extra_specs') or {}
+            return found
+    return {}
+
+
+def requested(volume: Record, specs: Record) -> Iterator[Row]:
+    """Return a row for each key, with the value that is requested.
+
+    :param specs: the visible extra specs of the volume's type
+    """
+    for key in (*keys.VOLUME_KEYS, keys.DATA_POOL):
+        for given, origin in (
+            (volume['metadata'], errors.Origin.VOLUME_METADATA),
+            (specs, errors.Origin.VOLUME_TYPE),
+        ):
+            if key in given:
+                yield key, _parsed(key, given[key]), origin.label
+                break
+        else:
+            yield key, None, answers.NOT_LOADED
+
+
+def _parsed(key: str, text: str) -> Any:
+    """Return a value as the API extension would; an invalid one unchanged."""
+    try:
+        return _PARSERS.get(key, str)(text)
+    except errors.OptionError:
+        return text
+
+
+def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
+    """Return a row for each value of a volume, with its origin.
+
+    :param told: options that the volume's type offers
+    """
+    for key, attribute in _SHOWN.items():
+        yield key, volume.get(attribute), _origin(key, volume, told)
+    mode, origin = _cache_mode(volume, told)
+    yield keys.CACHE_MODE, mode, origin
+    attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
+    for ident, made_with in attached.items():
+        when = 'set at attachment'
+        if mode and mode != made_with:
+            when = f'{when}; pending until the next attachment: {mode}'
+        yield f'attachment {ident}', made_with, when
+    # The image metadata is not used, because tenants can write it and images
+    # pass it on to volumes.
+    failed = volume.get(wire.ATTRIBUTE_REFUSED)
+    if failed:
+        yield 'creation', failed, 'refused by the driver'
+    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+    if refused:
+        reason = refused[wire.ATTACH_REFUSED_REASON]
+        yield 'last attachment', reason, refused[wire.ATTACH_REFUSED_AT]
+    conversion = volume.get(wire.ATTRIBUTE_CONVERSION)
+    if conversion and conversion[wire.CONVERSION_REASON]:
+        reason = conversion[wire.CONVERSION_REASON]
+        yield 'last retype', reason, 'refused by the driver'
+    elif conversion:
+        done = conversion[wire.CONVERSION_PERCENT]
+        yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
+
+
+def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
+    """Return the mode of the next attachment and its origin.
+
+    Volumes do not inherit the mode. If it is unset, the compute host decides.
+    """
+    asked = volume['metadata'].get(keys.CACHE_MODE)
+    if asked:
+        return asked, errors.Origin.VOLUME_METADATA.label
+    option = told['options'].get(keys.CACHE_MODE) or {}
+    return option.get('default'), option.get(
+        wire.DEFAULT_FROM
+    ) or 'compute host'
+
+
+def _origin(key: str, volume: Record, told: Record) -> str:
+    """Return the origin of a value; empty if the API does not show it."""
+    asked = volume['metadata']
+    if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
+        return errors.Origin.VOLUME_METADATA.label
+    option = told['options'].get(key) or {}
+    origin: str | None = option.get(wire.DEFAULT_FROM)
+    if origin == errors.Origin.VOLUME_TYPE.label:
+        return origin
+    if volume.get('source_volid') or volume.get('snapshot_id'):
+        return errors.Origin.SOURCE_VOLUME.label
+    return origin or errors.Origin.CLUSTER.label

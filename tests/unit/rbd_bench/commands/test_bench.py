@@ -1,0 +1,134 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.commands.bench."""
+
+import contextlib
+from importlib import metadata
+import io
+import json
+import pathlib
+import sys
+from typing import Any
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_bench import results
+from rbd_operator import shell
+from tests.unit import base
+from tests.unit.rbd_bench import installed_commands
+from tests.unit.rbd_bench import samples
+
+
+@ddt.ddt
+class BenchTest(base.TestCase):
+    """cinder-rbd-ext bench."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(installed_commands.InstalledCommands())
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        patch = mock.patch.object(
+            metadata, 'version', autospec=True, return_value='1'
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def run_command(self, *words: str) -> tuple[int, str]:
+        shown = io.StringIO()
+        with (
+            contextlib.redirect_stdout(shown),
+            contextlib.redirect_stderr(shown),
+        ):
+            status = shell.main(['bench', *words])
+        return status, shown.getvalue()
+
+    def rows(self, *words: str) -> Any:
+        text = self.run_command(*words, '-f', 'json')[1]
+        return json.loads(text[text.index('[') :])
+
+    def test_plans(self) -> None:
+        names = [row['Plan'] for row in self.rows('plans')]
+        self.assertIn('cern-2013', names)
+
+    def test_dry_run(self) -> None:
+        status, text = self.run_command(
+            *('run', 'cern-2013', '--pool', 'volumes', '--dry-run'),
+            *('--select', 'run=caches', '--select', 'cache_mode=none'),
+        )
+        self.assertEqual(0, status)
+        self.assertEqual(4, len(text.splitlines()))
+
+    @ddt.data(
+        (['run', 'none-such'], 'no such plan'),
+        (['run', 'cern-2013', '--select', 'x=y'], '--select = '),
+        (['run', 'cern-2013', '--runtime', '0'], 'options.runtime'),
+        (['run', 'cern-2013', '--image-size', '8GB'], 'options.image_size'),
+        (['report', '/none/such'], 'results.json'),
+    )
+    @ddt.unpack
+    def test_refusal(self, words: list[str], expected: str) -> None:
+        more = ['--pool', 'volumes', '--dry-run'] if words[0] == 'run' else []
+        status, text = self.run_command(*words, *more)
+        self.assertEqual(1, status)
+        self.assertIn(expected, text)
+
+    def test_missing_library(self) -> None:
+        with mock.patch.dict(sys.modules, {'yaml': None}):
+            for name in list(sys.modules):
+                if name.startswith('rbd_bench'):
+                    del sys.modules[name]
+            status, text = self.run_command('plans')
+        self.assertEqual(1, status)
+        self.assertIn('Install rbd-volume-options[bench]', text)
+
+    def test_report(self) -> None:
+        (self.folder / 'mine.yaml').write_text(samples.PLAN)
+        results.save(self.folder, samples.found(samples.sample(1.0)))
+        status, text = self.run_command(
+            *('report', str(self.folder)),
+            *('--plan', str(self.folder / 'mine.yaml')),
+        )
+        self.assertEqual(0, status, text)
+        self.assertTrue((self.folder / 'report.html').exists())
+
+    def test_compare(self) -> None:
+        folders = []
+        for place, rate in enumerate((100.0, 200.0)):
+            folders.append(str(self.folder / str(place)))
+            found = samples.found(*samples.thrice(rate))
+            results.save(pathlib.Path(folders[-1]), found)
+        (row,) = self.rows('compare', *folders)
+        self.assertEqual('faster', row['Result'])
+        self.assertAlmostEqual(2, row['Ratio'], delta=0.02)
+
+    def test_compare_without_a_measurement(self) -> None:
+        folders = [str(self.folder / each) for each in ('one', 'other')]
+        more = samples.sample(1.0, layout='striped')
+        for folder, each in zip(folders, ([], [more]), strict=True):
+            found = samples.found(*samples.thrice(1.0), *each)
+            results.save(pathlib.Path(folder), found)
+        row = self.rows('compare', *folders)[1]
+        self.assertEqual(
+            (None, 1.0, None, 'not measured in the first'),
+            tuple(row[x] for x in ('First', 'Second', 'Ratio', 'Result')),
+        )
+
+    def test_report_of_a_plan_of_the_operator(self) -> None:
+        found = samples.found(samples.sample(1.0))
+        found.whole_plan = samples.parsed()
+        results.save(self.folder, found)
+        status, text = self.run_command('report', str(self.folder))
+        self.assertEqual(0, status, text)

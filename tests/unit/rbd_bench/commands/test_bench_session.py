@@ -1,0 +1,166 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.commands.bench_session."""
+
+import contextlib
+from importlib import metadata
+import io
+import pathlib
+import sys
+import types
+from typing import Any
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_bench import facts
+from rbd_bench import session
+from rbd_bench.commands import bench_session
+from rbd_operator import shell
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
+from tests.unit import base
+from tests.unit.rbd_bench import installed_commands
+from tests.unit.rbd_bench import samples
+
+
+class _Rados(fake_rados.Rados):
+    """A connection that is opened as a context."""
+
+    def __init__(self, cluster: fake_rados.Cluster, **kwargs: Any) -> None:
+        super().__init__(cluster)
+        self.settings = dict(kwargs.get('conf', {}))
+
+    def conf_get(self, option: str) -> str | None:
+        """Return the value of an option of this client."""
+        return self.settings.get(option, super().conf_get(option))
+
+    def __enter__(self) -> '_Rados':
+        self.connect()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.shutdown()
+
+
+@ddt.ddt
+class BenchSessionTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(installed_commands.InstalledCommands())
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.cluster = fake_rados.Cluster('volumes')
+        self.clients: list[_Rados] = []
+        rados = types.SimpleNamespace(
+            Error=fake_rados.Error, Rados=self.connection
+        )
+        librbd = fake_librbd.Librbd(self.cluster)
+        self.replace(mock.patch.dict(sys.modules, rados=rados, rbd=librbd))
+        version = mock.patch.object(
+            metadata, 'version', autospec=True, return_value='1'
+        )
+        self.replace(version)
+        self.measure = self.replace(
+            mock.patch.object(session.Session, 'run', autospec=True)
+        )
+
+    def replace(self, patch: Any) -> Any:
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def connection(self, **kwargs: Any) -> _Rados:
+        self.clients.append(_Rados(self.cluster, **kwargs))
+        return self.clients[-1]
+
+    def run_command(self) -> tuple[int, str]:
+        path = self.folder / 'mine.yaml'
+        path.write_text(samples.PLAN)
+        shown = io.StringIO()
+        with (
+            contextlib.redirect_stdout(shown),
+            contextlib.redirect_stderr(shown),
+        ):
+            status = shell.main(
+                [
+                    *('bench', 'run', str(path), '--pool', 'volumes'),
+                    *('--output', str(self.folder)),
+                ]
+            )
+        return status, shown.getvalue()
+
+    def add_sample(self, measured: session.Session, *args: Any) -> None:
+        self.measured = measured
+        measured.results.environment = dict(samples.ENVIRONMENT)
+        measured.results.add(samples.sample(1.0))
+
+    def test_options(self) -> None:
+        self.measure.side_effect = self.add_sample
+        status, text = self.run_command()
+        self.assertEqual(0, status, text)
+        client, plain = self.clients
+        self.assertEqual('60', client.settings['rados_osd_op_timeout'])
+        self.assertEqual('60', client.settings['rados_mon_op_timeout'])
+        self.assertEqual(
+            'false', client.settings['rbd_move_to_trash_on_remove']
+        )
+        # The report shows the options of the measured programs.
+        self.assertEqual({}, plain.settings)
+        target = self.measured._target
+        self.assertIsNone(target.options['rados_osd_op_timeout'])
+
+    @ddt.data(
+        (KeyboardInterrupt(), 'Interrupted'),
+        (fake_rados.OSError(110), 'errno 110'),
+        (facts.Unavailable('ceph df: no answer'), 'no answer'),
+    )
+    @ddt.unpack
+    def test_report_of_a_run_that_ends_early(
+        self, error: BaseException, expected: str
+    ) -> None:
+        def fail(measured: session.Session, *args: Any) -> None:
+            self.add_sample(measured)
+            raise error
+
+        self.measure.side_effect = fail
+        status, text = self.run_command()
+        self.assertEqual(1, status)
+        self.assertIn(expected, text)
+        self.assertTrue((self.folder / 'report.html').exists())
+
+    def test_nothing_measured(self) -> None:
+        self.measure.side_effect = KeyboardInterrupt
+        self.assertEqual(1, self.run_command()[0])
+        self.assertFalse((self.folder / 'report.html').exists())
+
+    def test_no_connection(self) -> None:
+        self.cluster.fail('Rados.connect', fake_rados.OSError(110))
+        status, text = self.run_command()
+        self.assertEqual(1, status)
+        self.assertIn('errno 110', text)
+
+    def test_messages(self) -> None:
+        stream = mock.create_autospec(io.StringIO, instance=True)
+        stream.isatty.return_value = True
+        said: list[str] = []
+        cleaning = bench_session.Cleaning(stream, said.append)
+        cleaning.begun()
+        cleaning.abandoned()
+        self.assertEqual(1, len(said))
+        self.assertIn('Ctrl-C again', said[0])
+        cleaning.measured = mock.create_autospec(
+            session.Session, instance=True, not_removed=['Not removed: x']
+        )
+        cleaning.abandoned()
+        self.assertEqual('Not removed: x', said[-1])
+        stream.write.assert_called_with('\x1b[?25h')

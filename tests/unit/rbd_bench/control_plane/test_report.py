@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.control_plane.report."""
+
+import dataclasses
+import json
+import pathlib
+
+import fixtures
+
+from rbd_bench import steady
+from rbd_bench.control_plane import plan
+from rbd_bench.control_plane import ratios
+from rbd_bench.control_plane import report
+from rbd_bench.control_plane import tasks
+from tests.unit import base
+from tests.unit.rbd_bench.control_plane import stand_in
+
+_CHOICES = tasks.Choices(('stock', 'our `rbd`'))
+
+
+class ReportTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def test_cells(self) -> None:
+        def side(low: float, high: float) -> ratios.Side:
+            return ratios.Side(
+                low, steady.spread([low, high]), iterations=4, failed=0
+            )
+
+        row = ratios.Row(
+            *('create-and-delete', 'create', 2, side(3.0, 3.1)),
+            *(side(1.1114, 2.0), 2.6993, 'faster', 1),
+        )
+        self.assertEqual(
+            (
+                *('create-and-delete', 'create', 2, 3.0, '3.00 to 3.10'),
+                *(1.111, '1.11 to 2.00', 2.7, 'faster', 1),
+            ),
+            report.cells(row),
+        )
+        nothing = dataclasses.replace(row, first=None, ratio=None)
+        self.assertEqual((None, ''), report.cells(nothing)[3:5])
+        self.assertIsNone(report.cells(nothing)[7])
+
+    def test_report(self) -> None:
+        given = plan.load()
+        settings = dataclasses.replace(
+            given.settings, rounds=2, at_once=(2, 64)
+        )
+        given = dataclasses.replace(given, settings=settings)
+        found = list(ratios.samples(stand_in.results()))
+        found.append(ratios.Sample('x/1/first/0', {}, 1, 1, 'Bad: a\n`b`'))
+        paths = report.write(
+            self.folder, given, _CHOICES, {'rally': '5.1.1'}, found
+        )
+        self.assertEqual(
+            ['control-plane.md', 'control-plane.json'],
+            [path.name for path in paths],
+        )
+        text = paths[0].read_text()
+        self.assertIn('| create-and-delete | create | 2 | ', text)
+        self.assertIn('| create-and-delete | create | 64 |  |  |  |', text)
+        self.assertIn('- rally: `5.1.1`', text)
+        self.assertIn("- Second: volume type `our 'rbd'`", text)
+        self.assertIn('- 64 at once: 2.13 s', text)
+        self.assertIn("- `Bad: a 'b'`", text)
+        content = json.loads(paths[1].read_text())
+        self.assertEqual(12 + 1, len(content['samples']))
+        self.assertEqual('5.1.1', content['facts']['rally'])
+        self.assertEqual(6 * 2, len(content['rows']))

@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.guest.api."""
+
+import time
+from unittest import mock
+
+from openstack import exceptions
+
+from rbd_bench import processes
+from rbd_bench.guest import api
+from tests.unit import base
+from tests.unit.rbd_bench.guest import fake_cloud
+
+
+class RequestTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.service = fake_cloud.Service()
+        self.service.routes = [('GET /things', lambda: {'things': []})]
+
+    def test_answer(self) -> None:
+        found = api.request(self.service, 'GET', '/things')
+        self.assertEqual({'things': []}, found)
+
+    def test_refusal(self) -> None:
+        self.service.faults['GET'] = 403
+        error = self.assertRaises(
+            processes.EngineError,
+            *(api.request, self.service, 'GET', '/things'),
+        )
+        self.assertIn('GET /things: 403: ', str(error))
+
+    def test_missing(self) -> None:
+        self.service.faults['GET'] = 404
+        found = api.request(self.service, 'GET', '/things', missing=True)
+        self.assertEqual({}, found)
+
+    def test_no_connection(self) -> None:
+        lost = exceptions.SDKException('lost')
+        with mock.patch.object(
+            self.service, 'request', autospec=True, side_effect=lost
+        ):
+            error = self.assertRaises(
+                processes.EngineError,
+                *(api.request, self.service, 'GET', '/things'),
+            )
+        self.assertIn('lost', str(error))
+
+    def test_wait(self) -> None:
+        answers = iter([None, 5])
+        with mock.patch.object(time, 'sleep', autospec=True):
+            self.assertEqual(5, api.wait(lambda: next(answers), 'no answer'))
+        error = self.assertRaises(
+            processes.EngineError, api.wait, lambda: None, 'no answer', -1
+        )
+        self.assertIn('no answer', str(error))

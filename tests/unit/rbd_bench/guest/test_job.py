@@ -1,0 +1,154 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.guest.job."""
+
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import ddt
+
+from rbd_bench import processes
+from rbd_bench.guest import job
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+from tests.unit.rbd_bench.guest import fake_cloud
+
+_SETTINGS = dataclasses.replace(
+    samples.parsed().settings, runtime=1201, image_size=2**22
+)
+_WORK = samples.cell(workload='mixed').work
+#: A program in place of fio: it shows its arguments and writes a report.
+_FIO = """#!/bin/sh
+[ "$1" = --version ] && { echo fio-3.33; exit; }
+for word; do
+    case $word in
+        --output=*) echo '{"arguments": "'"$*"'"}' >"${word#*=}" ;;
+        --write_iops_log=*) echo '1000, 5, 0, 0, 0' >"${word#*=}_iops.log" ;;
+    esac
+done
+"""
+
+
+@ddt.ddt
+class JobTest(base.TestCase):
+    def test_sector(self) -> None:
+        found = job.encode(17, _WORK, _SETTINGS)
+        self.assertEqual(job.BYTES, len(found))
+        lines = found.rstrip(b'\0').decode().splitlines()
+        self.assertEqual('cinder-rbd-ext-bench 17', lines[0])
+        self.assertEqual('end', lines[-1])
+        for line in (
+            *('rw=randrw', 'bs=262144', 'rwmixread=80', 'time_based='),
+            # 600 values at most.
+            *('offset=1048576', 'size=4194304', 'log_avg_msec=3000'),
+        ):
+            self.assertIn(line, lines)
+
+    def test_answer(self) -> None:
+        console = fake_cloud.results(3) + fake_cloud.results(4)
+        found = job.answer(console, 4)
+        if found is None:
+            self.fail('no answer')
+        self.assertEqual(100.0, found.figures.rate)
+        # Both directions of the first second.
+        self.assertEqual((100.0, 100.0), found.figures.series)
+        self.assertEqual(5.0, found.figures.detail['read_ms_p99'])
+        self.assertEqual('write back', found.facts['cache'])
+        self.assertIsNone(job.answer(console, 5))
+        self.assertIsNone(job.answer(console[:-20], 4))
+
+    @ddt.data(
+        'cinder-rbd-ext-bench: 4 failed fio: no space\r\n',
+        fake_cloud.results(4)[300:],
+        fake_cloud.results(4).replace('H4sI', 'H4s=', 1),
+    )
+    def test_failure(self, console: str) -> None:
+        self.assertRaises(processes.EngineError, job.answer, console, 4)
+
+    def test_ready(self) -> None:
+        failed = 'cinder-rbd-ext-bench: failed fio is not installed\r\n'
+        ready = 'cinder-rbd-ext-bench: ready\r\n'
+        self.assertFalse(job.is_ready('login:'))
+        self.assertTrue(job.is_ready(failed + ready))
+        self.assertRaises(processes.EngineError, job.is_ready, failed)
+
+
+class ProgramTest(base.TestCase):
+    """The shell script, with a directory in place of the root."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Direct I/O needs a file system on a disk.
+        folder = tempfile.mkdtemp(dir='/var/tmp')
+        self.addCleanup(shutil.rmtree, folder)
+        self.root = pathlib.Path(folder)
+        for name in ('dev', 'sys/block/vdb/queue', 'bin'):
+            (self.root / name).mkdir(parents=True)
+        self.console = self.root / 'dev/console'
+        self.console.touch()
+        cache = self.root / 'sys/block/vdb/queue/write_cache'
+        cache.write_text('write back\n')
+        self.put(job.encode(7, _WORK, _SETTINGS))
+        fio = self.root / 'bin/fio'
+        fio.write_text(_FIO)
+        fio.chmod(0o755)
+
+    def put(self, data: bytes) -> None:
+        (self.root / 'dev/vdb').write_bytes(data)
+
+    def run_until(self, text: str) -> str:
+        """Run the script until a text is on its console; return the lines."""
+        script = self.root / 'measure'
+        script.write_bytes(job.program())
+        with subprocess.Popen(
+            ['sh', str(script), str(self.root)],
+            env={'PATH': f'{self.root}/bin:/usr/bin:/bin', 'TMPDIR': '/tmp'},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as child:
+            try:
+                limit = time.monotonic() + 20
+                while text not in self.console.read_text():
+                    self.assertLess(time.monotonic(), limit)
+                    time.sleep(0.05)
+            finally:
+                child.kill()
+        return self.console.read_text()
+
+    def test_arguments_and_results(self) -> None:
+        console = self.run_until('7 end')
+        self.assertTrue(job.is_ready(console))
+        text = job.unpacked(console, 7)
+        arguments = text[text.index('{') :]
+        for word in (
+            *('--direct=1', '--ioengine=libaio', '--rw=randrw'),
+            *('--time_based ', '--size=4194304'),
+            f'--filename={self.root}/dev/vdb',
+        ):
+            self.assertIn(word, arguments)
+        self.assertTrue(text.startswith('cache=write back\n'))
+        self.assertTrue(text.endswith('1000, 5, 0, 0, 0\n'))
+
+    def test_option_that_is_not_known(self) -> None:
+        sector = job.encode(7, _WORK, _SETTINGS)
+        self.put(sector.replace(b'rw=randrw', b'exec_prerun=reboot'))
+        self.assertNotIn('begin', self.run_until('7 failed the job'))
+
+    def test_value_that_is_not_plain(self) -> None:
+        sector = job.encode(7, _WORK, _SETTINGS)
+        self.put(sector.replace(b'rw=randrw', b'rw=$(reboot)'))
+        self.assertNotIn('begin', self.run_until('7 failed the job'))

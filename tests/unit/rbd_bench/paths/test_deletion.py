@@ -1,0 +1,53 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.paths.deletion."""
+
+from rbd_bench import images
+from rbd_bench import processes
+from rbd_bench.paths import deletion
+from tests.unit.rbd_bench import samples
+from tests.unit.rbd_bench.paths import base
+
+
+class DeletionTest(base.PathTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cell = samples.cell(features='with')
+        self.path = deletion.Deletion(self.around)
+
+    def test_rate(self) -> None:
+        with self.path.prepared(self.cell) as measure:
+            found = measure(self.cell, self.raw())
+        self.assertAlmostEqual(1, found.rate * found.detail['seconds'])
+        self.assertEqual([], self.cluster.names())
+
+    def test_interrupted(self) -> None:
+        remove = self.replace(images.Images, 'remove')
+        remove.side_effect = [KeyboardInterrupt, True]
+        with self.path.prepared(self.cell) as measure:
+            self.assertRaises(
+                KeyboardInterrupt, measure, self.cell, self.raw()
+            )
+        self.assertIn('Waiting for the deletion', self.said[0])
+        self.assertEqual(2, remove.call_count)
+
+    def test_image_that_another_client_has_open(self) -> None:
+        """The wait for the other client would be part of the figure."""
+        remove = self.replace(images.Images, 'remove')
+        remove.side_effect = [False, True]
+        with self.path.prepared(self.cell) as measure:
+            error = self.assertRaises(
+                processes.EngineError, measure, self.cell, self.raw()
+            )
+        self.assertIn('another client had it open', str(error))
+        self.assertEqual(0, remove.call_args_list[0][0][2])

@@ -1,0 +1,61 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.paths.librbd."""
+
+import pathlib
+
+import ddt
+
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench.paths import librbd
+from tests.unit.rbd_bench import samples
+from tests.unit.rbd_bench.paths import base
+
+_PLAN = samples.PLAN.replace('path: qemu', 'path: librbd').replace(
+    ', unsafe]', ']\n    messengers: [crc, secure]'
+)
+
+
+def _cell(**values: str) -> matrix.Cell:
+    return next(
+        each
+        for each in matrix.cells(plan.parse(_PLAN))
+        if values.items() <= each.values.items()
+    )
+
+
+@ddt.ddt
+class LibrbdTest(base.PathTestCase):
+    def test_filled_image_is_removed(self) -> None:
+        with librbd.Librbd(self.around).prepared(_cell(layout='striped')):
+            (name,) = self.cluster.names()
+            self.assertIn(f'--rbdname={name}', self.fio.call_args[0][0])
+            self.assertIn('--name=fill', self.fio.call_args[0][0])
+        self.assertEqual([], self.cluster.names())
+
+    @ddt.data(
+        ('none', 'crc', 'rbd_cache = false', 'ms_client_mode = crc secure'),
+        ('writeback', 'secure', 'rbd_cache = true', 'ms_client_mode = secure'),
+    )
+    @ddt.unpack
+    def test_conf(
+        self, mode: str, messenger: str, cache: str, encryption: str
+    ) -> None:
+        cell = _cell(cache_mode=mode, messenger=messenger)
+        with librbd.Librbd(self.around).prepared(cell) as measure:
+            self.assertEqual(base.FIGURES, measure(cell, self.raw()))
+        self.assertIn('--ioengine=rbd', self.fio.call_args[0][0])
+        conf = pathlib.Path(self.env_of_last()['CEPH_CONF']).read_text()
+        self.assertIn(f'{cache}\n', conf)
+        self.assertIn(f'{encryption}\n', conf)

@@ -1,0 +1,40 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_bench.paths.qemu."""
+
+import pathlib
+
+from rbd_bench import qemu as daemon
+from rbd_bench.paths import qemu
+from rbd_volume_options import cache_modes
+from tests.unit.rbd_bench import samples
+from tests.unit.rbd_bench.paths import base
+
+
+class QemuTest(base.PathTestCase):
+    def test_disk(self) -> None:
+        exported = self.replace(daemon, 'exported')
+        exported.return_value.__enter__.return_value = pathlib.Path('/socket')
+        cell = samples.cell(cache_mode='unsafe')
+        with qemu.Qemu(self.around).prepared(cell) as measure:
+            (name,) = self.cluster.names()
+            self.assertEqual(base.FIGURES, measure(cell, self.raw()))
+        self.assertEqual([], self.cluster.names())
+        disk, env, _ = exported.call_args[0]
+        self.assertEqual(name, disk.image)
+        self.assertIs(cache_modes.CacheMode.UNSAFE, disk.mode)
+        self.assertEqual(str(disk.conf), env['CEPH_CONF'])
+        # fio itself has no access to the configuration.
+        self.assertIn('--ioengine=nbd', self.fio.call_args[0][0])
+        conf = self.env_of_last().get('CEPH_CONF')
+        self.assertNotEqual(str(disk.conf), conf)

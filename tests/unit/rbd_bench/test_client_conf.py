@@ -1,0 +1,50 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.client_conf."""
+
+import pathlib
+
+import fixtures
+
+from rbd_bench import client_conf
+from tests.unit import base
+
+
+class ClientConfTest(base.TestCase):
+    def test_write(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        conf = folder / 'east.conf'
+        conf.write_text('[global]\nfsid = 1\n[client.me]\nrbd_cache = true')
+        not_encrypted = (
+            'ms_client_mode = crc secure\nms_mon_client_mode = crc secure\n'
+        )
+        plain = client_conf.write(
+            folder, conf, 'me', cache=False, secure=False
+        )
+        secure = client_conf.write(folder, conf, 'me', cache=True, secure=True)
+        self.assertNotEqual(plain, secure)
+        # Ceph takes the cluster's name from the file name.
+        self.assertEqual('east.conf', plain.name)
+        text = plain.read_text()
+        self.assertTrue(text.startswith('[global]\nfsid = 1\n'))
+        self.assertTrue(
+            text.endswith(f'[client.me]\nrbd_cache = false\n{not_encrypted}')
+        )
+        self.assertIn(
+            'rbd_cache = true\nms_client_mode = secure\n', secure.read_text()
+        )
+        self.assertEqual(
+            plain,
+            client_conf.write(folder, conf, 'me', cache=False, secure=False),
+        )

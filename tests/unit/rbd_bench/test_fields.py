@@ -1,0 +1,66 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.fields."""
+
+from typing import Any
+
+import ddt
+
+from rbd_bench import fields
+from rbd_volume_options import errors
+from tests.unit import base
+
+
+@ddt.ddt
+class FieldsTest(base.TestCase):
+    def test_values(self) -> None:
+        given = fields.Fields(
+            'top', {'a': 3, 'b': '1T', 'c': True, 'd': ['x']}, 'abcd'
+        )
+        self.assertEqual(3, given.number('a', 1, 3))
+        self.assertEqual(2**40, given.size('b'))
+        # YAML parses on as true.
+        self.assertEqual('on', given.choice('c', ('on', 'off')))
+        self.assertEqual(
+            ('top.d[0]=x',), given.each('d', lambda w, v: f'{w}={v}')
+        )
+
+    @ddt.data('4K', '4KiB', 4096)
+    def test_sizes(self, given: Any) -> None:
+        self.assertEqual(4096, fields.size('x', given))
+
+    @ddt.data(
+        (lambda x: x.number('a', 1, 2), "top.a = '3'.*1 to 2"),
+        (lambda x: x.number('b', 1, 2), 'not a whole number'),
+        (lambda x: x.text('a'), 'not a text'),
+        (lambda x: x.name('b'), 'not a name'),
+        (lambda x: x.choice('b', ('y', 'n')), 'allowed: y, n'),
+        (lambda x: x.each('a', str), 'not a list'),
+        (lambda x: x.each('d', lambda w, v: v), 'duplicate value'),
+        (lambda x: x.size('c'), 'not a size'),
+    )
+    @ddt.unpack
+    def test_refusal(self, read: Any, text: str) -> None:
+        given = fields.Fields(
+            'top', {'a': 3, 'b': 'x/y', 'c': '4KB', 'd': [1, 1]}, 'abcd'
+        )
+        error = self.assertRaises(errors.OptionError, read, given)
+        self.assertRegex(str(error), text)
+
+    @ddt.data(3, {'z': 1})
+    def test_mapping(self, given: Any) -> None:
+        error = self.assertRaises(
+            errors.OptionError, fields.Fields, 'top', given, ('a', 'b')
+        )
+        self.assertIn('allowed: a, b', str(error))

@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.fio."""
+
+import dataclasses
+import os
+import pathlib
+from typing import Any
+
+import ddt
+import fixtures
+
+from rbd_bench import fio
+from rbd_bench import processes
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+def _side(ios: int, runtime: int) -> dict[str, Any]:
+    return {
+        'total_ios': ios,
+        'runtime': runtime,
+        'io_bytes': ios * 4096,
+        'clat_ns': {'mean': 2e6, 'percentile': {'99.000000': 5e6}},
+    }
+
+
+def _report(elapsed: int, runtime: int, reads: int, writes: int = 0) -> Any:
+    job = {
+        'error': 0,
+        'elapsed': elapsed,
+        'usr_cpu': 20.0,
+        'sys_cpu': 5.0,
+        'read': _side(reads, runtime),
+        'write': _side(writes, runtime if writes else 0),
+    }
+    return {'jobs': [job]}
+
+
+@ddt.ddt
+class FioTest(base.TestCase):
+    def test_options(self) -> None:
+        work = samples.cell(workload='mixed').work
+        found = fio.options(work, samples.parsed().settings)
+        for word in ('--rwmixread=80', '--bs=262144', '--ramp_time=0'):
+            self.assertIn(word, found)
+        self.assertFalse(any(word.startswith('--fsync') for word in found))
+
+    def test_jobs(self) -> None:
+        work = dataclasses.replace(
+            samples.cell(workload='small').work, pattern='read', jobs=4
+        )
+        found = fio.options(work, samples.parsed().settings)
+        for word in ('--numjobs=4', '--thread', '--group_reporting'):
+            self.assertIn(word, found)
+
+    def test_figures(self) -> None:
+        # The counters restart after a warm-up of two seconds.
+        reports = [
+            _report(1, 900, 500),
+            _report(3, 1000, 100, 20),
+            _report(4, 2000, 220, 40),
+            _report(4, 2010, 220, 40),
+        ]
+        found = fio.figures(reports)
+        self.assertAlmostEqual(260 / 2.01, found.rate)
+        self.assertEqual((120.0, 140.0), found.series)
+        self.assertEqual(2.0, found.detail['read_ms_mean'])
+        self.assertEqual(5.0, found.detail['write_ms_p99'])
+        self.assertEqual(25.0, found.detail['client_cpu_percent'])
+
+    def test_nothing_was_done(self) -> None:
+        failed = _report(1, 1000, 5)
+        failed['jobs'][0]['error'] = 5
+        for report in (failed, _report(1, 1000, 0), _report(0, 0, 0)):
+            self.assertRaises(processes.EngineError, fio.figures, [report])
+
+    def test_documents(self) -> None:
+        text = 'note\n{"a": 1}\n{"b": {}}\n'
+        self.assertEqual([{'a': 1}, {'b': {}}], fio.documents(text))
+
+    @ddt.data('', 'error', '{"a": ')
+    def test_no_documents(self, text: str) -> None:
+        self.assertRaises(processes.EngineError, fio.documents, text)
+
+
+class RunTest(base.TestCase):
+    """Runs of a script that replaces fio."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def run_fio(self, script: str) -> list[dict[str, Any]]:
+        program = self.folder / 'fio'
+        program.write_text(f'#!/bin/sh\ncd {self.folder}\n{script}\n')
+        program.chmod(0o700)
+        path = f'{self.folder}:{os.environ["PATH"]}'
+        self.useFixture(fixtures.EnvironmentVariable('PATH', path))
+        return fio.run([], os.environ, self.folder / 'out.json', 1)
+
+    def test_run(self) -> None:
+        self.assertEqual([{}], self.run_fio("echo '{}' >out.json"))
+
+    def test_crash_is_repeated(self) -> None:
+        script = '[ -e again ] || { touch again; kill -SEGV $$; }'
+        script += "\necho '{}' >out.json"
+        self.assertEqual([{}], self.run_fio(script))
+
+    def test_failure_is_not_repeated(self) -> None:
+        script = 'echo run >>runs; echo "no such pool" >&2; exit 1'
+        error = self.assertRaises(processes.EngineError, self.run_fio, script)
+        self.assertEqual('fio ended with 1: no such pool', str(error))
+        self.assertEqual('run\n', (self.folder / 'runs').read_text())

@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.interference."""
+
+from rbd_bench import interference
+from rbd_bench import results
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+def _disturbed(rate: float, others: float, **values: str) -> results.Sample:
+    return samples.changed(
+        samples.sample(rate, 0, '', **values),
+        detail={'others_operations_per_second': others},
+    )
+
+
+class InterferenceTest(base.TestCase):
+    def test_idle(self) -> None:
+        found = samples.found(_disturbed(100.0, 4.0))
+        self.assertEqual('', interference.find(found))
+
+    def test_during_a_slow_measurement(self) -> None:
+        found = samples.found(
+            _disturbed(100.0, 20.0),
+            # A fast combination does not hide it.
+            _disturbed(10000.0, 20.0, cache_mode='writeback'),
+        )
+        text = interference.find(found)
+        self.assertIn('During 1 of 2 measurements', text)
+        self.assertIn('up to 20 %', text)
+
+    def test_around(self) -> None:
+        found = samples.found(
+            samples.sample(100.0),
+            samples.sample(10000.0, cache_mode='writeback'),
+        )
+        found.loads[0]['operations_per_second'] = 20.0
+        text = interference.find(found)
+        self.assertIn('up to 20 operations per second', text)
+        self.assertIn('of 1 of 2 measurements', text)
+
+    def test_deletions(self) -> None:
+        # Each deletion is many operations, so its rate says nothing.
+        found = samples.found(_disturbed(0.1, 20.0, features='with'))
+        found.loads[0]['operations_per_second'] = 20.0
+        self.assertEqual('', interference.find(found))
+
+    def test_load_average(self) -> None:
+        found = samples.found(samples.sample(100.0))
+        after = {**found.loads[0], 'when': 'after'}
+        # The benchmark itself causes the load after the run.
+        found.loads.append({**after, 'client_load_average': 9.0})
+        self.assertEqual('', interference.find(found))
+        found.loads[0]['client_load_average'] = 7.5
+        self.assertIn(
+            'Before the run, the load average of the client over one minute '
+            'was 7.5 on 2 cores',
+            interference.find(found),
+        )

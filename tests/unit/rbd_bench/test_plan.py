@@ -1,0 +1,108 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.plan."""
+
+import ddt
+
+from rbd_bench import plan
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+@ddt.ddt
+class PlanTest(base.TestCase):
+    def test_defaults(self) -> None:
+        run = samples.parsed().runs[0]
+        self.assertEqual(('off',), run.axes['io_thread'])
+        self.assertEqual(('libc',), run.axes['allocator'])
+        self.assertEqual({'default': {}}, run.features)
+
+    def test_baseline_comes_first(self) -> None:
+        values = plan.values(samples.parsed().runs[0])
+        self.assertEqual(('stock', 'striped'), values['layout'])
+        self.assertEqual(('none', 'writeback', 'unsafe'), values['cache_mode'])
+
+    @ddt.data(
+        (
+            'cache_modes: [none, ',
+            'cache_modes: [fast, ',
+            "modes.0. = 'fast'.*none",
+        ),
+        ('stripe_unit', 'stripe_size', 'rbd:stripe_size.*rbd:stripe_unit'),
+        ("stripe_unit': 64K", "stripe_unit': 65K", 'not a power of two'),
+        ("'rbd:object_map': 'true'", "'rbd:cache_mode': none", 'unknown key'),
+        ('path: qemu', 'path: nbd', "path = 'nbd'.*librbd, qemu"),
+        ('path: qemu', 'path: librbd', "'unsafe'.*none, writeback"),
+        ('repetitions: 2', 'repetitions: 0', 'settings.repetitions'),
+        ('runtime: 1', 'run: 1', 'settings.run = .*unknown key'),
+        ('name: deletion', 'name: disks', 'duplicate name'),
+        ('ratio: 60', 'ratio: -1', 'published.2..ratio'),
+        ('of: {features: with}', 'of: {features: yes}', 'without, with'),
+        ('explain: [osds]', 'explain: [magic]', 'published.1..explain'),
+        ('sizes: [1T]', 'sizes: [many]', 'sizes.0.'),
+        ('runs:', 'runs: [', 'not YAML'),
+        ('sizes: [1T]', 'sizes: [0]', "sizes.0. = '0'.*from 1M"),
+        ('sizes: [1T]', 'sizes: [9999999999T]', 'sizes.0.*out of range'),
+        ('size: 1G', 'size: 0', 'settings.image_size.*from 1M'),
+        (
+            'name: disks',
+            'name: Deletion',
+            r'runs.1..*duplicate name, as .Deletion',
+        ),
+        ('name: disks', 'name: \xfc', r'runs.0..name.*from a to z'),
+        ('explain: [osds]', 'explain: [objects]', 'published.1.*osds, cache'),
+        ('explain: [objects]', 'explain: [flush]', 'published.2.*rate, obj'),
+        ('short: {repetitions: 1}', 'short: [1]', 'short = .*not a mapping'),
+    )
+    @ddt.unpack
+    def test_refusal(self, old: str, new: str, text: str) -> None:
+        changed = samples.PLAN.replace(old, new, 1)
+        self.assertNotEqual(samples.PLAN, changed)
+        error = self.assertRaises(
+            errors.OptionError, plan.parse, changed, 'short' in old + new
+        )
+        self.assertRegex(str(error), text)
+
+    @ddt.data('published:', 'published: []', '')
+    def test_nothing_published(self, line: str) -> None:
+        start, _, _ = samples.PLAN.partition('published:')
+        self.assertEqual((), plan.parse(start + line).published)
+
+    def test_published_that_is_not_a_list(self) -> None:
+        start, _, _ = samples.PLAN.partition('published:')
+        text = f'{start}published: 5'
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn("published = '5': not a list", str(error))
+
+    def test_guest(self) -> None:
+        run = plan.parse(samples.GUEST_PLAN).runs[0]
+        self.assertEqual(
+            {'cache_mode': ('none', 'writeback', 'unsafe')}, run.axes
+        )
+        # The compute host decides on I/O threads.
+        text = samples.GUEST_PLAN.replace(
+            '    cache_modes', "    io_threads: ['on']\n    cache_modes", 1
+        )
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn('io_threads', str(error))
+
+    def test_key_in_layouts_and_features(self) -> None:
+        text = samples.PLAN.replace(
+            '    features:\n',
+            "    layouts: {mapped: {'rbd:object_map': 'true'}}\n"
+            '    features:\n',
+        )
+        error = self.assertRaises(errors.OptionError, plan.parse, text)
+        self.assertIn('set in layouts too', str(error))

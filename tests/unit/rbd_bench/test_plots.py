@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.plots."""
+
+import dataclasses
+import logging
+import pathlib
+
+import fixtures
+
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench import plots
+from rbd_bench import results
+from rbd_bench import shipped
+from rbd_bench import summary
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+class PlotsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # matplotlib logs each font that it checks.
+        logging.getLogger('matplotlib').setLevel(logging.WARNING)
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.raw = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def draw(
+        self, given: plan.Plan, found: results.Results
+    ) -> dict[str, list[str]]:
+        tables = summary.tables(given, found)
+        drawn = plots.draw(self.folder, given, found, tables, self.raw)
+        names = {name for each in drawn.values() for name in each}
+        self.assertEqual(names, {each.name for each in self.folder.iterdir()})
+        return drawn
+
+    def test_draw(self) -> None:
+        steady = dataclasses.replace(
+            samples.sample(100.0), series=(99.0, 100.0, 101.0)
+        )
+        found = samples.found(
+            steady,
+            samples.sample(2000.0, cache_mode='writeback'),
+            samples.sample(0, error='no QEMU', cache_mode='unsafe'),
+            samples.sample(1.0, features='without'),
+        )
+        self.assertEqual(
+            {
+                'disks': ['disks-ratios.svg', 'disks-time.svg'],
+                'deletion': [],
+            },
+            self.draw(samples.parsed(), found),
+        )
+        text = (self.folder / 'disks-ratios.svg').read_text()
+        for part in ('20.00', 'not measured', 'writeback', 'small'):
+            self.assertIn(part, text)
+        # The same figures produce the same file.
+        self.draw(samples.parsed(), found)
+        self.assertEqual(text, (self.folder / 'disks-ratios.svg').read_text())
+
+    def test_depths(self) -> None:
+        given = shipped.load('ceph-2022')
+        samples_of = [
+            results.Sample(
+                'depth', 'librbd', cell.ident, dict(cell.values), 0, 100.0
+            )
+            for cell in matrix.cells(given)
+            if cell.run.name == 'depth'
+        ]
+        found = results.Results('ceph-2022', given.settings)
+        found.samples = samples_of
+        drawn = self.draw(given, found)
+        self.assertEqual(['depth-depth.svg'], drawn['depth'])
+        text = (self.folder / 'depth-depth.svg').read_text()
+        for part in ('1 job', '2 jobs', '4 jobs', '256'):
+            self.assertIn(f'>{part}<', text)

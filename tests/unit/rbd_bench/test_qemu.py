@@ -1,0 +1,62 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.qemu."""
+
+import pathlib
+
+import ddt
+
+from rbd_bench import qemu
+from rbd_volume_options import cache_modes
+from tests.unit import base
+
+
+@ddt.ddt
+class DiskTest(base.TestCase):
+    def command(self, mode: str, io_thread: bool = False) -> str:
+        disk = qemu.Disk(
+            'volumes',
+            'image',
+            pathlib.Path('/a,b/ceph.conf'),
+            'me',
+            cache_modes.CacheMode(mode),
+            io_thread,
+        )
+        return ' '.join(disk.command(pathlib.Path('/run/nbd')))
+
+    # Columns of libvirt's table of cache modes: writeback, direct, no-flush.
+    @ddt.data(
+        ('none', 'on', 'off', 'off'),
+        ('writethrough', 'off', 'off', 'on'),
+        ('writeback', 'off', 'off', 'off'),
+        ('directsync', 'on', 'off', 'on'),
+        ('unsafe', 'off', 'on', 'off'),
+    )
+    @ddt.unpack
+    def test_modes(
+        self, mode: str, direct: str, no_flush: str, through: str
+    ) -> None:
+        command = self.command(mode)
+        self.assertIn(f'cache.direct={direct},', command)
+        self.assertIn(f'cache.no-flush={no_flush} ', command)
+        self.assertTrue(command.endswith(f'writethrough={through}'))
+
+    def test_paths(self) -> None:
+        self.assertIn('conf=/a,,b/ceph.conf,user=me', self.command('none'))
+
+    def test_io_thread(self) -> None:
+        self.assertNotIn('iothread', self.command('none'))
+        command = self.command('none', True)
+        self.assertIn('--object iothread,id=thread', command)
+        self.assertIn(',iothread=thread', command)

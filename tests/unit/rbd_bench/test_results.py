@@ -1,0 +1,147 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.results."""
+
+import json
+import pathlib
+from typing import Any
+
+import fixtures
+
+from rbd_bench import plan
+from rbd_bench import results
+from rbd_volume_options import errors
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+class ResultsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.found = samples.found(
+            samples.sample(2.0), samples.sample(0, 1, 'failed')
+        )
+
+    def test_round_trip(self) -> None:
+        results.save(self.folder, self.found)
+        self.assertEqual(self.found, results.load(self.folder))
+
+    def test_failed_measurements_are_repeated(self) -> None:
+        cell = samples.cell().ident
+        self.assertEqual({(cell, 0)}, self.found.done())
+        self.found.add(samples.sample(3.0, 1))
+        self.assertEqual({(cell, 0), (cell, 1)}, self.found.done())
+        self.assertEqual({cell: [2.0, 3.0]}, self.found.rates())
+
+    def resumed(
+        self,
+        given: plan.Plan | None = None,
+        fsid: str = 'cluster',
+        pool: str = 'volumes',
+    ) -> results.Results:
+        return results.resumed(
+            self.folder, given or samples.parsed(), fsid, pool
+        )
+
+    def refusal(self, *given: Any, **changed: str) -> str:
+        return str(
+            self.assertRaises(
+                errors.OptionError, self.resumed, *given, **changed
+            )
+        )
+
+    def test_resumed(self) -> None:
+        new = self.resumed()
+        self.assertEqual([], new.samples)
+        self.assertEqual(samples.parsed(), new.whole_plan)
+        new.samples = self.found.samples
+        results.save(self.folder, new)
+        self.assertEqual(new, self.resumed())
+
+    def test_resumed_with_another_plan(self) -> None:
+        results.save(self.folder, self.resumed())
+        for old, other, named in (
+            ('runtime: 1', 'runtime: 2', 'settings.runtime: 1, not 2'),
+            ('name: mine', 'name: other', 'name: mine, not other'),
+            (
+                'block_size: 4K',
+                'block_size: 8K',
+                'runs[disks].workloads[small].block_size: 4096, not 8192',
+            ),
+            (
+                'sizes: [1T]',
+                'sizes: [1T, 2T]',
+                'runs[deletion].axes.size: 1T, not 1T, 2T',
+            ),
+            # The first is the baseline.
+            (
+                '[none, writeback, unsafe]',
+                '[writeback, none, unsafe]',
+                'axes.cache_mode: none, writeback, unsafe, not writeback',
+            ),
+        ):
+            changed = plan.parse(samples.PLAN.replace(old, other))
+            self.assertIn(named, self.refusal(changed))
+
+    def test_resumed_elsewhere(self) -> None:
+        results.save(self.folder, self.resumed())
+        self.assertIn(
+            'cluster: cluster, not other', self.refusal(fsid='other')
+        )
+        self.assertIn('pool: volumes, not ssd', self.refusal(pool='ssd'))
+
+    def test_resumed_with_other_published_ratios(self) -> None:
+        results.save(self.folder, self.resumed())
+        given = plan.parse(samples.PLAN.replace('ratio: 2', 'ratio: 3'))
+        self.assertEqual(given, self.resumed(given).whole_plan)
+
+    def old(self) -> None:
+        """Write results as an older version did."""
+        results.save(self.folder, self.found)
+        path = self.folder / results.FILE
+        given = json.loads(path.read_text())
+        for name in ('whole_plan', 'fsid', 'pool'):
+            del given[name]
+        given['format'] = 1
+        given['environment']['pool'] = {'name': 'volumes'}
+        path.write_text(json.dumps(given))
+
+    def test_results_of_an_older_version(self) -> None:
+        self.old()
+        self.assertEqual(self.found.samples, self.resumed().samples)
+        self.assertEqual('cluster', self.resumed().fsid)
+        self.assertIn('pool: volumes, not ssd', self.refusal(pool='ssd'))
+        changed = plan.parse(samples.PLAN.replace('runtime: 1', 'runtime: 2'))
+        self.assertIn('settings.runtime: 1, not 2', self.refusal(changed))
+
+    def test_unreadable(self) -> None:
+        for text in (
+            *('', '[', '[]', 'null', '"text"', '1', '{}'),
+            json.dumps({'format': 99}),
+            json.dumps({'format': 2, 'samples': [1], 'settings': {}}),
+            json.dumps({'format': 2, 'samples': [], 'settings': None}),
+        ):
+            (self.folder / results.FILE).write_text(text)
+            error = self.assertRaises(
+                errors.OptionError, results.load, self.folder
+            )
+            self.assertIn('no readable results', str(error))
+        self.assertRaises(errors.OptionError, results.load, self.folder / 'no')
+
+    def test_interrupted_writing(self) -> None:
+        results.save(self.folder, self.found)
+        self.found.environment['odd'] = object()
+        self.assertRaises(TypeError, results.save, self.folder, self.found)
+        self.assertEqual(2, len(results.load(self.folder).samples))

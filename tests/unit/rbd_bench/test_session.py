@@ -1,0 +1,347 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.session."""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import itertools
+import pathlib
+import time
+from typing import Any
+from unittest import mock
+
+import fixtures
+
+from rbd_bench import facts
+from rbd_bench import fio
+from rbd_bench import images
+from rbd_bench import matrix
+from rbd_bench import plan
+from rbd_bench import processes
+from rbd_bench import qemu
+from rbd_bench import results
+from rbd_bench import session
+from rbd_bench import space
+from rbd_bench.guest import cloud
+from rbd_bench.paths import surroundings
+from rbd_volume_options import errors
+from tests.fakes import fake_images
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+from tests.unit.rbd_bench.guest import fake_cloud
+
+_NO_LOAD = facts.Counters({}, 0.0)
+_FIGURES = fio.Figures(10.0, {'bytes_per_second': 1.0}, (10.0,))
+
+
+class SessionTest(base.TestCase):
+    """Tests with fake images and mocked programs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.cluster = fake_rados.Cluster('volumes')
+        conf = self.folder / 'ceph.conf'
+        conf.write_text('[global]\n')
+        client = fake_rados.Rados(self.cluster)
+        client.connect()
+        self.target = surroundings.Target(
+            client,
+            fake_librbd.Librbd(self.cluster),
+            conf,
+            'me',
+            'volumes',
+            2**30,
+        )
+        self.gather = self.replace(
+            facts,
+            'gather',
+            side_effect=lambda *args: {
+                'pool': {},
+                'options': {'a': '60', 'b': '1'},
+            },
+        )
+        for name, value in (
+            ('observe', {'client_load_average': 0.0}),
+            ('counters', _NO_LOAD),
+        ):
+            self.replace(facts, name, return_value=value)
+        self.free = self.replace(facts, 'free', return_value=2**40)
+        self.fio = self.replace(fio, 'run', return_value=[])
+        self.figures = self.replace(fio, 'figures', return_value=_FIGURES)
+        self.exported = self.replace(qemu, 'exported')
+        self.plan = samples.parsed()
+        self.place: cloud.Cloud | None = None
+
+    def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
+        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def run_plan(self, *words: str) -> results.Results:
+        self.said: list[str] = []
+        running = self.session = session.Session(
+            self.target, self.plan, self.folder, self.said.append, self.place
+        )
+        selection = matrix.parse_selection(self.plan, words)
+        cells = matrix.select(matrix.cells(self.plan), selection)
+        self.shown: list[int] = []
+        running.run(cells, lambda x, y, z: self.shown.append(x), 0)
+        return running.results
+
+    def test_all(self) -> None:
+        self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        found = self.run_plan()
+        self.assertEqual(28, len(found.done()))
+        self.assertEqual(
+            {'overrides': {'conf_rbd_cache': 'false'}},
+            found.environment['pool'],
+        )
+        self.assertEqual(list(range(29)), self.shown)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual(['before', 'after'], [x['when'] for x in found.loads])
+        # The image of each layout and repetition is filled once.
+        fills = [x for x in self.fio.call_args_list if '--rw=write' in x[0][0]]
+        fills = [x for x in fills if '--name=fill' in x[0][0]]
+        self.assertEqual(4, len(fills))
+
+    def test_options_of_the_client(self) -> None:
+        """The connection has others."""
+        changed = {**vars(self.target), 'options': {'a': '0'}}
+        self.target = surroundings.Target(**changed)
+        found = self.run_plan('run=deletion')
+        self.assertEqual({'a': '0', 'b': '1'}, found.environment['options'])
+
+    def test_failed_measurement(self) -> None:
+        failing = processes.EngineError('QEMU aborts')
+        self.exported.return_value.__enter__.side_effect = failing
+        found = self.run_plan('path=qemu', 'cache_mode=none')
+        self.assertEqual({'QEMU aborts'}, {x.error for x in found.samples})
+        self.assertEqual([], self.cluster.names())
+
+    def test_refused_combination(self) -> None:
+        """The others are measured."""
+        self.plan = dataclasses.replace(
+            self.plan,
+            runs=tuple(
+                dataclasses.replace(
+                    run,
+                    # The object map would be too large.
+                    axes={**run.axes, 'size': ('1T', '4000000T')},
+                )
+                if run.path == plan.DELETION
+                else run
+                for run in self.plan.runs
+            ),
+        )
+        found = self.run_plan('run=deletion', 'features=with')
+        self.assertEqual(2, len(found.done()))
+        failed = {x.values['size']: x.error for x in found.samples if x.error}
+        self.assertEqual(['4000000T'], list(failed))
+        self.assertIn('image cinder-rbd-ext-bench-', failed['4000000T'])
+        self.assertIn('size=4000000T', self.said[0])
+
+    def test_invalid_layout(self) -> None:
+        """A plan in Python can have one; the parser refuses it."""
+        run = self.plan.runs[0]
+        layouts = {'wrong': {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'}}
+        changed = dataclasses.replace(run, layouts={**run.layouts, **layouts})
+        self.plan = dataclasses.replace(self.plan, runs=(changed,))
+        found = self.run_plan('cache_mode=none')
+        self.assertEqual(8, len(found.done()))
+        errors_found = {x.error for x in found.samples if x.error}
+        self.assertIn('not a factor of the object size', errors_found.pop())
+
+    def test_failing_librbd(self) -> None:
+        self.figures.side_effect = [
+            fake_images.OSError('no answer'),
+            *[_FIGURES] * 5,
+        ]
+        found = self.run_plan('layout=stock', 'workload=small')
+        self.assertEqual(5, len(found.done()))
+        self.assertEqual([], self.cluster.names())
+
+    def test_image_that_is_not_closed(self) -> None:
+        @contextlib.contextmanager
+        def held(own: images.Images, name: str) -> Iterator[None]:
+            yield
+            raise fake_images.OSError('lost')
+
+        self.replace(images.Images, 'held', side_effect=held)
+        words = ('run=disks', 'cache_mode=none', 'workload=small')
+        self.assertEqual(4, len(self.run_plan(*words).done()))
+        self.assertIn('was not closed', self.said[0])
+
+    def test_interrupted_when_results_are_written(self) -> None:
+        """The image is removed before the pool is closed."""
+        save = self.replace(results, 'save')
+        save.side_effect = [None, KeyboardInterrupt]
+        interrupted = None
+        try:
+            self.run_plan('layout=striped')
+        except KeyboardInterrupt as error:
+            # The traceback keeps all frames alive.
+            interrupted = error
+        self.assertIsNotNone(interrupted)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual([], self.cluster.ended)
+
+    def test_full_pool(self) -> None:
+        """The space is checked before each image, and removals do not wait."""
+        self.replace(time, 'sleep')
+        self.replace(space, 'SETTLED')
+        opened = self.replace(fake_rados.Ioctx, 'set_osdmap_full_try')
+        self.free.side_effect = [*[2**40] * 4, *[0] * 1000]
+        with mock.patch.object(time, 'monotonic', autospec=True) as clock:
+            clock.side_effect = map(float, itertools.count(0, 10))
+            found = self.run_plan('run=disks', 'cache_mode=none')
+        self.assertTrue(opened.called)
+        self.assertEqual(2, len(found.done()))
+        failed = {x.error for x in found.samples if x.error}
+        self.assertEqual(1, len(failed))
+        self.assertIn('0 are free in the pool volumes', failed.pop())
+
+    def test_data_pool_of_the_client(self) -> None:
+        self.cluster.add_pool('data')
+        ident = self.cluster.pools['data'].number
+        prepare = self.replace(images.Images, 'prepare', return_value=ident)
+        load = self.replace(facts, 'load', return_value={})
+        self.run_plan('run=deletion')
+        self.assertTrue(prepare.called)
+        self.assertEqual({'volumes', 'data'}, load.call_args[0][2])
+        self.gather.assert_called_with(mock.ANY, 'volumes', 'data')
+        self.free.assert_called_with(mock.ANY, 'data')
+
+    def test_pool_in_which_nothing_can_be_created(self) -> None:
+        self.cluster.fail('RBD.create', fake_images.OSError('refused'))
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertRegex(str(error), '--pool.*refused')
+
+    def test_images_that_exist_now(self) -> None:
+        running = session.Session(self.target, self.plan, self.folder)
+        self.assertEqual([], running.not_removed)
+        shown: list[list[str]] = []
+        cells = matrix.cells(self.plan)[:1]
+
+        def figures(reports: Any) -> fio.Figures:
+            shown.append(running.not_removed)
+            return _FIGURES
+
+        self.figures.side_effect = figures
+        running.run(cells, watched=0)
+        self.assertRegex(shown[0][0], 'Not removed: volumes/cinder-rbd-ext-')
+        self.assertEqual([], running.not_removed)
+
+    def test_names_of_files(self) -> None:
+        """They differ although only their special characters differ."""
+        run = self.plan.runs[0]
+        works = tuple(
+            dataclasses.replace(run.workloads[0], name=name + '\xe9' * 50)
+            for name in ('a b', 'a-b')
+        )
+        layouts: dict[str, plan.Keys] = {'x' * 60: {}}
+        changed = dataclasses.replace(
+            run, name='r' * 60, workloads=works, layouts=layouts,
+            features={'y' * 60: {}},
+        )  # fmt: skip
+        self.plan = dataclasses.replace(self.plan, runs=(changed,))
+        found = self.run_plan('cache_mode=none')
+        names = {each.raw for each in found.samples}
+        self.assertEqual(4, len(names))
+        self.assertLess(max(map(len, names)), 200)
+
+    def test_interrupted_and_continued(self) -> None:
+        self.figures.side_effect = [_FIGURES, _FIGURES, KeyboardInterrupt]
+        words = ('layout=striped',)
+        self.assertRaises(KeyboardInterrupt, self.run_plan, *words)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual(2, len(results.load(self.folder).samples))
+        self.figures.side_effect = None
+        self.figures.reset_mock()
+        self.assertEqual(12, len(self.run_plan(*words).done()))
+        self.assertEqual(10, self.figures.call_count)
+
+    def test_limit(self) -> None:
+        self.target = surroundings.Target(
+            **{**vars(self.target), 'limit': 2**30 - 1}
+        )
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('--limit', str(error))
+        self.assertFalse(self.fio.called)
+
+    def test_pool_that_is_too_small(self) -> None:
+        self.free.return_value = 2**31 - 1
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('--pool', str(error))
+        self.assertEqual([], self.cluster.names())
+
+    def use_guest(self) -> fake_cloud.Cloud:
+        """Use a fake cloud for the plan's run with disks."""
+        self.replace(time, 'sleep')
+        self.plan = plan.parse(samples.GUEST_PLAN)
+        self.target = surroundings.Target(
+            **{**vars(self.target), 'limit': 2**31}
+        )
+        fake = fake_cloud.Cloud(self.cluster)
+        wanted = cloud.Wanted('fio', 'small')
+        self.place = cloud.Cloud(fake, wanted, 'fsid/volumes')
+        return fake
+
+    def test_guest(self) -> None:
+        fake = self.use_guest()
+        found = self.run_plan('run=disks')
+        self.assertEqual(24, len(found.done()))
+        self.assertEqual({}, fake.servers)
+        self.assertEqual([], self.session.not_removed)
+        self.assertEqual([], self.cluster.names())
+        modes = {'none', 'writeback', 'unsafe'}
+        self.assertEqual(modes, set(found.environment['guest']['disk_cache']))
+        # A run without the cloud keeps the facts.
+        self.place = None
+        again = self.run_plan('run=deletion')
+        self.assertEqual('small', again.environment['guest']['flavor'])
+
+    def test_server_that_exists_now(self) -> None:
+        fake = self.use_guest()
+        shown: list[list[str]] = []
+
+        def answer(number: int) -> str:
+            shown.append(self.session.not_removed)
+            return fake_cloud.results(number)
+
+        fake.answer = answer
+        self.run_plan('run=disks', 'cache_mode=none')
+        self.assertIn('A server and volumes', shown[0][-1])
+
+    def test_guest_without_server(self) -> None:
+        fake = self.use_guest()
+        fake.status = 'ERROR'
+        found = self.run_plan()
+        reasons = {each.error for each in found.samples if each.error}
+        self.assertEqual(1, len(reasons))
+        # The other run is measured.
+        self.assertEqual(4, len(found.done()))
+        self.assertEqual([], self.cluster.names())
+
+    def test_results_of_another_cluster(self) -> None:
+        found = self.run_plan('run=deletion')
+        self.assertEqual('volumes', found.pool)
+        self.assertEqual(self.plan, found.whole_plan)
+        found.fsid = 'another'
+        results.save(self.folder, found)
+        error = self.assertRaises(errors.OptionError, self.run_plan)
+        self.assertIn('cluster: another, not', str(error))

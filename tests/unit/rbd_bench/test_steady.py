@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.steady."""
+
+import random
+
+import ddt
+
+from rbd_bench import steady
+from tests.unit import base
+
+
+@ddt.ddt
+class SteadyTest(base.TestCase):
+    @ddt.data(
+        ([], None),
+        ([0, 0, 0, 0, 0], None),
+        ([100, 100], None),
+        ([100, 101, 99, 100, 100], True),
+        # The range is more than a fifth of the average.
+        ([100, 100, 130, 100, 100], False),
+        # A slope of more than a tenth, within the range.
+        ([92, 96, 100, 104, 108], False),
+    )
+    @ddt.unpack
+    def test_check(self, series: list[float], expected: bool | None) -> None:
+        self.assertIs(expected, steady.check(series).steady)
+
+    @ddt.data(60, 300, 3600)
+    def test_noise_of_single_seconds(self, seconds: int) -> None:
+        noise = random.Random(1)
+        series = [noise.gauss(100, 5) for _ in range(seconds)]
+        self.assertTrue(steady.check(series).steady)
+        falling = [x - 15 * at / seconds for at, x in enumerate(series)]
+        self.assertFalse(steady.check(falling).steady)
+
+    @ddt.data(
+        ([110, 111, 112], [100, 101, 102], False),
+        ([120, 121, 122], [100, 101, 102], True),
+        ([120, 121], [100, 101, 102], False),
+        ([120, 121, 122], [100, 101], False),
+        ([120, 121, 122], [100, 101, 121], False),
+    )
+    @ddt.unpack
+    def test_clearly_faster(
+        self, one: list[float], other: list[float], expected: bool
+    ) -> None:
+        faster, slower = steady.spread(one), steady.spread(other)
+        self.assertIs(expected, faster.is_clearly_faster(slower, 1.1))
+        self.assertFalse(slower.is_clearly_faster(faster, 1.1))
+
+    def test_spread(self) -> None:
+        found = steady.spread([3.0, 1.0, 2.0])
+        self.assertEqual(
+            (2.0, 1.0, 3.0, 3),
+            (found.median, found.low, found.high, found.count),
+        )
+        self.assertEqual(1.0, found.part)
+        self.assertTrue(found.overlaps(steady.spread([3.0, 4.0])))
+        self.assertFalse(found.overlaps(steady.spread([3.1])))

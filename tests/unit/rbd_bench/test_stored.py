@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.stored."""
+
+import dataclasses
+import json
+
+import ddt
+
+from rbd_bench import plan
+from rbd_bench import shipped
+from rbd_bench import stored
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+@ddt.ddt
+class StoredTest(base.TestCase):
+    @ddt.data(*shipped.names())
+    def test_restored(self, name: str) -> None:
+        given = shipped.load(name)
+        text = json.dumps(dataclasses.asdict(given))
+        self.assertEqual(given, stored.restored(json.loads(text)))
+
+    def test_unknown_field(self) -> None:
+        given = dataclasses.asdict(samples.parsed())
+        given['magic'] = 1
+        self.assertRaises(TypeError, stored.restored, given)
+
+    def test_differences(self) -> None:
+        one = samples.parsed()
+        self.assertEqual([], stored.differences(one, samples.parsed()))
+        other = plan.parse(
+            samples.PLAN.replace("count': 8", "count': 4").replace(
+                'title: A', 'title: The'
+            )
+        )
+        self.assertEqual(
+            ['runs[disks].layouts.striped.rbd:stripe_count: 8, not 4'],
+            stored.differences(one, other),
+        )
+
+    def test_order_of_layouts(self) -> None:
+        swapped = plan.parse(
+            samples.PLAN.replace("without: {'rbd:object_map': 'false'}", 'A')
+            .replace("with: {'rbd:object_map': 'true'}", 'B')
+            .replace('A\n', "with: {'rbd:object_map': 'true'}\n")
+            .replace('B\n', "without: {'rbd:object_map': 'false'}\n")
+        )
+        self.assertEqual(
+            ['runs[deletion].features: without, with, not with, without'],
+            stored.differences(samples.parsed(), swapped),
+        )
+
+    def test_joined(self) -> None:
+        self.assertEqual('a; b', stored.joined(['a', 'b']))
+        self.assertEqual(
+            '0; 1; 2; 3; 4; and 2 more', stored.joined(list('0123456'))
+        )

@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.summary."""
+
+import dataclasses
+
+from rbd_bench import matrix
+from rbd_bench import results
+from rbd_bench import shipped
+from rbd_bench import summary
+from rbd_bench import volume_types
+from tests.unit import base
+from tests.unit.rbd_bench import samples
+
+
+class SummaryTest(base.TestCase):
+    def tables(self, *given: results.Sample) -> list[summary.Table]:
+        return summary.tables(samples.parsed(), samples.found(*given))
+
+    def thrice(self, rate: float, **values: str) -> list[results.Sample]:
+        return [
+            samples.sample(rate + place, place, **values) for place in range(3)
+        ]
+
+    def test_ratio_and_winner(self) -> None:
+        (table,) = self.tables(
+            *self.thrice(100.0),
+            *self.thrice(200.0, cache_mode='writeback'),
+            *self.thrice(900.0, cache_mode='unsafe'),
+        )
+        self.assertEqual('small', table.load)
+        self.assertEqual(
+            ['none', 'writeback', 'unsafe'], [x.label for x in table.rows]
+        )
+        self.assertAlmostEqual(2.0, table.rows[1].ratio or 0.0, delta=0.01)
+        # `unsafe` is never the best mode: it can lose data.
+        self.assertEqual('writeback', table.best.label)
+
+    def test_winner_needs_more_than_chance(self) -> None:
+        for slow, fast in (
+            # The ranges overlap.
+            ((100, 300, 310), (200, 250, 260)),
+            # Too few measurements.
+            ((100, 101), (300, 301)),
+            # The difference is too small.
+            ((100, 101, 102), (105, 106, 107)),
+        ):
+            given = [
+                samples.sample(rate, place, cache_mode=mode)
+                for mode, rates in (('none', slow), ('writeback', fast))
+                for place, rate in enumerate(rates)
+            ]
+            (table,) = self.tables(*given)
+            self.assertIsNone(table.winner)
+            self.assertEqual('none', table.best.label)
+            self.assertEqual([], volume_types.find([table]))
+
+    def test_unsteady(self) -> None:
+        for series, expected in (
+            ((100.0,) * 5, 0),
+            ((100.0, 50.0, 100.0, 150.0, 100.0), 1),
+            ((100.0, 50.0), None),
+        ):
+            sample = dataclasses.replace(samples.sample(1.0), series=series)
+            (table,) = self.tables(sample)
+            self.assertIs(expected, table.rows[0].unsteady)
+
+    def test_scaling(self) -> None:
+        given = shipped.load('ceph-2022')
+        found = results.Results('ceph-2022', given.settings)
+        cells = [x for x in matrix.cells(given) if x.run.name == 'depth']
+        found.samples = [
+            results.Sample(
+                'depth', 'librbd', cell.ident, dict(cell.values), place, rate
+            )
+            for cell, rate in zip(cells, range(100, 1300, 100), strict=True)
+            for place in range(3)
+        ]
+        (table,) = summary.tables(given, found)
+        # Loads are no variants: none of them wins, or becomes a volume type.
+        self.assertTrue(table.scaling)
+        self.assertIsNone(table.winner)
+        self.assertEqual([], volume_types.find([table]))
+        self.assertEqual(
+            ('depth 64 x 4 jobs', 12.0),
+            (table.rows[-1].label, table.rows[-1].ratio),
+        )
+
+    def test_failed(self) -> None:
+        (table,) = self.tables(
+            *self.thrice(100.0),
+            samples.sample(0, error='no such program', cache_mode='unsafe'),
+        )
+        row = table.rows[-1]
+        self.assertIsNone(row.spread)
+        self.assertIsNone(row.ratio)
+        self.assertEqual('no such program', row.error)
+
+    def test_failed_baseline(self) -> None:
+        (table,) = self.tables(
+            samples.sample(0, error='down'),
+            *self.thrice(100.0, cache_mode='unsafe'),
+        )
+        self.assertIsNone(table.rows[1].ratio)
+        self.assertIsNone(table.winner)

@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Unit tests of rbd_bench.workload."""
+
+from typing import Any
+
+import ddt
+
+from rbd_bench import workload
+from rbd_volume_options import errors
+from tests.unit import base
+
+_GIVEN = {'name': 'w', 'pattern': 'randrw', 'block_size': '16K'}
+
+
+@ddt.ddt
+class WorkloadTest(base.TestCase):
+    def test_read(self) -> None:
+        found = workload.read('w', {**_GIVEN, 'read_percent': 80})
+        self.assertEqual(16384, found.block_size)
+        self.assertEqual(
+            (1, 80, 0),
+            (found.queue_depth, found.read_percent, found.flush_every),
+        )
+        self.assertFalse(found.is_sequential)
+        self.assertTrue(found.writes)
+
+    def test_jobs(self) -> None:
+        found = workload.read(
+            'w',
+            {**_GIVEN, 'pattern': 'randread', 'queue_depth': 4, 'jobs': 8},
+        )
+        self.assertEqual((8, 32), (found.jobs, found.in_flight))
+
+    @ddt.data(
+        ({'pattern': 'trim'}, 'pattern.*randwrite'),
+        ({'pattern': 'read', 'read_percent': 80}, 'set with the pattern'),
+        ({'block_size': '100'}, 'multiple of 512'),
+        ({'block_size': '128M'}, 'up to 64M'),
+        ({'queue_depth': 0}, 'queue_depth.*1 to 1024'),
+        ({'jobs': 2}, r"jobs = '2'.*randrw.*1, or more with read or randread"),
+        ({'numjobs': 2}, 'unknown key'),
+    )
+    @ddt.unpack
+    def test_refusal(self, given: Any, text: str) -> None:
+        error = self.assertRaises(
+            errors.OptionError, workload.read, 'w', {**_GIVEN, **given}
+        )
+        self.assertRegex(str(error), text)

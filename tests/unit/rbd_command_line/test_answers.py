@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_command_line.answers."""
+
+import ddt
+from osc_lib import exceptions
+import requests
+
+from rbd_command_line import answers
+from tests.unit import base
+from tests.unit.rbd_operator.commands import fake_cloud
+
+
+def _response(status: int, body: bytes) -> requests.Response:
+    response = requests.Response()
+    response.status_code = status
+    response._content = body
+    return response
+
+
+@ddt.ddt
+class AnswersTest(base.TestCase):
+    @ddt.data(
+        (400, b'{"x": {"code": 400, "message": "because"}}', 'because'),
+        (502, b'<html>', '<html>'),
+        (502, b'<p>\x1b[2J</p>', r'<p>\x1b[2J</p>'),
+        (500, b'[]', '[]'),
+    )
+    @ddt.unpack
+    def test_refused(self, status: int, body: bytes, text: str) -> None:
+        error = self.assertRaises(
+            exceptions.CommandError, answers.record, _response(status, body)
+        )
+        self.assertEqual(f'{text} (HTTP {status})', str(error))
+
+    def test_record(self) -> None:
+        self.assertEqual({}, answers.record(_response(200, b'{}')))
+
+    @ddt.data(True, False)
+    def test_extension(self, loaded: bool) -> None:
+        api = fake_cloud.Service(loaded)
+        self.assertIs(loaded, answers.has_extension(api))
+        if loaded:
+            answers.need_extension(api)
+            return
+        error = self.assertRaises(
+            exceptions.CommandError, answers.need_extension, api, 'Do this'
+        )
+        self.assertRegex(
+            str(error), r'^API extension not loaded: .*\. Do this$'
+        )
+
+    def test_refusal_is_not_a_missing_extension(self) -> None:
+        class Refusing(fake_cloud.Service):
+            def get(self, path: str) -> requests.Response:
+                return fake_cloud.fault(401, 'who are you?')
+
+        error = self.assertRaises(
+            exceptions.CommandError, answers.has_extension, Refusing()
+        )
+        self.assertEqual('who are you? (HTTP 401)', str(error))

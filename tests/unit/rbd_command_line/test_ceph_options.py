@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_command_line.ceph_options."""
+
+import ddt
+
+from rbd_command_line import ceph_options
+from rbd_command_line import findings
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_S = findings.Severity
+_DEFAULTS = {
+    'rbd_cache': 'true',
+    'rbd_cache_policy': 'writearound',
+    'rbd_cache_size': '33554432',
+    'rbd_cache_max_dirty': '25165824',
+    'rbd_cache_writethrough_until_flush': 'true',
+    'rados_osd_op_timeout': '0.000000',
+    'osd_heartbeat_grace': '20',
+    'ms_client_mode': 'crc secure',
+}
+
+
+@ddt.ddt
+class CephOptionsTest(base.TestCase):
+    @ddt.data({}, _DEFAULTS)
+    def test_nothing_to_do(self, values: dict[str, str]) -> None:
+        found = list(ceph_options.check('client', values))
+        self.assertEqual(1, len(found))
+        self.assertEqual([], hosts.problems(found))
+
+    @ddt.data(
+        ('rbd_cache_policy', 'writethrough', _S.WARNING),
+        ('rbd_cache_size', '0', _S.WARNING),
+        ('rbd_cache_max_dirty', '0', _S.WARNING),
+        ('rbd_cache_writethrough_until_flush', 'false', _S.WARNING),
+        ('rados_osd_op_timeout', '20', _S.WARNING),
+        ('rados_osd_op_timeout', '21', _S.NOTICE),
+        ('ms_client_mode', 'secure', _S.NOTICE),
+        ('ms_client_mode', 'secure crc', _S.NOTICE),
+    )
+    @ddt.unpack
+    def test_problems(self, name: str, value: str, severity: _S) -> None:
+        values = {**_DEFAULTS, name: value}
+        (found,) = ceph_options.check('client', values)
+        self.assertEqual(severity, found.severity)
+        self.assertIn(name, found.seen)
+
+    def test_overrides_of_a_pool(self) -> None:
+        metadata = {
+            'conf_rbd_cache_policy': 'writethrough',
+            'conf_rbd_default_order': '20',
+            'rbd_cache': 'x',
+        }
+        (found,) = ceph_options.overrides('volumes', lambda: metadata)
+        self.assertEqual('rbd_cache_policy = writethrough', found.seen)
+        self.assertEqual(_S.WARNING, found.severity)

@@ -1,0 +1,54 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_command_line.printable."""
+
+import unicodedata
+
+import ddt
+
+from rbd_command_line import printable
+from tests.unit import base
+
+
+@ddt.ddt
+class PrintableTest(base.TestCase):
+    """Escaping of terminal control characters."""
+
+    @ddt.data(
+        ('plain, \u00fcml\u00e4ut \u4e2d', 'plain, \u00fcml\u00e4ut \u4e2d'),
+        ('\x1b[31mred\x07', r'\x1b[31mred\x07'),
+        ('\x9b2J', r'\x9b2J'),
+        ('a\nb\r\tc', r'a\nb\r\tc'),
+        ('\u202egpj.exe', r'\u202egpj.exe'),
+        ('a\u2028b\u200b\ufeff', r'a\u2028b\u200b\ufeff'),
+        ('\ud800\x00\x7f', r'\ud800\x00\x7f'),
+        ('', ''),
+    )
+    @ddt.unpack
+    def test_text(self, given: str, shown: str) -> None:
+        self.assertEqual(shown, printable.text(given))
+
+    def test_every_character(self) -> None:
+        every = ''.join(map(chr, range(0x3000)))
+        shown = printable.text(every)
+        self.assertEqual(
+            set(), {c for c in shown if unicodedata.category(c)[0] == 'C'}
+        )
+
+    def test_value(self) -> None:
+        given = {'a\x1b': ['\x1b', 1, None, {'b': ('\x07',)}], 'c': True}
+        wanted = {
+            'a\\x1b': ['\\x1b', 1, None, {'b': ('\\x07',)}],
+            'c': True,
+        }
+        self.assertEqual(wanted, printable.value(given))

@@ -1,0 +1,52 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_command_line.versions."""
+
+import ddt
+
+from rbd_command_line import findings
+from rbd_command_line import versions
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_S = findings.Severity
+
+
+@ddt.ddt
+class VersionsTest(base.TestCase):
+    @ddt.data(
+        ('ceph version 16.2.15 (618f) pacific (stable)', None),
+        ('ceph version 20.1.0~ds-1 (618f) tentacle (stable)', None),
+        ('ceph version 15.2.17 (8a82) octopus (stable)', _S.WARNING),
+        ('something else', _S.NOTICE),
+        ('', _S.NOTICE),
+    )
+    @ddt.unpack
+    def test_librbd(self, shown: str, severity: _S | None) -> None:
+        found = versions.check_librbd(hosts.Programs(rbd=shown))
+        self.assertEqual(severity, found.severity)
+
+    def test_host(self) -> None:
+        run = hosts.Programs(
+            qemu_kvm='QEMU emulator version 7.2.22 (Debian 1:7.2)',
+            libvirtd='libvirtd (libvirt) 9.0.0',
+        )
+        found = list(versions.check_host(run))
+        self.assertEqual(['7.2.22', '9.0.0'], [each.seen for each in found])
+
+    def test_nothing_there(self) -> None:
+        found = versions.check_host(hosts.Programs())
+        self.assertEqual(
+            [('QEMU', _S.NOTICE), ('libvirt', _S.NOTICE)],
+            hosts.problems(found),
+        )

@@ -1,0 +1,79 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_command_line.whole_file."""
+
+import os
+import pathlib
+from unittest import mock
+
+import fixtures
+
+from rbd_command_line import whole_file
+from tests.unit import base
+
+
+class WholeFileTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = self.folder / 'file'
+
+    def test_writes(self) -> None:
+        old = os.umask(0o077)
+        self.addCleanup(os.umask, old)
+        for text in ('one', 'two'):
+            whole_file.check(self.path)
+            whole_file.write(self.path, text)
+            self.assertEqual(text, self.path.read_text())
+        self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
+        self.assertEqual([self.path], list(self.folder.iterdir()))
+
+    def test_failure_keeps_the_old_file(self) -> None:
+        self.path.write_text('old')
+        replace = mock.patch.object(
+            os, 'replace', autospec=True, side_effect=OSError('full')
+        )
+        with replace:
+            self.assertRaises(OSError, whole_file.write, self.path, 'new')
+        self.assertEqual('old', self.path.read_text())
+        self.assertEqual([self.path], list(self.folder.iterdir()))
+
+    def test_links_are_written(self) -> None:
+        link = self.folder / 'link'
+        link.symlink_to(self.path)
+        whole_file.check(link)
+        whole_file.write(link, 'text')
+        self.assertTrue(link.is_symlink())
+        self.assertEqual('text', self.path.read_text())
+
+    def test_devices_are_written(self) -> None:
+        null = pathlib.Path('/dev/null')
+        whole_file.check(null)
+        whole_file.write(null, 'text')
+        self.assertTrue(null.is_char_device())
+
+    def test_check(self) -> None:
+        missing = self.folder / 'none' / 'file'
+        for path, reason in (
+            (self.folder, 'is a folder'),
+            (missing, 'none is missing'),
+        ):
+            error = self.assertRaises(ValueError, whole_file.check, path)
+            self.assertIn(reason, str(error))
+
+    def test_check_of_the_permission(self) -> None:
+        access = mock.patch.object(
+            os, 'access', autospec=True, return_value=False
+        )
+        with access:
+            self.assertRaises(ValueError, whole_file.check, self.path)

@@ -1,0 +1,51 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.names."""
+
+import ddt
+
+from rbd_operator.audit import names
+from tests.unit import base
+
+_ID = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
+
+
+@ddt.ddt
+class NamesTest(base.TestCase):
+    @ddt.data(
+        (f'volume-{_ID}', names.Owner.VOLUME),
+        (f'volume-{_ID}.deleted', names.Owner.DELETED_SOURCE),
+        (_ID, names.Owner.GLANCE_IMAGE),
+        (f'{_ID}_disk', names.Owner.SERVER_DISK),
+        (f'{_ID}_disk.config', names.Owner.SERVER_DISK),
+        (f'{_ID}_disk.eph0', names.Owner.SERVER_DISK),
+    )
+    @ddt.unpack
+    def test_images(self, name: str, owner: names.Owner) -> None:
+        self.assertEqual(names.Name(owner, _ID), names.of_image(name))
+
+    @ddt.data(
+        (f'snapshot-{_ID}', names.Owner.VOLUME_SNAPSHOT),
+        (f'volume-{_ID}.clone_snap', names.Owner.CLONE),
+        (f'backup.{_ID}.snap.1700000000.25', names.Owner.BACKUP),
+    )
+    @ddt.unpack
+    def test_snapshots(self, name: str, owner: names.Owner) -> None:
+        self.assertEqual(names.Name(owner, _ID), names.of_snapshot(name))
+
+    @ddt.data('', 'volume-1', f'volume-{_ID}.backup', f'{_ID}\n', 'snap')
+    def test_unknown(self, name: str) -> None:
+        self.assertEqual(names.Name(names.Owner.UNKNOWN), names.of_image(name))
+        self.assertEqual(
+            names.Name(names.Owner.UNKNOWN), names.of_snapshot(name)
+        )

@@ -1,0 +1,208 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.records."""
+
+import types
+from typing import Any
+from unittest import mock
+
+import requests
+
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+
+class _Cinder:
+    """Cinder's lists, in pages of two."""
+
+    def __init__(self, volumes: list[dict[str, Any]], most: int = 2) -> None:
+        self.volumes = volumes
+        self.most = most
+        self.paths: list[str] = []
+
+    def get(self, path: str, **kwargs: Any) -> Any:
+        self.paths.append(path)
+        body: dict[str, Any]
+        if path.startswith('/volumes'):
+            marker = path.partition('marker=')[2]
+            idents = [each['id'] for each in self.volumes]
+            start = idents.index(marker) + 1 if marker else 0
+            body = {'volumes': self.volumes[start : start + self.most]}
+            if len(body['volumes']) == self.most:
+                body['volumes_links'] = [{'rel': 'next'}]
+        elif path.startswith('/scheduler-stats'):
+            reports = {
+                'h@rbd#rbd': 'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
+                'h@lvm#lvm': 'LVMVolumeDriver:h:vg:thin:0',
+                'h@none#none': None,
+            }
+            body = {
+                'pools': [
+                    {'name': name, 'capabilities': {'location_info': where}}
+                    for name, where in reports.items()
+                ]
+            }
+            # A back end with a data pool.
+            location = 'ceph:/etc/ceph/ceph.conf:fsid:cinder:fast'
+            body['pools'].append(
+                {
+                    'name': 'h@fast#fast',
+                    'capabilities': {
+                        'location_info': None,
+                        'rbd_location_info': location,
+                    },
+                }
+            )
+        elif path.startswith('/types'):
+            fast = {'name': 'fast', 'extra_specs': {'rbd:features': 'a'}}
+            body = {'volume_types': [fast, {'name': 'hidden'}]}
+        else:
+            kind = path.split('/')[1]
+            body = {kind: [{'id': f'one of {kind}'}]}
+        return types.SimpleNamespace(
+            json=lambda: body, raise_for_status=lambda: None
+        )
+
+
+def _response(status: int) -> requests.Response:
+    made = requests.Response()
+    made.status_code = status
+    return made
+
+
+def _images(
+    limit: int, visibility: str = '', is_hidden: bool = False
+) -> list[Any]:
+    """Glance's list for an administrator."""
+    there = [('shared', False), ('community', False), ('shared', True)]
+    return [
+        types.SimpleNamespace(id=str(n))
+        for n, (seen_by, hidden) in enumerate(there)
+        if hidden is is_hidden
+        and (seen_by != 'community' or visibility == 'all')
+    ]
+
+
+def _servers(
+    all_projects: bool, status: str = '', is_soft_deleted: bool = False
+) -> list[Any]:
+    """Nova's list; ``soft_deleted`` alone adds them to the others."""
+    found = {'a': 'ACTIVE'}
+    if is_soft_deleted:
+        found['b'] = 'SOFT_DELETED'
+    return [
+        types.SimpleNamespace(id=ident)
+        for ident, state in found.items()
+        if status in ('', state)
+    ]
+
+
+class RecordsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        patch = mock.patch.object(records, '_PAGE', 2)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def read(self, *volumes: dict[str, Any]) -> records.Records:
+        self.cinder = _Cinder(list(volumes))
+        return records.of_cloud(
+            types.SimpleNamespace(
+                block_storage=self.cinder,
+                image=types.SimpleNamespace(images=_images),
+                compute=types.SimpleNamespace(servers=_servers),
+            )
+        )
+
+    def test_pages_and_other_services(self) -> None:
+        volumes = [{'id': str(n), 'status': 'available'} for n in range(5)]
+        found = self.read(*volumes)
+        self.assertEqual(set('01234'), set(found.volumes))
+        pages = [p for p in self.cinder.paths if p.startswith('/volumes')]
+        self.assertEqual(3, len(pages))
+        self.assertTrue(all('all_tenants=1' in page for page in pages))
+        self.assertEqual({'one of snapshots'}, found.snapshots)
+        self.assertEqual({'one of backups'}, found.backups)
+        self.assertEqual(set('012'), found.images)
+        self.assertEqual(set('ab'), found.servers)
+        self.assertEqual(
+            {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, found.backends
+        )
+        self.assertEqual(
+            {'fast': {'rbd:features': 'a'}, 'hidden': {}}, found.types
+        )
+
+    def test_limit_of_cinder(self) -> None:
+        """osapi_max_limit may be smaller than a page."""
+        volumes = [{'id': str(n), 'status': 'available'} for n in range(3)]
+        with mock.patch.object(records, '_PAGE', 1000):
+            cinder = _Cinder(volumes, most=1)
+            found = [each.ident for each in records.volumes(cinder)]
+        self.assertEqual(['0', '1', '2'], found)
+
+    def test_has_record(self) -> None:
+        asked: list[str] = []
+        status = 404
+
+        def get(path: str) -> Any:
+            asked.append(path)
+            return _response(status)
+
+        service = types.SimpleNamespace(get=get)
+        cloud = types.SimpleNamespace(
+            block_storage=service, image=service, compute=service
+        )
+        paths = {
+            names.Owner.VOLUME: '/volumes/1',
+            names.Owner.BACKUP: '/backups/1',
+            names.Owner.GLANCE_IMAGE: '/images/1',
+            names.Owner.SERVER_DISK: '/servers/1',
+        }
+        for owner in paths:
+            self.assertFalse(records.has_record(cloud, owner, '1'))
+        self.assertEqual(list(paths.values()), asked)
+        status = 200
+        self.assertTrue(records.has_record(cloud, owner, '1'))
+        status = 503
+        self.assertRaises(
+            requests.HTTPError, records.has_record, cloud, owner, '1'
+        )
+
+    def test_volume(self) -> None:
+        body = {
+            'id': facts.IDENT,
+            'status': 'in-use',
+            'multiattach': True,
+            'migration_status': 'migrating',
+            'os-vol-mig-status-attr:name_id': facts.OTHER,
+            'os-rbd-volume-options:object_size': 2**20,
+            'os-rbd-volume-options:data_pool': None,
+            'metadata': {'rbd:object_map': 'true'},
+        }
+        (volume,) = self.read(body).volumes.values()
+        self.assertEqual(f'volume-{facts.OTHER}', volume.image_name)
+        self.assertEqual(
+            {'os-rbd-volume-options:object_size': 2**20}, volume.made
+        )
+        self.assertTrue(volume.multiattach)
+        self.assertTrue(volume.migrating)
+        self.assertEqual({'rbd:object_map': 'true'}, volume.metadata)
+
+    def test_migration_that_ended(self) -> None:
+        for status in (None, 'none', 'success', 'error'):
+            body = {'id': '1', 'status': 'error', 'migration_status': status}
+            (volume,) = self.read(body).volumes.values()
+            self.assertFalse(volume.migrating)
+            self.assertFalse(volume.must_have_image)

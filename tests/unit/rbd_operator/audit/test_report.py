@@ -1,0 +1,80 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.report."""
+
+import datetime
+import json
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import report
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+_TAKEN = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+
+
+class ReportTest(base.TestCase):
+    def make(self, *found: findings.Finding) -> report.Report:
+        there = facts.pool(
+            facts.image(used=2**22),
+            facts.image(map_state=images.MapState.NONE),
+            facts.image('other'),
+        )
+        known = facts.known(facts.volume())
+        return report.make(_TAKEN, 1.5, [there], found, known)
+
+    def test_worst_first(self) -> None:
+        made = self.make(
+            findings.Finding(findings.OVERRIDE, 'volumes', 'a'),
+            findings.Finding(findings.GHOST, 'volumes', 'b'),
+            findings.Finding(findings.MAP_INVALID, 'volumes', 'c'),
+        )
+        self.assertEqual(['b', 'c', 'a'], [each.image for each in made.found])
+        self.assertEqual(findings.Severity.ERROR, made.severity)
+
+    def test_without_findings(self) -> None:
+        made = self.make()
+        self.assertEqual(findings.Severity.NOTICE, made.severity)
+        self.assertEqual(3, made.number)
+
+    def test_counts(self) -> None:
+        self.assertEqual(
+            [
+                ('', 'unknown', 'valid', 1, None),
+                ('type', 'volume', 'none', 1, None),
+                ('type', 'volume', 'valid', 1, 2**22),
+            ],
+            [
+                (
+                    each.volume_type,
+                    each.owner.value,
+                    each.map_state.value,
+                    each.number,
+                    each.used,
+                )
+                for each in self.make().counts
+            ],
+        )
+
+    def test_plain(self) -> None:
+        finding = findings.Finding(findings.GHOST, 'volumes', 'b')
+        plain = json.loads(json.dumps(self.make(finding).plain()))
+        self.assertEqual(wire.AUDIT_THIS_VERSION, plain['version'])
+        self.assertEqual('2026-01-02T00:00:00+00:00', plain['taken'])
+        self.assertEqual('error', plain['findings'][0]['severity'])
+        self.assertEqual(
+            [0, 256, 0],
+            [each['objects_to_visit_on_deletion'] for each in plain['images']],
+        )

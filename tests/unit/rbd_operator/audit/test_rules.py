@@ -1,0 +1,185 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.rules."""
+
+import datetime
+from typing import Any
+
+import ddt
+
+from rbd_operator.audit import images
+from rbd_operator.audit import records
+from rbd_operator.audit import rules
+from rbd_operator.audit import scan
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+_NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+
+
+@ddt.ddt
+class RulesTest(base.TestCase):
+    """Find contradictions; functional tests create each kind."""
+
+    def found(
+        self, there: scan.PoolScan, known: records.Records | None
+    ) -> list[tuple[str, str]]:
+        return [
+            (each.kind.code, each.detail)
+            for each in rules.of_pool(there, known, _NOW)
+        ]
+
+    def test_healthy(self) -> None:
+        made = {
+            wire.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
+            wire.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
+            wire.ATTRIBUTE_STRIPE_COUNT: 1,
+            wire.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
+            wire.ATTRIBUTE_CACHE_MODES: {},
+        }
+        there = facts.pool(facts.image())
+        known = facts.known(facts.volume(made=made))
+        self.assertEqual([], self.found(there, known))
+        self.assertEqual([], self.found(there, None))
+
+    @ddt.data(
+        ('object_size', 2**20),
+        ('stripe_count', 8),
+        ('features', ['layering']),
+    )
+    @ddt.unpack
+    def test_contradiction(self, attribute: str, value: object) -> None:
+        known = facts.known(
+            facts.volume(made={f'{wire.ALIAS}:{attribute}': value})
+        )
+        ((code, detail),) = self.found(facts.pool(facts.image()), known)
+        self.assertEqual('attributes-contradict-image', code)
+        self.assertTrue(detail.startswith(f'{attribute} is '))
+        self.assertIn(f'recorded as {value}', detail)
+
+    @ddt.data(
+        ('retyping', 1, []),
+        # It has stopped, or another program migrates the image.
+        ('retyping', 11, ['unfinished-rbd-migration']),
+        ('retyping', None, ['unfinished-rbd-migration']),
+        ('available', 1, ['unfinished-rbd-migration']),
+    )
+    @ddt.unpack
+    def test_conversion(
+        self, status: str, minutes: int | None, codes: list[str]
+    ) -> None:
+        made: dict[str, Any] = {wire.ATTRIBUTE_OBJECT_SIZE: 2**20}
+        if minutes is not None:
+            at = _NOW - datetime.timedelta(minutes=minutes)
+            told = at.strftime('%Y-%m-%dT%H:%M:%SZ')
+            half = {'percent': 4, 'at': told, 'reason': None}
+            made[wire.ATTRIBUTE_CONVERSION] = half
+        there = facts.pool(facts.image(migrating=True))
+        known = facts.known(facts.volume(made=made, status=status))
+        found = [code for code, _ in self.found(there, known)]
+        if codes:
+            codes = [*codes, 'attributes-contradict-image']
+        self.assertEqual(codes, found)
+
+    def test_services_that_were_not_asked(self) -> None:
+        there = facts.pool(
+            facts.image(facts.IDENT), facts.image(f'{facts.IDENT}_disk')
+        )
+        known = facts.known(images=None, servers=None)
+        self.assertEqual([], self.found(there, known))
+        self.assertEqual(2, len(self.found(there, facts.known())))
+
+    def test_trash_that_is_kept_on_purpose(self) -> None:
+        later = _NOW + datetime.timedelta(hours=1)
+        entries = (
+            scan.Trashed('volumes', 'old', 'a1', 'USER', _NOW),
+            scan.Trashed('volumes', 'new', 'a2', 'USER', later),
+            scan.Trashed('volumes', 'clone', 'a3', 'USER_PARENT', _NOW),
+        )
+        found = self.found(facts.pool(trash=entries), None)
+        self.assertEqual(
+            [('expired-trash', 'a1, since 2026-01-02 00:00')], found
+        )
+
+    def test_snapshots_that_cinder_did_not_name(self) -> None:
+        image = facts.image(
+            snapshots=(
+                facts.snapshot('mine'),
+                facts.snapshot(f'snapshot-{facts.OTHER}', namespace='trash'),
+            )
+        )
+        known = facts.known(facts.volume())
+        self.assertEqual([], self.found(facts.pool(image), known))
+
+    @ddt.data(
+        ({}, 1),
+        ({'status': 'creating'}, 0),
+        ({'status': 'error'}, 0),
+        ({'migrating': True}, 0),
+        ({'pool': 'host@other#other'}, 0),
+    )
+    @ddt.unpack
+    def test_ghosts(self, values: dict[str, Any], number: int) -> None:
+        known = facts.known(facts.volume(**values))
+        found = rules.ghosts([facts.pool()], known)
+        self.assertEqual(number, len(list(found)))
+
+    def test_migrated_volume(self) -> None:
+        known = facts.known(facts.volume(image_id=facts.OTHER))
+        there = facts.pool(facts.image(f'volume-{facts.OTHER}'))
+        self.assertEqual([], self.found(there, known))
+        found = rules.ghosts([there], known)
+        self.assertEqual([], list(found))
+
+    def test_slow_deletion(self) -> None:
+        size = rules.MANY_OBJECTS * 4 * 2**20
+        slow = facts.image(size=size, map_state=images.MapState.NONE)
+        fast = facts.image(size=size)
+        self.assertEqual(
+            [('slow-deletion', f'{rules.MANY_OBJECTS} objects')],
+            self.found(facts.pool(slow, fast), None),
+        )
+
+    def test_volume_of_a_finding(self) -> None:
+        """Each has it, also if the image has the ID of a migration."""
+        invalid = images.MapState.INVALID
+        there = facts.pool(
+            facts.image(
+                f'volume-{facts.OTHER}',
+                map_state=invalid,
+                overrides={'rbd_cache': 'false'},
+                snapshots=(facts.snapshot('mine', map_state=invalid),),
+            ),
+            facts.image(f'{facts.IDENT}', map_state=invalid),
+        )
+        known = facts.known(
+            facts.volume(image_id=facts.OTHER),
+            images=frozenset({facts.IDENT}),
+        )
+        volume = (facts.IDENT, 'project')
+        self.assertEqual(
+            [volume, volume, volume, ('', '')],
+            [
+                (each.volume, each.project)
+                for each in rules.of_pool(there, known, _NOW)
+            ],
+        )
+        # The name of the image, if no service was asked.
+        self.assertEqual(
+            {facts.OTHER, ''},
+            {each.volume for each in rules.of_pool(there, None, _NOW)},
+        )
+        # An orphan has no volume.
+        found = rules.of_pool(there, facts.known(images=None), _NOW)
+        self.assertEqual({''}, {each.volume for each in found})

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.run."""
+
+from rbd_operator.audit import records
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
+        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+
+    def kinds(self, known: records.Records | None) -> list[str]:
+        found = run.run(self.cluster, ['volumes'], lambda: known).found
+        return [each.kind.code for each in found]
+
+    def test_orphan(self) -> None:
+        self.assertEqual(
+            ['orphan-volume', 'configuration-override'],
+            self.kinds(facts.known()),
+        )
+        self.assertEqual(['configuration-override'], self.kinds(None))
+
+    def test_volume_that_was_deleted_after_the_scan(self) -> None:
+        def read_records() -> records.Records:
+            self.pool.images.clear()
+            return facts.known()
+
+        found = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual(
+            ['configuration-override'], [each.kind.code for each in found]
+        )
+
+    def test_volume_that_was_created_after_the_scan(self) -> None:
+        def read_records() -> records.Records:
+            self.pool.images.append(f'volume-{facts.OTHER}')
+            volumes = (facts.volume(), facts.volume(facts.OTHER))
+            return facts.known(*volumes)
+
+        found = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual(
+            ['configuration-override'], [each.kind.code for each in found]
+        )
+        self.pool.images.remove(f'volume-{facts.IDENT}')
+        codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
+        self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
+    def test_progress_of_each_pool(self) -> None:
+        seen = set[tuple[str, int, int]]()
+        run.run(
+            self.cluster,
+            ['volumes', 'images'],
+            lambda: None,
+            lambda *at: seen.add(at),
+        )
+        self.assertLessEqual({('volumes', 1, 1), ('images', 1, 1)}, seen)

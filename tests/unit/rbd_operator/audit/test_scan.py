@@ -1,0 +1,113 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.scan."""
+
+import errno
+
+from rbd_operator.audit import scan
+from tests.unit import base
+from tests.unit.rbd_operator.audit import stubs
+
+
+class ScanTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool('one', 'two', 'three')
+        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        checked = stubs.no_connection_left(self.pool)
+        checked.__enter__()
+        self.addCleanup(checked.__exit__, None, None, None)
+
+    def test_names_in_order(self) -> None:
+        found = self.cluster.scan('volumes', workers=2)
+        self.assertEqual(
+            ['one', 'three', 'two'], [each.name for each in found.found]
+        )
+        self.assertEqual({}, found.unreadable)
+
+    def test_image_that_cannot_be_opened(self) -> None:
+        self.pool.errors['half'] = stubs.ImageNotFound('no header')
+        found = self.cluster.scan('volumes')
+        self.assertEqual({'half': 'no header'}, found.unreadable)
+        self.assertEqual(3, len(found.found))
+
+    def test_image_that_was_removed_meanwhile(self) -> None:
+        # It is in the first list only, and cannot be opened.
+        self.pool.errors['gone'] = stubs.ImageNotFound('gone')
+
+        def forget(done: int, total: int) -> None:
+            self.pool.errors.pop('gone', None)
+
+        found = self.cluster.scan('volumes', forget)
+        self.assertEqual({}, found.unreadable)
+
+    def test_other_errors_end_it(self) -> None:
+        self.pool.errors['bad'] = RuntimeError('made to fail')
+        self.assertRaises(RuntimeError, self.cluster.scan, 'volumes')
+
+    def test_cluster_that_does_not_respond(self) -> None:
+        # The error is not about the image.
+        lost = stubs.Error('timed out')
+        lost.errno = errno.ETIMEDOUT  # type: ignore[attr-defined]
+        self.pool.errors['bad'] = lost
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_timeout(self) -> None:
+        limited = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me', 7)
+        limited.pools()
+        self.assertEqual(
+            {
+                'client_mount_timeout': '7',
+                'rados_mon_op_timeout': '7',
+                'rados_osd_op_timeout': '7',
+            },
+            self.pool.options,
+        )
+        self.cluster.pools()
+        self.assertEqual({}, self.pool.options)
+
+    def test_no_connection(self) -> None:
+        self.pool.refused = True
+        error = self.assertRaises(
+            scan.NotConnected, self.cluster.scan, 'volumes'
+        )
+        self.assertIn('as client.me with ceph.conf: made', str(error))
+
+    def test_pool_that_the_user_may_not_read(self) -> None:
+        self.pool.forbidden = stubs.PermissionError('listing')
+        error = self.assertRaises(
+            scan.NotAllowed, self.cluster.scan, 'volumes'
+        )
+        self.assertIn(
+            'client.me may not list the images of pool volumes: listing',
+            str(error),
+        )
+        self.pool.forbidden = stubs.Error('other')
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_cancelled(self) -> None:
+        self.cluster.cancel()
+        self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
+
+    def test_trash_that_the_binding_cannot_read(self) -> None:
+        self.pool.trash = [{'name': 'a', 'id': '1'}, IndexError()]
+        (entry,) = self.cluster.scan('volumes').trash
+        self.assertEqual('a', entry.name)
+        self.assertIsNotNone(entry.expires.tzinfo)
+
+    def test_pools_and_images(self) -> None:
+        self.assertEqual(['volumes'], self.cluster.pools())
+        self.assertEqual(
+            {'one@snapshot', 'two'},
+            self.cluster.existing('volumes', ['one@snapshot', 'two', 'four']),
+        )

@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A command of ``cinder-rbd-ext``, with a pool and records that are given."""
+
+from importlib import metadata
+import io
+import json
+import pathlib
+from typing import Any
+from unittest import mock
+
+import fixtures
+
+from rbd_operator import shell
+from rbd_operator.audit import records
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
+
+
+class CommandTestCase(base.TestCase):
+    """A volume without a map."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
+        self.pool.get_fsid = lambda: 'fsid'  # type: ignore[attr-defined]
+        self.known = facts.known(facts.volume())
+        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.connected = self.replace(run, 'connected', return_value=cluster)
+        self.replace(records, 'of_cloud', side_effect=lambda cloud: self.known)
+        self.replace(shell.Shell, 'cloud')
+        self.replace(metadata, 'version', return_value='1')
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.journal = folder / 'journal'
+
+    def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
+        """Replace a function for the test."""
+        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def run_command(self, *words: str) -> int:
+        """Run a command and return its status."""
+        return shell.main([*words, '-f', 'json'])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows."""
+        found: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return found

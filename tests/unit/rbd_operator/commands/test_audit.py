@@ -1,0 +1,128 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.audit."""
+
+from importlib import metadata
+import io
+import json
+import pathlib
+from typing import Any
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_operator import shell
+from rbd_operator.audit import records
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
+from rbd_operator.audit import usage
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
+
+
+@ddt.ddt
+class AuditTest(base.TestCase):
+    """Tests of the ``cinder-rbd-ext audit`` command."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
+        self.known = facts.known(facts.volume())
+        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.connected = self._patch(run, 'connected', return_value=cluster)
+        self._patch(records, 'of_cloud', side_effect=lambda cloud: self.known)
+        self._patch(shell.Shell, 'cloud')
+        self._patch(metadata, 'version', return_value='1')
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+
+    def _patch(self, owner: Any, name: str, **kwargs: Any) -> Any:
+        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def audit(self, *arguments: str) -> int:
+        return shell.main(['audit', *arguments])
+
+    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+        self.audit(*arguments, '-f', 'json')
+        found: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return found
+
+    def test_rows(self) -> None:
+        (row,) = self.rows()
+        self.assertEqual('configuration-override', row['Kind'])
+        self.assertEqual(f'volume-{facts.IDENT}', row['Image'])
+        self.assertEqual('rbd_cache = false', row['Detail'])
+        self.assertIn('1 images in 1 pools, 1 findings', self.err.getvalue())
+
+    def test_status(self) -> None:
+        self.assertEqual(0, self.audit())
+        self.pool.images.append(f'volume-{facts.OTHER}.deleted')
+        self.assertEqual(1, self.audit())
+        self.pool.images.remove(f'volume-{facts.IDENT}')
+        self.assertEqual(2, self.audit())
+
+    def test_failure(self) -> None:
+        self.connected.side_effect = OSError('no \x1b[1mcluster')
+        self.assertEqual(3, self.audit())
+        self.assertIn('no \\x1b[1mcluster', self.err.getvalue())
+
+    def test_libraries_that_are_missing(self) -> None:
+        self.connected.side_effect = ImportError("No module named 'rados'")
+        self.assertEqual(3, self.audit())
+        self.assertIn('Install python3-rados', self.err.getvalue())
+
+    def test_no_cloud(self) -> None:
+        self.known = facts.known()
+        self.assertEqual(2, len(self.rows()))
+        self.out.truncate(0)
+        self.out.seek(0)
+        self.assertEqual(1, len(self.rows('--no-cloud')))
+
+    def test_kinds(self) -> None:
+        self.assertEqual([], self.rows('--kind', 'orphan-volume'))
+        self.assertRaises(SystemExit, self.audit, '--kind', 'none-such')
+
+    def test_counts(self) -> None:
+        (row,) = self.rows('--counts')
+        self.assertEqual(
+            ('volumes', 'volume', 'type', 'none', 1, 2**23),
+            tuple(row.values()),
+        )
+        self.out.truncate(0)
+        self.audit('--counts')
+        self.assertIn('8 MiB', self.out.getvalue())
+
+    def test_used_space(self) -> None:
+        self._patch(usage, 'of', return_value=2**22)
+        (row,) = self.rows('--counts', '--used')
+        self.assertEqual(2**22, row['Used'])
+        self.out.truncate(0)
+        self.audit('--counts', '--used')
+        self.assertIn('4 MiB', self.out.getvalue())
+
+    def test_output(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
+        self.audit('--output', str(path))
+        self.assertEqual(1, len(json.loads(path.read_text())['images']))
+
+    @ddt.data('none/a', '')
+    def test_output_is_checked_before_the_scan(self, name: str) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, name)
+        self.assertEqual(3, self.audit('--output', str(path)))
+        self.assertIn(str(path), self.err.getvalue())
+        self.connected.assert_not_called()

@@ -1,0 +1,63 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.audit_options."""
+
+import argparse
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_operator.audit import run
+from rbd_operator.commands import audit_options
+from tests.unit import base
+
+
+@ddt.ddt
+class AuditOptionsTest(base.TestCase):
+    def parsed(self, *words: str) -> argparse.Namespace:
+        parser = argparse.ArgumentParser()
+        audit_options.add(parser)
+        return parser.parse_args(words)
+
+    def test_defaults(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF', '/x'))
+        self.assertEqual(
+            {
+                'ceph_conf': '/x',
+                'ceph_user': 'cinder',
+                'pool': None,
+                'no_cloud': False,
+                'workers': 8,
+            },
+            vars(self.parsed()),
+        )
+
+    @ddt.data('0', '65', 'x')
+    def test_workers(self, number: str) -> None:
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', mock.MagicMock()))
+        self.assertRaises(SystemExit, self.parsed, '--workers', number)
+
+    def test_timeout(self) -> None:
+        connected = mock.patch.object(
+            run, 'connected', autospec=True, side_effect=OSError
+        )
+        with connected as called:
+            self.assertRaises(
+                OSError,
+                audit_options.audited,
+                None,
+                self.parsed('--ceph-conf', 'c', '--ceph-user', 'u'),
+                timeout=7,
+            )
+        called.assert_called_once_with('c', 'u', 7)

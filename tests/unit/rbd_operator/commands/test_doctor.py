@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.doctor."""
+
+from importlib import metadata
+import io
+import json
+import pathlib
+from unittest import mock
+
+import fixtures
+
+from rbd_command_line import findings
+from rbd_operator import shell
+from rbd_operator.commands import doctor
+from rbd_operator.commands import exit_status
+from rbd_operator.doctor import run
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_S = findings.Severity
+
+
+class DoctorTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.found = [
+            findings.Finding('a', 'seen'),
+            findings.Finding('b', '\x1b[1m', _S.NOTICE, 'do'),
+        ]
+        for owner, name, given in (
+            (run.Doctor, 'check', self.found),
+            (metadata, 'version', '1'),
+        ):
+            patch = mock.patch.object(
+                owner, name, autospec=True, return_value=given
+            )
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.conf = str(hosts.conf(folder, hosts.CINDER))
+        none = dict.fromkeys(('cinder', 'glance', 'nova'), f'{folder}/none')
+        self.useFixture(
+            fixtures.MonkeyPatch('rbd_operator.commands.doctor._FILES', none)
+        )
+
+    def check(self, *words: str) -> int:
+        return shell.main(['doctor', *words])
+
+    def test_rows(self) -> None:
+        words = ('--cinder-conf', self.conf, '-f', 'json')
+        self.assertEqual(0, self.check(*words))
+        rows = json.loads(self.out.getvalue())
+        self.assertEqual(['ok', 'notice'], [x['Result'] for x in rows])
+        self.assertEqual('\\x1b[1m', rows[1]['Seen'])
+        self.out.truncate(0)
+        self.out.seek(0)
+        self.check(*words, '--problems')
+        self.assertEqual(1, len(json.loads(self.out.getvalue())))
+
+    def test_status(self) -> None:
+        self.found.append(findings.Finding('c', 'd', _S.WARNING))
+        self.assertEqual(1, self.check('--nova-conf', self.conf))
+        self.found.append(findings.Finding('c', 'd', _S.ERROR))
+        self.assertEqual(2, self.check('--glance-conf', self.conf))
+
+    def test_nothing_to_check(self) -> None:
+        self.assertEqual(exit_status.UNKNOWN, self.check())
+        self.assertIn('Nothing to check', self.err.getvalue())
+
+    def test_file_that_is_missing(self) -> None:
+        self.assertEqual(3, self.check('--cinder-conf', '/none'))
+        self.assertIn('/none', self.err.getvalue())
+
+    def test_default_file(self) -> None:
+        doctor._FILES['cinder'] = self.conf
+        self.assertEqual(0, self.check())
+        self.assertTrue(pathlib.Path(self.conf).is_file())

@@ -1,0 +1,68 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.exit_status."""
+
+import argparse
+import io
+from typing import Any
+from unittest import mock
+
+from rbd_operator.commands import exit_status
+from tests.unit import base
+
+
+class _Check(exit_status.StatusLister):
+    """A check that fails, or has a status."""
+
+    failure: BaseException | None = None
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        if self.failure:
+            raise self.failure
+        self.status = 2
+        return ('Subject',), []
+
+
+class StatusListerTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.shown = io.StringIO()
+        app: Any = mock.Mock(stdout=io.StringIO(), stderr=self.shown)
+        app.options.debug = False
+        self.app = app
+        self.check = _Check(app, None)
+
+    def run_check(self) -> int:
+        arguments = self.check.get_parser('check').parse_args([])
+        return self.check.run(arguments)
+
+    def test_status(self) -> None:
+        self.assertEqual(2, self.run_check())
+        self.assertEqual('', self.shown.getvalue())
+
+    def test_failure(self) -> None:
+        self.check.failure = OSError('no \x1b[1mcluster')
+        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertEqual('no \\x1b[1mcluster\n', self.shown.getvalue())
+
+    def test_failure_with_debug(self) -> None:
+        self.app.options.debug = True
+        self.check.failure = OSError('no cluster')
+        self.assertRaises(OSError, self.run_check)
+
+    def test_cancelled(self) -> None:
+        self.check.failure = KeyboardInterrupt()
+        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertEqual('Cancelled.\n', self.shown.getvalue())

@@ -1,0 +1,139 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.exporter.
+
+The functional tests run the server.
+"""
+
+import importlib
+from importlib import metadata
+import io
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_operator import shell
+from rbd_operator.audit import run
+from rbd_operator.audit import scan
+from tests import tree
+from tests.unit import base
+from tests.unit.rbd_operator.audit import stubs
+
+#: Runs the server with an audit that never ends, as after lost operations.
+_STUCK = """
+import threading
+from concurrent import futures
+from importlib import metadata
+import sys
+metadata.version = lambda name: '1'
+from rbd_operator.commands import audit_options
+from rbd_operator.commands import exporter
+from rbd_operator import shell
+
+def audited(*arguments):
+    with futures.ThreadPoolExecutor(1) as executor:
+        print('stuck', flush=True)
+        executor.submit(threading.Event().wait).result()
+
+audit_options.audited = audited
+exporter._PATIENCE = 0.1
+sys.exit(shell.main(['exporter', '--no-cloud', '--port', '0']))
+"""
+
+
+@ddt.ddt
+class ExporterTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool('somebody')
+        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        for owner, name, given in (
+            (run, 'connected', cluster),
+            (metadata, 'version', '1'),
+        ):
+            patch = mock.patch.object(
+                owner, name, autospec=True, return_value=given
+            )
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.err = io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', io.StringIO()))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = folder / 'rbd.prom'
+
+    def export(self, *words: str) -> int:
+        return shell.main(['exporter', '--no-cloud', *words])
+
+    def test_file(self) -> None:
+        self.assertEqual(0, self.export('--textfile', str(self.path)))
+        text = self.path.read_text()
+        self.assertIn('rbd_audit_up 1.0', text)
+        self.assertIn(
+            'rbd_audit_images{object_map="none",owner="unknown",'
+            'pool="volumes",volume_type=""} 1.0',
+            text,
+        )
+
+    def test_file_of_a_failure(self) -> None:
+        self.pool.refused = True
+        self.assertEqual(3, self.export('--textfile', str(self.path)))
+        self.assertIn('rbd_audit_up 0.0', self.path.read_text())
+        self.assertIn('The audit failed', self.err.getvalue())
+
+    @ddt.data('rbd.txt', 'none/rbd.prom')
+    def test_file_that_cannot_be_used(self, name: str) -> None:
+        self.pool.refused = True
+        path = self.path.parent / name
+        self.assertEqual(3, self.export('--textfile', str(path)))
+        # The error is found before the audit.
+        self.assertNotIn('The audit failed', self.err.getvalue())
+
+    def test_library_that_is_missing(self) -> None:
+        missing = mock.patch.object(
+            importlib, 'import_module', autospec=True, side_effect=ImportError
+        )
+        with missing:
+            self.assertEqual(3, self.export())
+        self.assertIn('Install prometheus-client', self.err.getvalue())
+
+    def test_address_in_use(self) -> None:
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = str(server.getsockname()[1])
+            self.assertEqual(3, self.export('--port', port))
+        self.assertIn('Cannot listen', self.err.getvalue())
+
+    def test_audit_that_never_ends(self) -> None:
+        running = subprocess.Popen(
+            [sys.executable, '-c', _STUCK],
+            env={**os.environ, 'PYTHONPATH': str(tree.ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)
+        out = running.stdout or io.BytesIO()
+        self.assertEqual(b'stuck\n', out.readline())
+        running.send_signal(signal.SIGTERM)
+        self.assertEqual(0, running.wait(30))
+
+    @ddt.data('--interval', '--ceph-timeout')
+    def test_times(self, option: str) -> None:
+        self.assertRaises(SystemExit, self.export, option, '0')

@@ -1,0 +1,52 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.maintenance."""
+
+import argparse
+
+import ddt
+
+from rbd_operator.commands import maintenance
+from tests.unit import base
+
+
+@ddt.ddt
+class OptionsTest(base.TestCase):
+    def parsed(self, *arguments: str) -> argparse.Namespace:
+        parser = argparse.ArgumentParser()
+        maintenance.add_change_options(parser)
+        maintenance.add_bytes_option(parser)
+        return parser.parse_args(arguments)
+
+    def test_values(self) -> None:
+        found = self.parsed(
+            *('--bytes-per-second', '2G', '--images-per-minute', '0.5')
+        )
+        self.assertEqual(2**31, found.bytes_per_second)
+        self.assertEqual(0.5, found.images_per_minute)
+        self.assertFalse(found.ignore_health)
+
+    @ddt.data(
+        ('--bytes-per-second', '0'),
+        ('--bytes-per-second', '1.5G'),
+        ('--images-per-minute', '0'),
+        ('--images-per-minute', 'inf'),
+        ('--images-per-minute', 'x'),
+    )
+    def test_invalid(self, arguments: tuple[str, str]) -> None:
+        self.assertRaises(SystemExit, self.parsed, *arguments)
+
+    def test_number_from(self) -> None:
+        number = maintenance.number_from(0)
+        self.assertEqual(0, number('0'))
+        self.assertRaises(argparse.ArgumentTypeError, number, '-1')

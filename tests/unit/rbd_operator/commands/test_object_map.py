@@ -1,0 +1,102 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.commands.object_map."""
+
+import ddt
+
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import map_changes
+from rbd_operator.maintenance import recorded
+from rbd_volume_options import wire
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.commands import commands
+
+
+@ddt.ddt
+class ObjectMapTest(commands.CommandTestCase):
+    def object_map(self, *words: str) -> int:
+        return self.run_command('object-map', *words)
+
+    def apply(self, detail: str) -> None:
+        """Have a change succeed; the functional tests make changes."""
+        self.replace(map_changes.MapChange, 'apply', return_value=detail)
+        self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
+            (0, b'{"status": "HEALTH_OK"}', '')
+        )
+        self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
+
+    def test_check(self) -> None:
+        self.assertEqual(1, self.object_map('check', '--volumes'))
+        (row,) = self.rows()
+        self.assertEqual('refused', row['Status'])
+        self.assertIn('object-map enable', row['What to do'])
+        self.assertIn('1 images: 1 refused', self.err.getvalue())
+
+    def test_dry_run(self) -> None:
+        words = ('enable', facts.IDENT, '--dry-run')
+        self.assertEqual(0, self.object_map(*words))
+        (row,) = self.rows()
+        self.assertEqual('planned', row['Status'])
+        self.assertEqual('project', row['Project'])
+
+    def test_change_and_resume(self) -> None:
+        self.apply('enabled it')
+        words = ('enable', '--pool', 'volumes', '--journal', self.journal)
+        self.assertEqual(0, self.object_map(*map(str, words)))
+        (row,) = self.rows()
+        self.assertEqual(
+            ('done', 'enabled it'), (row['Status'], row['Detail'])
+        )
+        self.out.truncate(0)
+        self.out.seek(0)
+        # As it is after the change.
+        self.replace(decisions, 'plan', return_value=decisions.Plan())
+        self.assertEqual(0, self.object_map(*map(str, words)))
+        (row,) = self.rows()
+        self.assertEqual('done earlier', row['Status'])
+        self.assertIn('Resuming', self.err.getvalue())
+        words = ('disable', *words[1:])
+        self.assertEqual(3, self.object_map(*map(str, words)))
+        self.assertIn('a journal of', self.err.getvalue())
+
+    def test_no_journal(self) -> None:
+        self.assertEqual(3, self.object_map('enable', '--volumes'))
+        self.assertIn('--journal is required', self.err.getvalue())
+
+    @ddt.data(
+        ((), 'Choose images'),
+        ((facts.OTHER,), f'No image was found for: {facts.OTHER}'),
+        ((facts.IDENT, '--volumes'), 'already includes'),
+    )
+    @ddt.unpack
+    def test_selection(self, words: tuple[str, ...], text: str) -> None:
+        self.assertEqual(3, self.object_map('enable', *words, '--dry-run'))
+        self.assertIn(text, self.err.getvalue())
+
+    def test_record(self) -> None:
+        self.known = facts.known(
+            facts.volume(made={wire.ATTRIBUTE_FEATURES: ['layering']})
+        )
+        words = ('enable', '--volumes', '--dry-run')
+        self.assertEqual(1, self.object_map(*words))
+        self.out.truncate(0)
+        self.out.seek(0)
+        recorder = self.replace(recorded, 'recorder')
+        self.assertEqual(0, self.object_map(*words, '--cinder-config', 'c'))
+        recorder.assert_called_once_with('c')
+
+    def test_interrupted(self) -> None:
+        self.replace(scan.Cluster, 'scan', side_effect=KeyboardInterrupt)
+        self.assertEqual(3, self.object_map('check', '--volumes'))
+        self.assertIn('Cancelled', self.err.getvalue())

@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Unit tests of rbd_operator.commands.retype."""
+
+import dataclasses
+import functools
+import json
+import pathlib
+
+import ddt
+import fixtures
+
+from rbd_operator.commands import maintenance
+from rbd_operator.commands import volume_service
+from rbd_operator.maintenance import health
+from rbd_operator.maintenance import retypes
+from tests.unit.rbd_operator.commands import commands
+from tests.unit.rbd_operator.maintenance import fake_cinder
+
+_INTERVAL = 'rbd_operator.maintenance.retypes.INTERVAL'
+_TYPES = ('--from', 'old', '--to', 'new')
+
+
+@ddt.ddt
+class RetypeTest(commands.CommandTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cinder.Cinder('a', 'b', 'c')
+        self.cinder.change('c', project='other')
+        self.cinder.add('d', volume_type='third')
+        service = self.replace(volume_service, 'VolumeService').return_value
+        self.service = service
+        service.type_of.side_effect = self.cinder.type_of
+        service.volumes.side_effect = self.cinder.listed
+        service.show.side_effect = self.cinder.show
+        service.retype.side_effect = self.cinder.retype
+        self.useFixture(fixtures.MonkeyPatch(_INTERVAL, 0.0001))
+        self.health = '{"status": "HEALTH_OK"}'
+        conf = self.journal.parent / 'ceph.conf'
+        conf.touch()
+        self.conf = str(conf)
+        # What a connection of the command is.
+        self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
+            0,
+            self.health.encode(),
+            '',
+        )
+
+    def retype(self, *words: str) -> dict[str, str]:
+        """Run the command and return the status of each volume."""
+        self.out.truncate(0)
+        self.out.seek(0)
+        given = ('retype', *_TYPES, '--ceph-conf', self.conf, *words)
+        self.status = self.run_command(*given)
+        if not self.out.getvalue():
+            return {}
+        return {each['Volume']: each['Status'] for each in self.rows()}
+
+    def test_of_the_own_project(self) -> None:
+        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype())
+        self.assertEqual(0, self.status)
+        self.assertIn('2 volumes: 2 done', self.err.getvalue())
+        self.assertEqual({}, self.retype())
+        self.assertIn('use --all-projects', self.err.getvalue())
+
+    @ddt.data(
+        (('--all-projects',), 'abc'),
+        (('--project', 'other'), 'c'),
+        (('c', 'a'), 'ac'),
+        (('--limit', '1'), 'a'),
+    )
+    @ddt.unpack
+    def test_choice(self, words: tuple[str, ...], expected: str) -> None:
+        self.assertEqual(dict.fromkeys(expected, 'done'), self.retype(*words))
+
+    def test_named_volume_of_another_type(self) -> None:
+        self.assertEqual({'d': 'refused'}, self.retype('d'))
+        self.assertEqual(1, self.status)
+
+    def test_no_such_volume(self) -> None:
+        self.retype('x', 'a')
+        self.assertEqual(3, self.status)
+        self.assertIn('There is no volume x.', self.err.getvalue())
+
+    def test_same_type(self) -> None:
+        self.assertEqual(
+            3, self.run_command('retype', '--from', 'old', '--to', 'OLD')
+        )
+        self.assertIn('are the same type', self.err.getvalue())
+
+    def test_dry_run(self) -> None:
+        self.cinder.change('a', status='in-use')
+        self.cinder.change('b', status='retyping')
+        self.cinder.change('c', status='error')
+        self.cinder.add('e', volume_type='new')
+        words = ('--dry-run', '--journal', str(self.journal), *'abce')
+        self.assertEqual(
+            {'a': 'planned', 'b': 'planned', 'c': 'refused', 'e': 'unchanged'},
+            self.retype(*words),
+        )
+        self.assertEqual([], self.cinder.requested)
+        self.assertFalse(self.journal.exists())
+        details = {each['Volume']: each['Detail'] for each in self.rows()}
+        self.assertIn('image features', details['a'])
+        self.assertIn('wait for status retyping', details['b'])
+
+    def test_journal(self) -> None:
+        """The second run reports what the first one has done."""
+        words = ('--journal', str(self.journal))
+        self.retype('--limit', '1', *words)
+        self.assertEqual(
+            {'a': 'done earlier', 'b': 'done'}, self.retype(*words)
+        )
+        self.assertIn('Resuming', self.err.getvalue())
+        lines = self.journal.read_text().splitlines()
+        self.assertEqual('retype old NEW', json.loads(lines[0])['command'])
+
+    def test_killed_before_the_end(self) -> None:
+        """Cinder completed b after the command was killed."""
+        words = ('--journal', str(self.journal))
+        self.retype('--limit', '1', *words)
+        lines = self.journal.read_text().replace('"a"', '"b"')
+        begun = [each for each in lines.splitlines(True) if 'begun' in each]
+        with self.journal.open('a') as journal:
+            journal.writelines(begun)
+        self.cinder.change('b', volume_type='new')
+        self.assertEqual(
+            {'a': 'done earlier', 'b': 'done'}, self.retype(*words)
+        )
+
+    def test_unhealthy_cluster(self) -> None:
+        self.health = '{"status": "HEALTH_ERR"}'
+
+        def recover(message: str) -> None:
+            said.append(message)
+            self.health = '{"status": "HEALTH_OK"}'
+
+        said: list[str] = []
+        self.replace(maintenance, 'say', side_effect=recover)
+        watch = functools.partial(health.Watch, interval=0.01)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'rbd_operator.commands.retype.health.Watch', watch
+            )
+        )
+        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype())
+        self.assertIn('HEALTH_ERR', said[0])
+        self.assertIn('recovered', said[1])
+
+    @ddt.data('no file', 'no library', 'not wanted')
+    def test_without_ceph(self, case: str) -> None:
+        self.health = '{"status": "HEALTH_ERR"}'
+        words: tuple[str, ...] = ()
+        if case == 'no file':
+            pathlib.Path(self.conf).unlink()
+        elif case == 'no library':
+            self.connected.side_effect = ImportError('rados')
+        else:
+            words = ('--ignore-health',)
+        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype(*words))
+        shown = 'is not read' in self.err.getvalue()
+        self.assertIs(case != 'not wanted', shown)
+
+    def test_interrupted(self) -> None:
+        real = self.cinder.retype
+
+        def give_up(ident: str, wanted: retypes.Wanted) -> str:
+            warning = real(ident, wanted)
+            self.cinder.silent = 10**9
+            return warning
+
+        self.cinder.retype = give_up  # type: ignore[method-assign]
+        self.service.retype.side_effect = give_up
+        self.retype('--patience', '0.0001')
+        self.assertEqual(3, self.status)
+        (row,) = self.rows()
+        self.assertEqual('running', row['Status'])
+
+    def test_policy(self) -> None:
+        self.retype('--migration-policy', 'on-demand', '--limit', '1')
+        wanted = self.service.retype.call_args.args[1]
+        self.assertEqual(
+            {
+                'former': 'old',
+                'target': 'new',
+                'target_id': 'NEW',
+                'policy': 'on-demand',
+            },
+            dataclasses.asdict(wanted),
+        )

@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Unit tests of rbd_operator.commands.volume_service."""
+
+from typing import Any
+
+import ddt
+from keystoneauth1 import exceptions as keystone
+from osc_lib import exceptions
+import requests
+
+from rbd_operator.commands import volume_service
+from rbd_operator.maintenance import retypes
+from tests.unit import base
+from tests.unit.rbd_operator.commands import fake_cloud
+
+_WANTED = retypes.Wanted('old', 'new', 'id-of-new')
+_TYPES = [{'id': '1', 'name': 'old'}, {'id': '2', 'name': '1'}]
+
+
+class _Storage:
+    """Answers each request with the same response, or fails."""
+
+    def __init__(self, answer: requests.Response | Exception) -> None:
+        self.answer = answer
+        self.requests: list[tuple[str, Any]] = []
+
+    def get(self, path: str, **given: Any) -> requests.Response:
+        """Return the answer."""
+        return self.post(path, None)
+
+    def post(self, path: str, json: Any) -> requests.Response:
+        """Return the answer."""
+        self.requests.append((path, json))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def _service(answer: Any) -> volume_service.VolumeService:
+    return volume_service.VolumeService(_Storage(answer))
+
+
+@ddt.ddt
+class VolumeServiceTest(base.TestCase):
+    def test_type(self) -> None:
+        """The id of one type is the name of another."""
+        there = _service(fake_cloud.response(200, {'volume_types': _TYPES}))
+        self.assertEqual(('1', 'old'), there.type_of('1'))
+        self.assertEqual(('1', 'old'), there.type_of('old'))
+        error = self.assertRaises(ValueError, there.type_of, 'x')
+        self.assertIn('1, old', str(error))
+
+    def test_show(self) -> None:
+        volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
+        there = _service(fake_cloud.response(200, {'volume': volume}))
+        self.assertEqual('retyping', getattr(there.show('a'), 'status', ''))
+        self.assertIsNone(_service(fake_cloud.response(404)).show('a'))
+        there = _service(fake_cloud.fault(403, 'not allowed'))
+        self.assertRaises(exceptions.CommandError, there.show, 'a')
+
+    def test_volumes(self) -> None:
+        body = {'volumes': [{'id': 'a', 'status': 'available'}]}
+        storage = _Storage(fake_cloud.response(200, body))
+        there = volume_service.VolumeService(storage)
+        for all_projects in (True, False):
+            (found,) = there.volumes(all_projects)
+            self.assertEqual('a', found.ident)
+        first, second = (path for path, _ in storage.requests)
+        self.assertIn('all_tenants=1', first)
+        self.assertIn('all_tenants=0', second)
+
+    def test_retype(self) -> None:
+        answer = fake_cloud.response(202)
+        answer.headers['Warning'] = '299 - "removes keys"'
+        storage = _Storage(answer)
+        there = volume_service.VolumeService(storage)
+        self.assertEqual('removes keys', there.retype('a', _WANTED))
+        action = {'new_type': 'id-of-new', 'migration_policy': 'never'}
+        self.assertEqual(
+            [('/volumes/a/action', {'os-retype': action})], storage.requests
+        )
+
+    @ddt.data(400, 413, 500)
+    def test_refused(self, status: int) -> None:
+        there = _service(fake_cloud.fault(status, 'detach it'))
+        error = self.assertRaises(retypes.Refusal, there.retype, 'a', _WANTED)
+        self.assertIn('detach it', str(error))
+
+    @ddt.data(
+        fake_cloud.response(503),
+        fake_cloud.response(429),
+        keystone.ConnectTimeout('too slow'),
+        keystone.ServiceUnavailable('Keystone'),
+    )
+    def test_unavailable(self, answer: Any) -> None:
+        there = _service(answer)
+        self.assertRaises(retypes.Unavailable, there.show, 'a')
+        self.assertRaises(retypes.Unavailable, there.retype, 'a', _WANTED)

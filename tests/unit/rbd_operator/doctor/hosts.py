@@ -1,0 +1,99 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Configuration files and programs for tests."""
+
+import pathlib
+from typing import Any
+
+from rbd_command_line import findings
+from rbd_operator.doctor import configuration
+
+CINDER = """
+[DEFAULT]
+enabled_backends = ceph, lvm
+osapi_volume_extension = cinder.api.contrib.standard_extensions
+osapi_volume_extension = cinder_rbd_ext.api.extension.RBDVolumeOptions
+transport_url = rabbit://user:secret@host
+[ceph]
+volume_driver = cinder_rbd_ext.driver.RBDExtDriver
+volume_backend_name = fast
+rbd_pool = volumes
+rbd_user = cinder
+rbd_volume_data_pool = data
+[lvm]
+volume_driver = cinder.volume.drivers.lvm.LVMVolumeDriver
+[unused]
+volume_driver = cinder.volume.drivers.rbd.RBDDriver
+"""
+GLANCE = """
+[DEFAULT]
+enabled_backends = fast:rbd_objmap, old:rbd, files:file
+[fast]
+rbd_store_user = glance
+rbd_store_pool = pictures
+"""
+NOVA = """
+[libvirt]
+images_type = rbd
+images_rbd_pool = vms
+rbd_user = nova
+disk_cachemodes = "file=none",network=writeback
+hw_machine_type = x86_64=q35
+[rbd_cache]
+disk_iothread = true
+"""
+
+
+def conf(
+    folder: str, text: str, **replaced: str
+) -> configuration.Configuration:
+    """Return the configuration from a file.
+
+    :param replaced: the lines to replace, by the option at their beginning
+    """
+    lines = [
+        replaced.get(line.partition(' =')[0], line)
+        for line in text.splitlines()
+    ]
+    path = pathlib.Path(folder, 'service.conf')
+    path.write_text('\n'.join(lines))
+    return configuration.Configuration([path])
+
+
+def problems(found: Any) -> list[tuple[str, findings.Severity]]:
+    """Return the subject and severity of each problem."""
+    return [
+        (each.subject, each.severity)
+        for each in found
+        if each.severity is not None
+    ]
+
+
+class Programs:
+    """Fake programs, by name.
+
+    :ivar outputs: the output of each program; other programs are missing
+    """
+
+    def __init__(self, **outputs: str) -> None:
+        self.outputs = outputs
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: list[str]) -> tuple[int, str, str]:
+        """Run a program."""
+        self.commands.append(command)
+        name = command[0].replace('-', '_')
+        if name not in self.outputs:
+            raise FileNotFoundError(name)
+        out = self.outputs[name]
+        return (0, out, '') if out else (1, '', 'made to fail')

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.api_parts."""
+
+from rbd_command_line import findings
+from rbd_operator.doctor import api_parts
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.commands import fake_cloud
+from tests.unit.rbd_operator.doctor import hosts
+
+_POOLS = '/scheduler-stats/get_pools?detail=True'
+_S = findings.Severity
+
+
+def _pool(name: str, **capabilities: object) -> dict[str, object]:
+    return {'name': name, 'capabilities': capabilities}
+
+
+class ApiPartsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cloud.Service()
+        self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
+
+    def answer(self, path: str, **body: object) -> None:
+        self.cinder.answers[path] = body
+
+    def test_check(self) -> None:
+        ours = {wire.RBD_VOLUME_OPTIONS: True}
+        self.answer(
+            _POOLS,
+            pools=[
+                _pool('h@a#a', storage_protocol='ceph', **ours),
+                _pool('h@b#b', storage_protocol='ceph'),
+                _pool('h@c#c', storage_protocol='iSCSI'),
+            ],
+        )
+        found = list(api_parts.check(self.cinder))
+        self.assertEqual(3, len(found))
+        self.assertEqual(
+            [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
+        )
+
+    def test_no_extension(self) -> None:
+        self.answer('/extensions', extensions=[])
+        self.answer(_POOLS, pools=[])
+        self.assertEqual(
+            [('running API extension', _S.WARNING)],
+            hosts.problems(api_parts.check(self.cinder)),
+        )
+
+    def test_data_pools(self) -> None:
+        specs: tuple[dict[str, str] | None, ...] = (
+            {'rbd:data_pool': 'x', 'volume_backend_name': 'a'},
+            {'rbd:data_pool': 'y', 'volume_backend_name': 'a'},
+            {'rbd:data_pool': 'z'},
+            None,
+        )
+        types = [{'extra_specs': each} for each in specs]
+        self.answer('/types?is_public=None', volume_types=types)
+        self.assertEqual({'a': {'x', 'y'}}, api_parts.data_pools(self.cinder))

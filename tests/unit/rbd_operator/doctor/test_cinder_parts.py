@@ -1,0 +1,105 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.cinder_parts."""
+
+from cinder.volume.drivers import rbd as stock
+import ddt
+import fixtures
+
+from cinder_rbd_ext import driver
+from cinder_rbd_ext.api import extension
+from rbd_command_line import findings
+from rbd_operator.doctor import cinder_parts
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_S = findings.Severity
+
+
+def _path(cls: type) -> str:
+    return f'{cls.__module__}.{cls.__name__}'
+
+
+@ddt.ddt
+class CinderPartsTest(base.TestCase):
+    def check(self, **replaced: str) -> list[tuple[str, findings.Severity]]:
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.conf = hosts.conf(folder, hosts.CINDER, **replaced)
+        found = list(cinder_parts.check(self.conf, 20))
+        self.assertNotIn('secret', str(found))
+        return hosts.problems(found)
+
+    def test_names(self) -> None:
+        self.assertEqual(cinder_parts.OURS, _path(driver.RBDExtDriver))
+        self.assertEqual(cinder_parts.STOCK, _path(stock.RBDDriver))
+        self.assertEqual(
+            cinder_parts.EXTENSION, _path(extension.RBDVolumeOptions)
+        )
+
+    def test_healthy(self) -> None:
+        self.assertEqual([], self.check())
+        (access,) = cinder_parts.accesses(self.conf, {'fast': {'types'}})
+        self.assertEqual(
+            cinder_parts.Access(
+                'Cinder [ceph]',
+                '/etc/ceph/ceph.conf',
+                'cinder',
+                ('volumes', 'data', 'types'),
+            ),
+            access,
+        )
+
+    @ddt.data(
+        (
+            {'enabled_backends': 'enabled_backends = lvm'},
+            ('Cinder back ends', _S.WARNING),
+        ),
+        (
+            {'rbd_pool': f'volume_driver = {cinder_parts.STOCK}'},
+            ('Cinder [ceph] driver', _S.WARNING),
+        ),
+        (
+            {
+                'osapi_volume_extension': (
+                    f'osapi_volume_extension = {cinder_parts.STANDARD}'
+                )
+            },
+            ('Cinder API extension', _S.WARNING),
+        ),
+        (
+            {
+                'osapi_volume_extension': (
+                    f'osapi_volume_extension = {cinder_parts.EXTENSION}'
+                )
+            },
+            ('Cinder API extension', _S.ERROR),
+        ),
+        (
+            {'rbd_pool': 'rados_connect_timeout = 20'},
+            ('Cinder [ceph] rados_connect_timeout', _S.WARNING),
+        ),
+        (
+            {'rbd_pool': 'rados_connect_timeout = x'},
+            ('Cinder [ceph] rados_connect_timeout', _S.ERROR),
+        ),
+    )
+    @ddt.unpack
+    def test_problems(
+        self, replaced: dict[str, str], expected: tuple[str, _S]
+    ) -> None:
+        self.assertEqual([expected], self.check(**replaced))
+
+    @ddt.data('-1', '0', '21')
+    def test_timeouts(self, seconds: str) -> None:
+        line = f'rados_connect_timeout = {seconds}'
+        self.assertEqual([], self.check(rbd_pool=line))

@@ -1,0 +1,66 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.configuration."""
+
+import pathlib
+
+import ddt
+import fixtures
+
+from rbd_operator.doctor import configuration
+from tests.unit import base
+
+
+@ddt.ddt
+class ConfigurationTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def read(self, *texts: str) -> configuration.Configuration:
+        paths = []
+        for number, text in enumerate(texts):
+            paths.append(self.folder / str(number))
+            paths[-1].write_text(text)
+        return configuration.Configuration(paths)
+
+    def test_values(self) -> None:
+        conf = self.read(
+            '[DEFAULT]\na = 1\na = 2\nb = x, y,\n[c]\nd = %(e)s\n'
+        )
+        self.assertEqual(('1', '2'), conf.all('DEFAULT', 'a'))
+        self.assertEqual('2', conf.get('DEFAULT', 'a'))
+        self.assertEqual(('x', 'y'), conf.list('DEFAULT', 'b'))
+        self.assertEqual('%(e)s', conf.get('c', 'd'))
+        self.assertEqual('z', conf.get('none', 'd', 'z'))
+        self.assertEqual(('DEFAULT', 'c'), conf.sections())
+
+    def test_later_files_override(self) -> None:
+        conf = self.read('[a]\nb = 1\nc = 2\n', '[a]\nb = true\n')
+        self.assertIs(True, conf.is_true('a', 'b', False))
+        self.assertIs(False, conf.is_true('a', 'c', True))
+        self.assertIs(True, conf.is_true('a', 'd', True))
+        self.assertEqual('2', conf.get('a', 'c'))
+        self.assertEqual(f'{self.folder}/0, {self.folder}/1', str(conf))
+
+    @ddt.data('a = 1', '[a\nb = 1', '\x00')
+    def test_invalid(self, text: str) -> None:
+        self.assertRaises(ValueError, self.read, text)
+
+    def test_missing(self) -> None:
+        error = self.assertRaises(
+            ValueError,
+            configuration.Configuration,
+            [self.folder / 'none'],
+        )
+        self.assertIn('Cannot read', str(error))

@@ -1,0 +1,83 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.guests."""
+
+import pathlib
+
+import fixtures
+
+from rbd_command_line import findings
+from rbd_operator.doctor import guests
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_RBD = ('-blockdev', '{"driver":"rbd","pool":"volumes","image":"a"}')
+_DISK = '{"driver":"virtio-blk-pci","iothread":"iothread1","drive":"a"}'
+_GOOD = (
+    *('/usr/bin/qemu-system-x86_64', '-machine', 'pc-q35-7.2,usb=off'),
+    *(*_RBD, '-device', _DISK),
+)
+_SLOW = (
+    *('/usr/bin/qemu-kvm', '-M', 'type=pc-i440fx-7.2'),
+    *('-drive', 'file=rbd:volumes/a:key=secret', '-device', 'virtio-blk-pci'),
+)
+
+
+class GuestsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.proc = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def process(self, number: int, *words: str, maps: str = '') -> None:
+        folder = self.proc / str(number)
+        folder.mkdir()
+        (folder / 'cmdline').write_bytes('\0'.join((*words, '')).encode())
+        (folder / 'maps').write_text(f'7f00-7f01 r-xp 0 00:00 0 {maps}\n')
+
+    def test_servers(self) -> None:
+        self.process(1, *_GOOD, maps='/usr/lib/libtcmalloc_minimal.so.4')
+        self.process(2, *_SLOW, maps='/usr/lib/libc.so.6')
+        self.process(3, '/usr/bin/qemu-kvm', '-drive', 'file=/disk')
+        self.process(4, 'python', *_RBD)
+        (self.proc / '5').mkdir()
+        self.process(6)
+        found = list(guests.running(self.proc))
+        self.assertEqual(
+            [
+                guests.Guest('libtcmalloc', 'pc-q35-7.2', True),
+                guests.Guest('', 'pc-i440fx-7.2', False),
+            ],
+            found,
+        )
+        shown = list(guests.check(found))
+        self.assertEqual(
+            [findings.Severity.NOTICE] * 3,
+            [severity for _, severity in hosts.problems(shown)],
+        )
+        self.assertTrue(all('1 of 2' in each.seen for each in shown))
+        self.assertNotIn('secret', str(shown))
+
+    def test_of_another_user(self) -> None:
+        self.process(1, *_GOOD)
+        (self.proc / '1' / 'maps').unlink()
+        (found,) = guests.running(self.proc)
+        self.assertIsNone(found.allocator)
+        shown = hosts.problems(guests.check([found]))
+        self.assertEqual(1, len(shown))
+
+    def test_nothing_to_do(self) -> None:
+        self.process(1, *_GOOD, maps='/usr/lib/libjemalloc.so.2')
+        found = guests.check(guests.running(self.proc))
+        self.assertEqual([], hosts.problems(found))
+        (none,) = guests.check([])
+        self.assertEqual('none', none.seen)

@@ -1,0 +1,114 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.other_parts."""
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+
+from rbd_command_line import findings
+from rbd_operator.doctor import other_parts
+from tests import tree
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+_S = findings.Severity
+_MODES = 'Nova [libvirt] disk_cachemodes'
+_MACHINE = 'Nova [libvirt] hw_machine_type'
+
+
+@ddt.ddt
+class OtherPartsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = self.useFixture(fixtures.TempDir()).path
+
+    def test_glance(self) -> None:
+        conf = hosts.conf(self.folder, hosts.GLANCE)
+        self.assertEqual(
+            [('Glance store old', _S.NOTICE)],
+            hosts.problems(other_parts.check_glance(conf)),
+        )
+        self.assertEqual(
+            [('glance', ('pictures',)), ('admin', ('images',))],
+            [(x.user, x.pools) for x in other_parts.glance_accesses(conf)],
+        )
+        conf = hosts.conf(self.folder, '[DEFAULT]')
+        self.assertEqual(
+            [('Glance stores', _S.NOTICE)],
+            hosts.problems(other_parts.check_glance(conf)),
+        )
+
+    def test_horizon(self) -> None:
+        root = pathlib.Path(self.folder)
+        self.assertEqual([], list(other_parts.check_horizon(root)))
+        folder = root / other_parts.ENABLED_FOLDERS[0]
+        folder.mkdir(parents=True)
+        self.assertEqual(
+            [('Horizon', _S.NOTICE)],
+            hosts.problems(other_parts.check_horizon(root)),
+        )
+        (folder / other_parts.ENABLED).touch()
+        (found,) = other_parts.check_horizon(root)
+        self.assertIsNone(found.severity)
+        enabled = tree.ROOT / 'horizon_volume_opts/enabled'
+        self.assertTrue((enabled / other_parts.ENABLED).is_file())
+
+    def test_nova(self) -> None:
+        conf = hosts.conf(self.folder, hosts.NOVA)
+        self.assertEqual([], hosts.problems(other_parts.check_nova(conf)))
+        (access,) = other_parts.nova_accesses(conf)
+        self.assertEqual(('nova', ('vms',)), (access.user, access.pools))
+
+    @ddt.data(
+        ('disk_cachemodes', 'network=unsafe', (_MODES, _S.ERROR)),
+        ('hw_machine_type', '', (_MACHINE, _S.NOTICE)),
+        (
+            'disk_iothread',
+            'False',
+            ('Nova [rbd_cache] disk_iothread', _S.NOTICE),
+        ),
+    )
+    @ddt.unpack
+    def test_problems_of_nova(
+        self, option: str, value: str, expected: tuple[str, _S]
+    ) -> None:
+        conf = hosts.conf(
+            self.folder, hosts.NOVA, **{option: f'{option} = {value}'}
+        )
+        found = other_parts.check_nova(conf)
+        self.assertEqual([expected], hosts.problems(found))
+
+    def test_nova_plugin(self) -> None:
+        rows = [
+            {'Subject': 'Nova', 'Result': 'ok', 'Detail': '34'},
+            {'Subject': 'enabled', 'Result': 'FAILED', 'Detail': 'False'},
+        ]
+        run = hosts.Programs(nova_rbd_cache=json.dumps(rows))
+        found = list(other_parts.check_nova_plugin(run, [pathlib.Path('n')]))
+        self.assertEqual(['34', 'False'], [each.seen for each in found])
+        self.assertEqual(
+            [('Nova plug-in: enabled', _S.ERROR)], hosts.problems(found)
+        )
+        self.assertEqual(['--config-file', 'n'], run.commands[0][-2:])
+
+    @ddt.data(hosts.Programs(), hosts.Programs(nova_rbd_cache=''))
+    def test_nova_plugin_that_cannot_be_asked(
+        self, run: hosts.Programs
+    ) -> None:
+        self.assertEqual(
+            [('Nova plug-in', _S.WARNING)],
+            hosts.problems(other_parts.check_nova_plugin(run, [])),
+        )

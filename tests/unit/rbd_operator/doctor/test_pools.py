@@ -1,0 +1,128 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.pools.
+
+The functional tests use a cluster; these are for faults.
+"""
+
+import errno
+from typing import Any
+
+import ddt
+
+from rbd_command_line import findings
+from rbd_operator.doctor import cinder_parts
+from rbd_operator.doctor import pools
+from tests.unit import base
+
+_ACCESS = cinder_parts.Access('Cinder [a]', 'c.conf', 'u', ('p', 'p'))
+_S = findings.Severity
+
+
+class Error(Exception):
+    """Base class of librados' errors."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f'errno {number}')
+        self.errno = number
+
+
+class Ceph:
+    """The parts of librados and librbd that the checks call.
+
+    :ivar fails: the error number for each failing operation
+    """
+
+    Error = Error
+    ImageNotFound = KeyError
+
+    def __init__(self) -> None:
+        self.fails: dict[str, int] = {}
+        self.done: list[str] = []
+
+    def Rados(self, **kwargs: Any) -> 'Ceph':
+        """Return the connection."""
+        self.options = kwargs['conf']
+        return self
+
+    def RBD(self) -> 'Ceph':
+        """Return the object that reads the metadata."""
+        return self
+
+    def open_ioctx(self, pool: str) -> 'Ceph':
+        """Return the context."""
+        self._do('open_ioctx')
+        return self
+
+    def conf_get(self, name: str) -> str | None:
+        """Return an option, except for an unknown one."""
+        if name == 'ms_client_mode':
+            raise Error(errno.ENOENT)
+        return '0'
+
+    def pool_metadata_list(self, ioctx: Any) -> list[tuple[str, str]]:
+        """Return no metadata."""
+        raise KeyError
+
+    def _do(self, name: str) -> None:
+        self.done.append(name)
+        if name in self.fails:
+            raise Error(self.fails[name])
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: self._do(name)
+
+
+@ddt.ddt
+class PoolsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.ceph = Ceph()
+        self.clients = pools.Clients(self.ceph, self.ceph)
+
+    def test_object_is_removed(self) -> None:
+        (found,) = self.clients.check_pools(_ACCESS)
+        self.assertIsNone(found.severity)
+        self.assertIn('remove_object', self.ceph.done)
+        self.assertEqual('shutdown', self.ceph.done[-1])
+        self.assertEqual('10', self.ceph.options['rados_osd_op_timeout'])
+
+    @ddt.data(
+        ('open_ioctx', errno.ENOENT, 'Create the pool'),
+        ('write_full', errno.EPERM, 'profile rbd pool=p'),
+        ('write', errno.EOPNOTSUPP, 'allow_ec_overwrites'),
+        ('read', errno.ETIMEDOUT, 'health of the cluster'),
+        ('remove_object', errno.EPERM, 'profile rbd pool=p'),
+    )
+    @ddt.unpack
+    def test_refused(self, operation: str, number: int, remedy: str) -> None:
+        self.ceph.fails[operation] = number
+        (found,) = self.clients.check_pools(_ACCESS)
+        self.assertEqual(_S.ERROR, found.severity)
+        self.assertIn(remedy, found.remedy)
+        self.assertEqual('shutdown', self.ceph.done[-1])
+
+    def test_options(self) -> None:
+        values = self.clients.options(_ACCESS)
+        self.assertEqual('0', values['rbd_cache'])
+        self.assertNotIn('ms_client_mode', values)
+        # It would be read as an option of the client.
+        self.assertNotIn('rados_osd_op_timeout', self.ceph.options)
+
+    def test_no_connection(self) -> None:
+        self.ceph.fails['connect'] = errno.EACCES
+        error = self.assertRaises(Error, self.clients.options, _ACCESS)
+        self.assertEqual('shutdown', self.ceph.done[-1])
+        found = pools.connection_failure(_ACCESS, error)
+        self.assertEqual(_S.ERROR, found.severity)
+        self.assertIn('client.u', found.subject)

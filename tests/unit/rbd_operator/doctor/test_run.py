@@ -1,0 +1,84 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.run."""
+
+import errno
+import pathlib
+
+import fixtures
+
+from rbd_command_line import findings
+from rbd_operator.doctor import pools
+from rbd_operator.doctor import run
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+from tests.unit.rbd_operator.doctor import test_pools
+
+_S = findings.Severity
+_LIBRBD = 'ceph version 16.2.15 (618f) pacific (stable)'
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = self.useFixture(fixtures.TempDir()).path
+        self.ceph = test_pools.Ceph()
+        self.host = run.Host(
+            hosts.conf(self.folder, hosts.CINDER),
+            root=pathlib.Path(self.folder),
+        )
+        self.programs = hosts.Programs(rbd=_LIBRBD)
+
+    def found(self, **given: object) -> list[tuple[str, _S]]:
+        values = {
+            'host': self.host,
+            'clients': pools.Clients(self.ceph, self.ceph),
+            'cloud': None,
+            'run': self.programs,
+            **given,
+        }
+        doctor = run.Doctor(**values)  # type: ignore[arg-type]
+        return hosts.problems(doctor.check())
+
+    def test_controller(self) -> None:
+        self.assertEqual(
+            [('/etc/ceph/ceph.conf as client.cinder', _S.WARNING)],
+            self.found(),
+        )
+
+    def test_no_connection(self) -> None:
+        self.ceph.fails['connect'] = errno.EACCES
+        self.assertEqual(
+            [('Cinder [ceph] as client.cinder', _S.ERROR)], self.found()
+        )
+
+    def test_no_libraries(self) -> None:
+        self.assertEqual([('Ceph', _S.WARNING)], self.found(clients=None))
+
+    def test_cloud_that_fails(self) -> None:
+        def cloud() -> None:
+            raise OSError('made to fail')
+
+        found = self.found(cloud=cloud)
+        self.assertEqual(('APIs of the cloud', _S.WARNING), found[0])
+
+    def test_compute_host(self) -> None:
+        nova = hosts.conf(self.folder, hosts.NOVA)
+        self.host = run.Host(nova=nova, root=pathlib.Path(self.folder))
+        found = dict(self.found())
+        self.assertEqual(_S.WARNING, found['Nova plug-in'])
+        self.assertEqual(_S.NOTICE, found['QEMU'])
+
+    def test_program(self) -> None:
+        self.assertEqual((0, 'a\n', ''), run.program(['echo', 'a']))
+        self.assertRaises(OSError, run.program, ['/none'])

@@ -1,0 +1,60 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.exporter.exposition."""
+
+import time
+
+from prometheus_client import parser
+
+from rbd_operator.exporter import exposition
+from rbd_operator.exporter import metrics
+from rbd_operator.exporter import refresher
+from tests.unit import base
+
+_NAME = 'a"b\\c\nd'
+
+
+class ExpositionTest(base.TestCase):
+    def parsed(self, text: str) -> dict[str, float]:
+        return {
+            sample.name: sample.value
+            for family in parser.text_string_to_metric_families(text)
+            for sample in family.samples
+        }
+
+    def test_file(self) -> None:
+        state = refresher.State(
+            True, (metrics.Sample(metrics.TRASH, 2, (_NAME,)),), 1.0
+        )
+        text = exposition.text(state)
+        self.assertEqual(
+            {'rbd_audit_up': 1, 'rbd_audit_trash_images': 2},
+            self.parsed(text),
+        )
+        (family,) = (
+            each
+            for each in parser.text_string_to_metric_families(text)
+            if each.name == 'rbd_audit_trash_images'
+        )
+        self.assertEqual({'pool': _NAME}, family.samples[0].labels)
+
+    def test_file_without_an_audit(self) -> None:
+        text = exposition.text(refresher.State())
+        self.assertEqual({'rbd_audit_up': 0}, self.parsed(text))
+
+    def test_server_has_the_age(self) -> None:
+        state = refresher.State(True, (), time.time() - 60)
+        registry = exposition.registered(lambda: state, ages=True)
+        age = registry.get_sample_value('rbd_audit_age_seconds')
+        self.assertIsNotNone(age)
+        self.assertAlmostEqual(60, age or 0, delta=30)

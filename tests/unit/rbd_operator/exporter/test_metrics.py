@@ -1,0 +1,125 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.exporter.metrics."""
+
+import datetime
+
+from rbd_operator.audit import findings
+from rbd_operator.audit import images
+from rbd_operator.audit import records
+from rbd_operator.audit import report
+from rbd_operator.exporter import metrics
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+_TAKEN = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+_NONE = images.MapState.NONE
+
+
+def _uuid(number: int) -> str:
+    return f'00000000-0000-0000-0000-{number:012}'
+
+
+class MetricsTest(base.TestCase):
+    def values(
+        self,
+        *found: images.Image,
+        known: records.Records | None = None,
+        some: tuple[findings.Finding, ...] = (),
+    ) -> dict[tuple[str, ...], float]:
+        """Return the values by metric name and labels."""
+        made = report.make(_TAKEN, 2.5, [facts.pool(*found)], some, known)
+        return {
+            (each.metric.name, *each.labels): each.value
+            for each in metrics.of_report(made)
+        }
+
+    def test_counts_and_bytes(self) -> None:
+        values = self.values(
+            facts.image(),
+            facts.image(f'volume-{facts.OTHER}', map_state=_NONE),
+            facts.image('somebody', map_state=_NONE),
+            known=facts.known(facts.volume(), facts.volume(facts.OTHER)),
+        )
+        of_type = ('volumes', 'volume', 'type')
+        self.assertEqual(
+            1, values.get(('rbd_audit_images', *of_type, 'valid'))
+        )
+        self.assertEqual(1, values.get(('rbd_audit_images', *of_type, 'none')))
+        self.assertEqual(
+            2**30,
+            values.get(('rbd_audit_provisioned_bytes', *of_type, 'none')),
+        )
+        unknown = ('volumes', 'unknown')
+        self.assertEqual(
+            1, values.get(('rbd_audit_images', *unknown, '', 'none'))
+        )
+        self.assertEqual(
+            256, values.get(('rbd_audit_deletion_objects', *unknown))
+        )
+        self.assertEqual(2.5, values.get(('rbd_audit_duration_seconds',)))
+        self.assertEqual(
+            _TAKEN.timestamp(),
+            values.get(('rbd_audit_last_success_timestamp_seconds',)),
+        )
+
+    def test_snapshots(self) -> None:
+        values = self.values(
+            facts.image(snapshots=(facts.snapshot('a'), facts.snapshot('b')))
+        )
+        self.assertEqual(2, values['rbd_audit_snapshots', 'volumes', 'valid'])
+        self.assertEqual(0, values['rbd_audit_snapshots', 'volumes', 'none'])
+
+    def test_each_kind_of_findings_has_a_value(self) -> None:
+        lost = findings.Finding(findings.GHOST, 'volumes', 'volume-1')
+        values = self.values(some=(lost, lost))
+        shown = [key for key in values if key[0] == 'rbd_audit_findings']
+        self.assertEqual(len(findings.KINDS), len(shown))
+        self.assertEqual(
+            2,
+            values[
+                'rbd_audit_findings',
+                'volumes',
+                'volume-without-image',
+                'error',
+            ],
+        )
+        self.assertEqual(2, sum(values[key] for key in shown))
+
+    def test_volume_types_are_limited(self) -> None:
+        number = metrics.MAX_TYPES + 10
+        idents = [_uuid(each) for each in range(number + 1)]
+        values = self.values(
+            *(facts.image(f'volume-{ident}') for ident in idents),
+            known=facts.known(
+                *(
+                    # The last type has two images, so it is shown.
+                    facts.volume(ident, volume_type=f't{min(at, number - 1)}')
+                    for at, ident in enumerate(idents)
+                )
+            ),
+        )
+        types = {
+            key[3]: value
+            for key, value in values.items()
+            if key[0] == 'rbd_audit_images'
+        }
+        self.assertEqual(metrics.MAX_TYPES + 1, len(types))
+        self.assertEqual(2, types[f't{number - 1}'])
+        self.assertEqual(10, types[metrics.OTHER_TYPES])
+
+    def test_each_sample_has_its_labels(self) -> None:
+        made = report.make(_TAKEN, 1, [facts.pool(facts.image())], (), None)
+        for each in metrics.of_report(made):
+            self.assertEqual(len(each.metric.labels), len(each.labels))
+            self.assertIn(each.metric, metrics.METRICS)

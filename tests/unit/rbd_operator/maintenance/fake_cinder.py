@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cinder as retypes see it: its volumes, and what it does with them."""
+
+from collections.abc import Iterator
+import dataclasses
+from typing import Any
+
+from rbd_operator.audit import records
+from rbd_operator.maintenance import retypes
+from rbd_volume_options import wire
+from tests.unit.rbd_operator.audit import facts
+
+
+class Cinder:
+    """A service that retypes a volume while its status is read some times.
+
+    :ivar volumes: by their ids
+    :ivar reads: how often the status of a volume is read until it is retyped
+    :ivar refused: messages for volumes whose retype the API refuses
+    :ivar failed: the reason for volumes whose image is not converted; None
+        if Cinder gives no reason
+    :ivar silent: number of the next requests without an answer
+    :ivar most: how many were being retyped at once
+    """
+
+    def __init__(self, *idents: str) -> None:
+        self.volumes: dict[str, records.Volume] = {}
+        for ident in idents:
+            self.add(ident)
+        self.reads = 2
+        self.refused: dict[str, str] = {}
+        self.failed: dict[str, str | None] = {}
+        self.silent = 0
+        self.requested: list[str] = []
+        self.most = 0
+        self._left: dict[str, int] = {}
+
+    def add(self, ident: str, **values: Any) -> None:
+        """Add a volume of the former type."""
+        given = {'volume_type': 'old', **values}
+        self.volumes[ident] = facts.volume(ident, **given)
+
+    def change(self, ident: str, **values: Any) -> None:
+        """Change a volume."""
+        self.volumes[ident] = dataclasses.replace(
+            self.volumes[ident], **values
+        )
+
+    def show(self, ident: str) -> records.Volume | None:
+        """Return a volume, whose retype goes on."""
+        self._answer()
+        if ident in self._left:
+            self._left[ident] -= 1
+            if not self._left[ident]:
+                self._finish(ident)
+            elif self._left[ident] == 1:
+                half = {'percent': 50, 'at': 'now', 'reason': None}
+                self.change(ident, made={wire.ATTRIBUTE_CONVERSION: half})
+        return self.volumes.get(ident)
+
+    def retype(self, ident: str, wanted: retypes.Wanted) -> str:
+        """Begin a retype."""
+        self._answer()
+        if ident in self.refused:
+            raise retypes.Refusal(self.refused[ident])
+        self.begin(ident)
+        return ''
+
+    def begin(self, ident: str) -> None:
+        """Have a volume retyped."""
+        self.requested.append(ident)
+        self.change(ident, status='retyping')
+        self._left[ident] = self.reads
+        self.most = max(self.most, len(self._left))
+
+    def type_of(self, given: str) -> tuple[str, str]:
+        """Return a type whose id is its name in capitals."""
+        return given.upper(), given.lower()
+
+    def listed(self, all_projects: bool) -> Iterator[records.Volume]:
+        """Yield the volumes."""
+        for each in self.volumes.values():
+            if all_projects or each.project == 'project':
+                yield each
+
+    def _answer(self) -> None:
+        if self.silent:
+            self.silent -= 1
+            raise retypes.Unavailable('HTTP 503')
+
+    def _finish(self, ident: str) -> None:
+        del self._left[ident]
+        if ident in self.failed:
+            reason = self.failed[ident]
+            told = {'percent': None, 'reason': reason}
+            made = {wire.ATTRIBUTE_CONVERSION: told}
+            self.change(ident, status='available', made=made)
+        else:
+            self.change(ident, status='available', volume_type='new', made={})

@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.alive.
+
+The functional tests stop a client on a cluster.
+"""
+
+import threading
+from typing import Any
+from unittest import mock
+
+from rbd_operator.maintenance import alive
+from rbd_operator.maintenance import outcomes
+from tests.unit import base
+from tests.unit.rbd_operator.maintenance import stubs
+
+
+class ClientsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.image = stubs.Image(frozenset())
+        cluster: Any = self.image
+        self.clients = alive.Clients(cluster, 'volumes')
+        self.ended = threading.Event()
+        for name, value in (
+            ('INTERVAL', 0.001),
+            ('_end', mock.create_autospec(alive._end, side_effect=self.end)),
+        ):
+            patch = mock.patch.object(alive, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def end(self, image: str) -> None:
+        self.assertEqual('volumes/name', image)
+        self.ended.set()
+
+    def test_all_answer(self) -> None:
+        with self.clients.answering('name', 'abc'):
+            while len(self.image.asked) < 3:
+                self.assertFalse(self.ended.wait(0.001))
+        self.assertEqual({'rbd_header.abc'}, set(self.image.asked))
+        self.assertFalse(self.ended.is_set())
+
+    def test_no_answer_before(self) -> None:
+        self.image.answers = [stubs.Error('timed out')]
+        error = self.assertRaises(
+            outcomes.Refused, self.clients.answering('name', 'abc').__enter__
+        )
+        self.assertIs(alive.NO_ANSWER, error.reason)
+
+    def test_no_answer_during_a_change(self) -> None:
+        self.image.answers = [None, stubs.Error('timed out')]
+        with self.clients.answering('name', 'abc'):
+            self.assertTrue(self.ended.wait(60))
+
+    def test_image_that_was_deleted(self) -> None:
+        self.image.answers = [stubs.ObjectNotFound()]
+        with self.clients.answering('name', 'abc'):
+            pass
+
+
+class EndTest(base.TestCase):
+    def test_end(self) -> None:
+        with mock.patch('os._exit', autospec=True) as ended:
+            alive._end('volumes/name')
+        ended.assert_called_once_with(3)

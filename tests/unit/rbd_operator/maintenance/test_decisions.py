@@ -1,0 +1,197 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.decisions."""
+
+from typing import Any
+
+import ddt
+
+from rbd_operator.audit import images
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import selection
+from rbd_operator.maintenance import use
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+_Action = decisions.Action
+_INVALID = images.MapState.INVALID
+_PLAIN = frozenset({features.LAYERING})
+_LOCKED = _PLAIN | {features.EXCLUSIVE_LOCK}
+_NO_MAP: dict[str, Any] = {
+    'image_features': _PLAIN,
+    'map_state': images.MapState.NONE,
+}
+
+
+def _target(
+    volume: dict[str, Any] | None = None, **values: Any
+) -> selection.Target:
+    there = None if volume is None else facts.volume(**volume)
+    return selection.Target(facts.image(**values), there)
+
+
+@ddt.ddt
+class PlanTest(base.TestCase):
+    @ddt.data(
+        (_Action.ENABLE, {}, ''),
+        (
+            _Action.ENABLE,
+            _NO_MAP,
+            'enable exclusive-lock; enable fast-diff,object-map; rebuild maps',
+        ),
+        (
+            _Action.ENABLE,
+            {**_NO_MAP, 'image_features': _LOCKED},
+            'enable fast-diff,object-map; rebuild maps',
+        ),
+        (_Action.ENABLE, {'map_state': _INVALID}, 'rebuild maps'),
+        (_Action.REBUILD, {'map_state': _INVALID}, 'rebuild maps'),
+        (_Action.REBUILD, {}, ''),
+        (_Action.DISABLE, {}, 'disable fast-diff,object-map'),
+        (_Action.DISABLE, _NO_MAP, ''),
+    )
+    @ddt.unpack
+    def test_plan(
+        self, action: _Action, values: dict[str, Any], expected: str
+    ) -> None:
+        found = decisions.plan(action, _target(**values))
+        self.assertEqual(expected, found.describe(action))
+        self.assertIs(bool(expected), bool(found))
+
+    def test_snapshot_with_an_invalid_map(self) -> None:
+        snapshot = facts.snapshot('one', map_state=_INVALID)
+        found = decisions.plan(_Action.REBUILD, _target(snapshots=(snapshot,)))
+        self.assertTrue(found.rebuild)
+
+    @ddt.data(
+        (_Action.ENABLE, sorted(facts.MAPPED), False),
+        (_Action.ENABLE, ['layering'], True),
+        (_Action.DISABLE, sorted(facts.MAPPED), True),
+        (_Action.REBUILD, ['layering'], False),
+    )
+    @ddt.unpack
+    def test_record(
+        self, action: _Action, recorded: list[str], expected: bool
+    ) -> None:
+        target = _target({'made': {wire.ATTRIBUTE_FEATURES: recorded}})
+        self.assertIs(expected, decisions.plan(action, target).record)
+
+
+@ddt.ddt
+class ObstacleTest(base.TestCase):
+    def obstacle(
+        self,
+        action: _Action,
+        target: selection.Target,
+        specs: dict[str, str] | None = None,
+        can_record: bool = False,
+    ) -> Any:
+        found = decisions.obstacle(
+            action, target, {'type': specs or {}}, can_record
+        )
+        return found and found[0]
+
+    @ddt.data(*_Action)
+    def test_nothing(self, action: _Action) -> None:
+        self.assertIsNone(self.obstacle(action, _target({})))
+        self.assertIsNone(self.obstacle(action, _target()))
+
+    @ddt.data(
+        (_Action.ENABLE, {'multiattach': True}, decisions.MULTIATTACH),
+        (_Action.REBUILD, {'multiattach': True}, decisions.MULTIATTACH),
+        (_Action.DISABLE, {'multiattach': True}, None),
+        (_Action.ENABLE, {'status': 'deleting'}, decisions.BUSY),
+        (_Action.ENABLE, {'migrating': True}, decisions.BUSY),
+        (
+            _Action.ENABLE,
+            {'metadata': {'rbd:object_map': 'false'}},
+            decisions.NOT_WANTED,
+        ),
+        (
+            _Action.DISABLE,
+            {'metadata': {'rbd:object_map': 'true'}},
+            decisions.NOT_WANTED,
+        ),
+        (_Action.ENABLE, {'metadata': {'rbd:object_map': 'true'}}, None),
+        (
+            _Action.ENABLE,
+            {'metadata': {'rbd:object_map': 'perhaps'}},
+            decisions.NOT_WANTED,
+        ),
+        (_Action.REBUILD, {'metadata': {'rbd:object_map': 'false'}}, None),
+        (_Action.ENABLE, {'metadata': {'colour': 'blue'}}, None),
+    )
+    @ddt.unpack
+    def test_volume(
+        self, action: _Action, volume: dict[str, Any], expected: Any
+    ) -> None:
+        self.assertIs(expected, self.obstacle(action, _target(volume)))
+
+    def test_type(self) -> None:
+        specs = {'rbd:features': 'layering', 'multiattach': '<is> True'}
+        found = self.obstacle(_Action.ENABLE, _target({}), specs)
+        self.assertIs(decisions.NOT_WANTED, found)
+        # The metadata of the volume overrides the type.
+        volume = {'metadata': {'rbd:object_map': 'true'}}
+        found = self.obstacle(_Action.ENABLE, _target(volume), specs)
+        self.assertIsNone(found)
+
+    def test_origin_of_keys(self) -> None:
+        target = _target({'metadata': {'rbd:object_map': 'false'}})
+        found = decisions.obstacle(_Action.ENABLE, target, {}, True)
+        self.assertEqual(
+            (decisions.NOT_WANTED, 'set in volume metadata'), found
+        )
+
+    def test_image(self) -> None:
+        migrating = _target(migrating=True)
+        self.assertIs(
+            decisions.BUSY, self.obstacle(_Action.REBUILD, migrating)
+        )
+        large = _target(
+            size=2**41, image_layout=layout.ImageLayout(2**12), **_NO_MAP
+        )
+        self.assertIs(
+            decisions.TOO_LARGE, self.obstacle(_Action.ENABLE, large)
+        )
+        without = _target(**_NO_MAP)
+        self.assertIs(
+            decisions.NO_MAP, self.obstacle(_Action.REBUILD, without)
+        )
+
+    def test_record(self) -> None:
+        target = _target({'made': {wire.ATTRIBUTE_FEATURES: ['layering']}})
+        self.assertIs(
+            decisions.RECORDED, self.obstacle(_Action.ENABLE, target)
+        )
+        self.assertIsNone(
+            self.obstacle(_Action.ENABLE, target, can_record=True)
+        )
+
+    @ddt.data(
+        (_PLAIN, use.Use(), None),
+        (_PLAIN, use.Use(('a',)), decisions.IN_USE_UNLOCKED),
+        (_LOCKED, use.Use(('a',)), decisions.IN_USE_FREE),
+        (_LOCKED, use.Use(('a',), 'a', True), None),
+        (_LOCKED, use.Use(('a',), 'b', False), decisions.OWNER_GONE),
+        (_LOCKED, use.Use((), 'b', False), decisions.OWNER_GONE),
+    )
+    @ddt.unpack
+    def test_use(
+        self, there: features.Features, found: use.Use, expected: Any
+    ) -> None:
+        obstacle = decisions.obstacle_in_use(there, found)
+        self.assertIs(expected, obstacle and obstacle[0])

@@ -1,0 +1,122 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.health."""
+
+import json
+import threading
+from typing import Any
+
+import ddt
+
+from rbd_operator.maintenance import health
+from tests.unit import base
+
+
+class _Connection:
+    """Answers with one report after the other; the last one stays."""
+
+    def __init__(self, *reports: dict[str, Any]) -> None:
+        self.reports = list(reports)
+        self.status = 0
+
+    def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
+        report = self.reports[0]
+        if len(self.reports) > 1:
+            self.reports.pop(0)
+        return self.status, json.dumps(report).encode(), 'access denied'
+
+
+def _report(status: str, *checks: str, muted: bool = False) -> dict[str, Any]:
+    return {
+        'status': status,
+        'checks': {check: {'muted': muted} for check in checks},
+    }
+
+
+_OK = _report('HEALTH_OK')
+_SLOW = _report('HEALTH_WARN', 'SLOW_OPS')
+
+
+@ddt.ddt
+class HealthTest(base.TestCase):
+    @ddt.data(
+        (_OK, []),
+        (_report('HEALTH_WARN', 'POOL_APP_NOT_ENABLED'), []),
+        (_report('HEALTH_WARN', 'SLOW_OPS', 'PG_DEGRADED'), 2),
+        (_report('HEALTH_WARN', 'SLOW_OPS', muted=True), []),
+        (_report('HEALTH_ERR', 'MDS_ALL_DOWN'), ['MDS_ALL_DOWN']),
+        (_report('HEALTH_ERR'), ['HEALTH_ERR']),
+    )
+    @ddt.unpack
+    def test_troubles(self, report: dict[str, Any], expected: Any) -> None:
+        found = health.troubles(_Connection(report))
+        if isinstance(expected, int):
+            self.assertEqual(expected, len(found))
+        else:
+            self.assertEqual(expected, found)
+
+    def test_no_answer(self) -> None:
+        connection = _Connection(_OK)
+        connection.status = -13
+        error = self.assertRaises(
+            health.HealthUnknown, health.troubles, connection
+        )
+        self.assertIn('access denied', str(error))
+
+    def test_pause(self) -> None:
+        said: list[str] = []
+        stop = threading.Event()
+        there = _Connection(_SLOW, _SLOW, _OK)
+        self.assertTrue(health.wait(there, stop, said.append, 0.001))
+        self.assertEqual(
+            [
+                'Paused while the cluster reports SLOW_OPS.',
+                'The cluster has recovered; continuing.',
+            ],
+            said,
+        )
+
+    def test_watch(self) -> None:
+        """An unhealthy cluster is not asked again for a while."""
+        said: list[str] = []
+        now = 0.0
+        there = _Connection(_OK, _SLOW, _OK)
+        watch = health.Watch(there, said.append, 10, lambda: now)
+        self.assertTrue(watch.is_healthy())
+        self.assertFalse(watch.is_healthy())
+        now = 9.0
+        self.assertFalse(watch.is_healthy())
+        now = 10.0
+        self.assertTrue(watch.is_healthy())
+        self.assertEqual(2, len(said))
+
+    def test_monitors_that_stop_answering(self) -> None:
+        said: list[str] = []
+        there = _Connection(_OK)
+        watch = health.Watch(there, said.append, 0)
+        there.status = -110
+        self.assertRaises(health.HealthUnknown, watch.is_healthy)
+        there.status = 0
+        self.assertTrue(watch.is_healthy())
+        there.status = -110
+        self.assertFalse(watch.is_healthy())
+        there.status = 0
+        self.assertTrue(watch.is_healthy())
+        self.assertIn('reports nothing', said[0])
+
+    def test_stopped_in_a_pause(self) -> None:
+        stop = threading.Event()
+        stop.set()
+        said: list[str] = []
+        self.assertFalse(health.wait(_Connection(_SLOW), stop, said.append))
+        self.assertEqual(1, len(said))

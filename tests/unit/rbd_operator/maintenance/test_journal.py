@@ -1,0 +1,116 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.journal."""
+
+import json
+import pathlib
+
+import ddt
+import fixtures
+
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
+from tests.unit import base
+
+_KEY = ('volumes', 'image', 'id')
+
+
+def _outcome(status: outcomes.Status) -> outcomes.Outcome:
+    return outcomes.Outcome(status, *_KEY)
+
+
+@ddt.ddt
+class JournalTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.path = pathlib.Path(folder) / 'journal'
+
+    def open(
+        self, command: str = 'object-map enable', cluster: str = 'fsid'
+    ) -> journal.Journal:
+        return journal.Journal(self.path, command, cluster)
+
+    def write(self, *statuses: outcomes.Status) -> None:
+        with self.open() as written:
+            written.begin(*_KEY, 'client.1')
+            for each in statuses:
+                written.end(_outcome(each))
+
+    def test_new(self) -> None:
+        with self.open() as written:
+            self.assertFalse(written.resumed)
+            self.assertFalse(written.done(*_KEY))
+        (header,) = self.path.read_text().splitlines()
+        self.assertEqual('object-map enable', json.loads(header)['command'])
+        self.assertEqual(0o600, self.path.stat().st_mode & 0o777)
+
+    @ddt.data(
+        ((outcomes.Status.DONE,), True),
+        ((outcomes.Status.UNCHANGED,), True),
+        ((outcomes.Status.FAILED,), False),
+        ((outcomes.Status.FAILED, outcomes.Status.DONE), True),
+        ((outcomes.Status.REFUSED,), False),
+        ((), False),
+    )
+    @ddt.unpack
+    def test_resumed(
+        self, statuses: tuple[outcomes.Status, ...], done: bool
+    ) -> None:
+        self.write(*statuses)
+        with self.open() as written:
+            self.assertTrue(written.resumed)
+            self.assertIs(done, written.done(*_KEY))
+            self.assertFalse(written.done('volumes', 'image', 'another id'))
+            self.assertEqual({'client.1'}, written.clients)
+
+    def test_line_that_was_cut(self) -> None:
+        """A crash of the host may leave a part of the last line."""
+        self.write(outcomes.Status.DONE)
+        whole = self.path.read_bytes()
+        for end in range(len(whole)):
+            self.path.write_bytes(whole[:end])
+            with self.open() as written:
+                written.end(_outcome(outcomes.Status.DONE))
+            with self.open() as written:
+                self.assertTrue(written.done(*_KEY), end)
+
+    @ddt.data(b'hosts: all\n', b'[1]\n', b'{"a": 1}\n', b'hosts', b'1\n2\n')
+    def test_other_file(self, content: bytes) -> None:
+        self.path.write_bytes(content)
+        self.assertRaises(journal.JournalError, self.open)
+        self.assertEqual(content, self.path.read_bytes())
+
+    def test_other_command(self) -> None:
+        self.write()
+        error = self.assertRaises(
+            journal.JournalError, self.open, 'object-map disable'
+        )
+        self.assertIn('a journal of "object-map enable"', str(error))
+
+    def test_other_cluster(self) -> None:
+        """The names of its clients may be those of guests there."""
+        self.write()
+        error = self.assertRaises(
+            journal.JournalError, self.open, cluster='another'
+        )
+        self.assertIn('cluster fsid, not of another', str(error))
+
+    def test_in_use(self) -> None:
+        with self.open():
+            error = self.assertRaises(journal.JournalError, self.open)
+        self.assertIn('in use by another run', str(error))
+
+    def test_folder_that_does_not_exist(self) -> None:
+        self.path = self.path / 'journal'
+        self.assertRaises(journal.JournalError, self.open)

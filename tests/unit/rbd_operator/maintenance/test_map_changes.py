@@ -1,0 +1,129 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.map_changes."""
+
+from typing import Any
+from unittest import mock
+
+from rbd_operator.audit import images
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import map_changes
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import recorded
+from rbd_operator.maintenance import selection
+from rbd_volume_options import features
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.maintenance import stubs
+
+_PLAIN = frozenset({features.LAYERING})
+_Action = decisions.Action
+
+
+def _target(**volume: Any) -> selection.Target:
+    image = facts.image(image_features=_PLAIN, map_state=images.MapState.NONE)
+    return selection.Target(image, facts.volume(**volume))
+
+
+class ObjectMapsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.image = stubs.Image(_PLAIN)
+        self.record = mock.create_autospec(recorded.correct)
+
+    def planned(
+        self, action: _Action, *targets: selection.Target
+    ) -> list[Any]:
+        cluster: Any = self.image
+        return list(
+            map_changes.planned(action, targets, {}, cluster, self.record)
+        )
+
+    def test_enable(self) -> None:
+        (change,) = self.planned(_Action.ENABLE, _target())
+        self.assertEqual(outcomes.Status.PLANNED, change.outcome.status)
+        self.assertEqual(facts.IDENT, change.outcome.volume)
+        self.assertEqual(
+            'enabled exclusive-lock; enabled fast-diff,object-map; '
+            'rebuilt 2 maps',
+            change.apply(None, None, frozenset()),
+        )
+        self.assertEqual(
+            [
+                'enable exclusive-lock',
+                'enable fast-diff,object-map',
+                'rebuild None',
+                'rebuild 7',
+            ],
+            self.image.calls,
+        )
+        self.record.assert_not_called()
+
+    def test_disable(self) -> None:
+        self.image.there = facts.MAPPED
+        target = selection.Target(facts.image())
+        (change,) = self.planned(_Action.DISABLE, target)
+        self.assertEqual(
+            'disabled fast-diff,object-map',
+            change.apply(None, None, frozenset()),
+        )
+
+    def test_record(self) -> None:
+        target = _target(made={wire.ATTRIBUTE_FEATURES: ['layering']})
+        (change,) = self.planned(_Action.ENABLE, target)
+        self.assertIn(
+            'corrected the record', change.apply(None, None, frozenset())
+        )
+        self.record.assert_called_once_with(
+            facts.IDENT, _PLAIN | features.MAP_ON
+        )
+
+    def test_nothing_to_do_and_refused(self) -> None:
+        valid = selection.Target(facts.image())
+        found = self.planned(_Action.ENABLE, valid, _target(multiattach=True))
+        self.assertEqual(
+            [outcomes.Status.UNCHANGED, outcomes.Status.REFUSED],
+            [each.status for each in found],
+        )
+        self.assertEqual('multiattach', found[1].code)
+
+    def test_size(self) -> None:
+        image = facts.image(
+            snapshots=(facts.snapshot('one'), facts.snapshot('two')),
+            map_state=images.MapState.INVALID,
+        )
+        (change,) = self.planned(_Action.REBUILD, selection.Target(image))
+        self.assertEqual(3 * 2**30, change.size)
+
+    def test_checked(self) -> None:
+        snapshot = facts.snapshot('one', map_state=images.MapState.INVALID)
+        found = map_changes.checked(
+            [
+                selection.Target(facts.image()),
+                selection.Target(facts.image(snapshots=(snapshot,))),
+                _target(),
+            ]
+        )
+        self.assertEqual(
+            [
+                '1 valid maps',
+                'a map is invalid: one: invalid',
+                'the image has no object map',
+            ],
+            [each.detail for each in found],
+        )
+
+    def test_unreadable(self) -> None:
+        found = map_changes.unreadable('volumes', 'image', 'no header')
+        self.assertEqual(outcomes.Status.FAILED, found.status)

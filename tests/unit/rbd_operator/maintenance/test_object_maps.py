@@ -1,0 +1,127 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.object_maps."""
+
+from typing import Any
+from unittest import mock
+
+from rbd_operator.maintenance import alive
+from rbd_operator.maintenance import object_maps
+from rbd_operator.maintenance import outcomes
+from rbd_volume_options import features
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.maintenance import stubs
+
+_LOCKED = frozenset({features.LAYERING, features.EXCLUSIVE_LOCK})
+_EARLIER = frozenset({'client.40'})
+_WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}
+
+
+class ObjectMapsTest(base.TestCase):
+    def make(
+        self, there: features.Features, flags: int = 0
+    ) -> object_maps.ObjectMaps:
+        self.image = stubs.Image(there, flags)
+        cluster: Any = self.image
+        clients = alive.Clients(cluster, 'volumes')
+        return object_maps.ObjectMaps(self.image, None, clients, _EARLIER)
+
+    def test_only_what_is_missing(self) -> None:
+        there = self.make(_LOCKED)
+        there.enable('image', features.MAP_ON)
+        there.enable('image', features.MAP_ON)
+        there.disable('image', features.MAP_OFF)
+        there.disable('image', features.MAP_OFF)
+        self.assertEqual(
+            ['enable fast-diff,object-map', 'disable fast-diff,object-map'],
+            self.image.calls,
+        )
+
+    def test_rebuild_of_head_and_snapshot(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.assertEqual(2, there.rebuild('image'))
+        self.assertEqual(['rebuild None', 'rebuild 7'], self.image.calls)
+        self.assertEqual(0, there.rebuild('image'))
+        there.verify('image', True)
+
+    def test_snapshot_of_an_image_in_use(self) -> None:
+        """Its map needs no lock."""
+        there = self.make(facts.MAPPED)
+        self.image.flags_of[7] = 3
+        self.image.watchers = [_WATCHER]
+        self.assertEqual(1, there.rebuild('image'))
+
+    def test_in_use(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.image.watchers = [_WATCHER]
+        for change in (
+            lambda: there.enable('image', features.MAP_ON),
+            lambda: there.disable('image', features.MAP_OFF),
+            lambda: there.rebuild('image'),
+        ):
+            self.assertRaises(outcomes.Refused, change)
+        self.assertEqual([], self.image.calls)
+
+    def own(self) -> None:
+        """Have a client hold the lock."""
+        self.image.watchers = [_WATCHER]
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.41', 'auto 99', '10.0.0.1:0/7')],
+        }
+
+    def test_owner_answers(self) -> None:
+        there = self.make(_LOCKED)
+        self.own()
+        there.enable('image', features.MAP_ON)
+        self.assertEqual(['rbd_header.abc'], self.image.asked)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
+
+    def test_owner_does_not_answer(self) -> None:
+        there = self.make(_LOCKED)
+        self.own()
+        self.image.answers = [stubs.Error('timed out')]
+        error = self.assertRaises(
+            outcomes.Refused, there.enable, 'image', features.MAP_ON
+        )
+        self.assertIs(alive.NO_ANSWER, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_client_of_an_earlier_run(self) -> None:
+        """It does not answer; it is waited for if there are others."""
+        there = self.make(_LOCKED)
+        self.own()
+        self.image.watchers.append({**_WATCHER, 'id': 40})
+
+        def vanish(seconds: float) -> None:
+            self.assertEqual([], self.image.asked)
+            self.image.watchers.pop()
+
+        with mock.patch('time.sleep', autospec=True, side_effect=vanish):
+            there.enable('image', features.MAP_ON)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
+        self.image.watchers = [{**_WATCHER, 'id': 40}]
+        self.image.lockers = []
+        there.disable('image', features.MAP_OFF)
+
+    def test_not_verified(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.image.rebuilds = False
+        there.rebuild('image')
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        self.image.flags_of[None] = 0
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        self.image.flags_of[7] = 0
+        self.assertRaises(outcomes.NotVerified, there.verify, 'image', False)
+        self.assertEqual(facts.MAPPED, there.verify('image', True))

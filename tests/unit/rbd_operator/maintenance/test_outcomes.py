@@ -1,0 +1,51 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.outcomes."""
+
+import ddt
+
+from rbd_operator.maintenance import outcomes
+from tests.unit import base
+
+_Status = outcomes.Status
+
+
+@ddt.ddt
+class OutcomesTest(base.TestCase):
+    @ddt.data(
+        ((), False, 0),
+        ((_Status.DONE, _Status.UNCHANGED, _Status.EARLIER), False, 0),
+        ((_Status.DONE, _Status.REFUSED), False, 1),
+        ((_Status.REFUSED, _Status.FAILED), False, 2),
+        ((_Status.FAILED,), True, 3),
+    )
+    @ddt.unpack
+    def test_severity(
+        self, statuses: tuple[_Status, ...], interrupted: bool, expected: int
+    ) -> None:
+        found = [outcomes.Outcome(each, 'pool', 'image') for each in statuses]
+        self.assertEqual(expected, outcomes.severity(found, interrupted))
+
+    def test_refused(self) -> None:
+        reason = outcomes.Reason('code', 'a rule', 'Do this.')
+        about = outcomes.Outcome(_Status.PLANNED, 'pool', 'image', volume='v')
+        found = about.refused(outcomes.Refused(reason, 'by 1.2.3.4'))
+        self.assertEqual('a rule: by 1.2.3.4', found.detail)
+        self.assertEqual(
+            {'status': 'refused', 'code': 'code', 'remedy': 'Do this.'},
+            {k: found.plain()[k] for k in ('status', 'code', 'remedy')},
+        )
+        self.assertEqual('v', found.volume)
+        self.assertEqual(
+            'a rule', about.refused(outcomes.Refused(reason)).detail
+        )

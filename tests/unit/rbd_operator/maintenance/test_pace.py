@@ -1,0 +1,57 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.pace."""
+
+import threading
+from unittest import mock
+
+from rbd_operator.maintenance import pace
+from tests.unit import base
+
+
+class PaceTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.stop = mock.create_autospec(threading.Event, instance=True)
+        self.stop.is_set.return_value = False
+        self.now = 100.0
+
+    def waited(self, kept: pace.Pace, size: int) -> list[float]:
+        """Return the waits of three images, each of which takes a second."""
+        for _ in range(3):
+            self.assertTrue(kept.wait())
+            kept.begun(size)
+            self.now += 1
+        return [call.args[0] for call in self.stop.wait.call_args_list]
+
+    def make(
+        self, number: int | None = None, rate: int | None = None
+    ) -> pace.Pace:
+        return pace.Pace(self.stop, number, rate, now=lambda: self.now)
+
+    def test_no_limit(self) -> None:
+        self.assertEqual([], self.waited(self.make(), 2**40))
+
+    def test_images_per_minute(self) -> None:
+        self.assertEqual([4, 4], self.waited(self.make(12), 2**40))
+        self.assertEqual([4, 4], self.waited(self.make(120), 1))
+
+    def test_bytes_per_second(self) -> None:
+        self.assertEqual([9, 9], self.waited(self.make(None, 100), 1000))
+
+    def test_both(self) -> None:
+        self.assertEqual([4, 4], self.waited(self.make(12, 1000), 1000))
+
+    def test_stopped(self) -> None:
+        self.stop.is_set.return_value = True
+        self.assertFalse(self.make().wait())

@@ -1,0 +1,74 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.recorded."""
+
+from unittest import mock
+
+from cinder import context
+from cinder import objects
+from cinder.common import config
+from cinder.db import api as db
+from cinder.tests.unit import test
+from cinder.tests.unit import utils as cinder_utils
+
+from cinder_rbd_ext import record
+from rbd_operator.maintenance import recorded
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+_PLAIN = plan.ImageState(
+    layout.ImageLayout(4 << 20), frozenset({features.LAYERING})
+)
+_THERE = features.MAP_ON | {features.LAYERING}
+
+
+class RecordedTest(test.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.admin = context.get_admin_context()
+        self.volume = cinder_utils.create_volume(
+            context.RequestContext('user', 'project')
+        )
+
+    def recorded(self) -> dict[str, str]:
+        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
+
+    def test_only_the_features_change(self) -> None:
+        given = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
+        record.made(self.volume.id, _PLAIN, 'host@rbd', given)
+        before = self.recorded()
+        recorded.correct(self.volume.id, _THERE)
+        after = self.recorded()
+        self.assertEqual(
+            {**before, 'rbd:features': features.joined(_THERE)}, after
+        )
+
+    def test_no_record(self) -> None:
+        recorded.correct(self.volume.id, _THERE)
+        self.assertEqual({}, self.recorded())
+
+    def test_recorder(self) -> None:
+        with (
+            mock.patch.object(config, 'CONF', autospec=True) as conf,
+            mock.patch.object(objects, 'register_all', autospec=True),
+        ):
+            found = recorded.recorder('/etc/cinder/cinder.conf')
+        self.assertIs(recorded.correct, found)
+        conf.assert_called_once_with(
+            [],
+            project='cinder',
+            default_config_files=['/etc/cinder/cinder.conf'],
+        )

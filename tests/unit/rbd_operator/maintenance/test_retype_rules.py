@@ -1,0 +1,75 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Unit tests of rbd_operator.maintenance.retype_rules."""
+
+from typing import Any
+
+import ddt
+
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import retype_rules
+from rbd_operator.maintenance import retypes
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+
+
+@ddt.ddt
+class RulesTest(base.TestCase):
+    @ddt.data('available', 'in-use')
+    def test_ready(self, status: str) -> None:
+        retype_rules.check(facts.volume(status=status), 'type')
+
+    @ddt.data(
+        ({'status': 'error'}, 'busy', 'error'),
+        ({'volume_type': 'b'}, 'other-type', 'b'),
+        ({'volume_type': ''}, 'other-type', 'none'),
+    )
+    @ddt.unpack
+    def test_refused(
+        self, values: dict[str, str], code: str, text: str
+    ) -> None:
+        error = self.assertRaises(
+            outcomes.Refused,
+            retype_rules.check,
+            facts.volume(**values),
+            'type',
+        )
+        self.assertEqual(code, error.reason.code)
+        self.assertIn(text, str(error))
+
+    @ddt.data(
+        ({'status': 'retyping'}, True),
+        ({'migrating': True}, True),
+        ({}, False),
+    )
+    @ddt.unpack
+    def test_running(self, values: dict[str, Any], expected: bool) -> None:
+        found = retype_rules.is_running(facts.volume(**values))
+        self.assertIs(expected, found)
+
+    def test_percent(self) -> None:
+        self.assertIsNone(retype_rules.percent(facts.volume()))
+        made = {wire.ATTRIBUTE_CONVERSION: {'percent': 7}}
+        self.assertEqual(7, retype_rules.percent(facts.volume(made=made)))
+
+    def test_outcomes(self) -> None:
+        volume = facts.volume()
+        about = retypes.about(volume)
+        found = retype_rules.unchanged(about, volume)
+        self.assertEqual(outcomes.Status.FAILED, found.status)
+        made = {wire.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
+        found = retype_rules.unchanged(about, facts.volume(made=made))
+        self.assertEqual('not-converted', found.code)
+        found = retype_rules.stalled(about, 90)
+        self.assertIn('1.5 minutes', found.detail)

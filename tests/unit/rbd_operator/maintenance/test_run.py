@@ -1,0 +1,145 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.run."""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import threading
+from typing import Any
+
+import fixtures
+
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import run
+from tests.unit import base
+from tests.unit.rbd_operator.maintenance import stubs
+
+_Status = outcomes.Status
+
+
+@dataclasses.dataclass
+class _Change:
+    outcome: outcomes.Outcome
+    error: Exception | None = None
+    size: int = 0
+    applied: int = 0
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        self.applied += 1
+        if self.error:
+            raise self.error
+        return 'done it'
+
+
+class _Cluster(scan.Cluster):
+    def __init__(self) -> None:
+        super().__init__(None, stubs.Image, '', '')
+        self.health = b'{"status": "HEALTH_OK"}'
+
+    @contextlib.contextmanager
+    def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
+        yield self, None
+
+    def mon_command(self, *args: Any) -> tuple[int, bytes, str]:
+        return 0, self.health, ''
+
+    def get_instance_id(self) -> int:
+        return 41
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.path = pathlib.Path(folder) / 'journal'
+        self.stop = threading.Event()
+        self.said: list[str] = []
+        self.cluster = _Cluster()
+
+    def change(self, name: str, error: Exception | None = None) -> _Change:
+        about = outcomes.Outcome(_Status.PLANNED, 'volumes', name, 'id')
+        return _Change(about, error)
+
+    def run_changes(self, *changes: _Change) -> list[outcomes.Outcome]:
+        self.progress: list[tuple[str, int, int]] = []
+        with journal.Journal(self.path, 'test', 'fsid') as written:
+            runner = run.Runner(
+                self.cluster,
+                written,
+                pace.Pace(self.stop),
+                self.stop,
+                self.said.append,
+            )
+            return list(
+                runner.run(changes, lambda *where: self.progress.append(where))
+            )
+
+    def test_outcomes(self) -> None:
+        refused = outcomes.Refused(decisions.MULTIATTACH)
+        found = self.run_changes(
+            self.change('a'),
+            self.change('b', refused),
+            self.change('c', stubs.Error('made to fail')),
+            self.change('d', outcomes.NotVerified('flags')),
+            self.change('e', stubs.ImageNotFound('gone')),
+        )
+        self.assertEqual(
+            [
+                (_Status.DONE, 'done it'),
+                (_Status.REFUSED, decisions.MULTIATTACH.text),
+                (_Status.FAILED, 'made to fail'),
+                (_Status.FAILED, 'flags'),
+                (_Status.UNCHANGED, 'deleted since the scan'),
+            ],
+            [(each.status, each.detail) for each in found],
+        )
+        self.assertEqual(('volumes', 5, 5), self.progress[-1])
+
+    def test_fault_of_the_program(self) -> None:
+        """It ends the run, and the journal shows where."""
+        self.assertRaises(
+            KeyError, self.run_changes, self.change('a', KeyError('x'))
+        )
+        with journal.Journal(self.path, 'test', 'fsid') as written:
+            self.assertFalse(written.done('volumes', 'a', 'id'))
+            self.assertEqual({'client.41'}, written.clients)
+
+    def test_stopped(self) -> None:
+        self.stop.set()
+        self.assertEqual([], self.run_changes(self.change('a')))
+
+    def test_stopped_while_unhealthy(self) -> None:
+        self.cluster.health = b'{"status": "HEALTH_ERR"}'
+        timer = threading.Timer(0.05, self.stop.set)
+        timer.start()
+        self.addCleanup(timer.join)
+        self.assertEqual([], self.run_changes(self.change('a')))
+        self.assertIn('Paused', self.said[0])
+
+    def test_signals(self) -> None:
+        before = signal.getsignal(signal.SIGINT)
+        with run.stoppable(self.stop, self.said.append):
+            os.kill(os.getpid(), signal.SIGINT)
+            self.assertTrue(self.stop.wait(60))
+            # The second one ends the process.
+            self.assertIs(signal.SIG_DFL, signal.getsignal(signal.SIGINT))
+        self.assertIs(before, signal.getsignal(signal.SIGINT))
+        self.assertIn('after the current image', self.said[0])

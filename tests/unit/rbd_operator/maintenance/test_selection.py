@@ -1,0 +1,91 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.selection."""
+
+from typing import Any
+
+import ddt
+
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import selection
+from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
+
+_VOLUME = f'volume-{facts.IDENT}'
+_OTHER = f'volume-{facts.OTHER}'
+_IMAGE = '11111111-0000-0000-0000-000000000000'
+_DISK = f'{facts.OTHER}_disk'
+
+
+@ddt.ddt
+class SelectionTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.known = facts.known(
+            facts.volume(),
+            facts.volume(facts.OTHER, volume_type='fast', project='two'),
+            images=frozenset({_IMAGE}),
+            servers=frozenset({facts.OTHER}),
+        )
+        self.pool = stubs.Pool(
+            *(_VOLUME, _OTHER, _IMAGE, _DISK),
+            *(f'{facts.IDENT}_disk', f'{_VOLUME}.deleted', 'other'),
+        )
+        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+
+    def chosen(self, chosen: selection.Selection) -> set[str]:
+        found, _ = selection.targets(
+            self.cluster,
+            ['volumes'],
+            self.known,
+            chosen,
+            lambda *args: None,
+        )
+        return {each.image.name for each in found}
+
+    @ddt.data(
+        ({}, set()),
+        ({'all_volumes': True}, {_VOLUME, _OTHER}),
+        ({'volumes': frozenset({facts.OTHER})}, {_OTHER}),
+        ({'types': frozenset({'fast'})}, {_OTHER}),
+        ({'projects': frozenset({'project'})}, {_VOLUME}),
+        (
+            {'types': frozenset({'fast'}), 'projects': frozenset({'project'})},
+            set(),
+        ),
+        ({'images': True}, {_IMAGE}),
+        ({'servers': True}, {_DISK}),
+    )
+    @ddt.unpack
+    def test_chosen(self, values: dict[str, Any], names: set[str]) -> None:
+        chosen = selection.Selection(**values)
+        self.assertEqual(names, self.chosen(chosen))
+
+    def test_missing_and_unreadable(self) -> None:
+        self.pool.errors[_VOLUME] = stubs.Error('no header')
+        chosen = selection.Selection(
+            volumes=frozenset({facts.IDENT, facts.OTHER})
+        )
+        found, unreadable = selection.targets(
+            self.cluster,
+            ['volumes'],
+            self.known,
+            chosen,
+            lambda *args: None,
+        )
+        self.assertEqual([('volumes', _VOLUME, 'no header')], unreadable)
+        there = {each.image.name for each in found}
+        self.assertEqual([facts.IDENT], chosen.missing(self.known, there))
+        there.add(_VOLUME)
+        self.assertEqual([], chosen.missing(self.known, there))

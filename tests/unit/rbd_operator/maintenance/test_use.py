@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.use."""
+
+import types
+from typing import Any
+
+import ddt
+
+from rbd_operator.maintenance import use
+from tests.unit import base
+
+_WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}
+
+
+def _image(
+    watchers: list[dict[str, Any]],
+    locker: tuple[str, str] | None = None,
+    tag: str = 'internal',
+) -> Any:
+    lockers: Any = []
+    if locker:
+        lockers = {'tag': tag, 'lockers': [(*locker, '10.0.0.1:0/7')]}
+    return types.SimpleNamespace(
+        watchers_list=lambda: iter(watchers), list_lockers=lambda: lockers
+    )
+
+
+@ddt.ddt
+class UseTest(base.TestCase):
+    def test_unused(self) -> None:
+        self.assertEqual(use.Use(), use.of_image(_image([])))
+
+    @ddt.data(
+        ([_WATCHER], ('client.41', 'auto 99'), 'internal', True),
+        ([_WATCHER], ('client.41', 'auto 98'), 'internal', False),
+        ([_WATCHER], ('client.42', 'auto 99'), 'internal', False),
+        ([_WATCHER], ('client.41', '99'), '', False),
+        ([], ('client.41', 'auto 99'), 'internal', False),
+    )
+    @ddt.unpack
+    def test_owner(
+        self,
+        watchers: list[dict[str, Any]],
+        locker: tuple[str, str],
+        tag: str,
+        watches: bool,
+    ) -> None:
+        found = use.of_image(_image(watchers, locker, tag))
+        self.assertEqual('10.0.0.1:0/7', found.owner)
+        self.assertIs(watches, found.owner_watches)
+        self.assertEqual(len(watchers), len(found.watchers))
+
+    def test_own_client_of_a_run_that_was_killed(self) -> None:
+        image = _image([_WATCHER], ('client.41', 'auto 99'))
+        ours = frozenset({'client.41'})
+        self.assertEqual(use.Use(has_earlier=True), use.of_image(image, ours))

@@ -1,0 +1,184 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.shell."""
+
+import contextlib
+import io
+import json
+from typing import Any
+from unittest import mock
+
+import ddt
+import fixtures
+import requests
+
+from rbd_operator import shell
+from tests.unit import base
+
+_POOLS = [
+    {
+        'name': 'host@one#one',
+        'capabilities': {
+            'volume_backend_name': 'one',
+            'rbd_volume_options': True,
+        },
+    }
+]
+
+
+class _Cinder:
+    """A fake Cinder with the volume types that the commands use."""
+
+    def __init__(self) -> None:
+        self.types: list[Any] = []
+        self.status = 200
+
+    def _response(self, body: Any) -> requests.Response:
+        response = requests.Response()
+        response.status_code = self.status
+        response._content = json.dumps(body).encode()
+        return response
+
+    def get(self, path: str) -> requests.Response:
+        if path.startswith('/types'):
+            return self._response({'volume_types': self.types})
+        return self._response({'pools': _POOLS})
+
+    def post(self, path: str, json: Any) -> requests.Response:
+        self.types.append(json['volume_type'])
+        return self._response(json)
+
+
+class EnsureTypesTest(base.TestCase):
+    """cinder-rbd-ext types ensure."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = _Cinder()
+        # Keep the tables out of the test output.
+        out = self.useFixture(fixtures.StringStream('stdout')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', out))
+        for target, value in (
+            ('rbd_operator.shell.Shell.block_storage', self.cinder),
+            ('importlib.metadata.version', '1'),
+        ):
+            patch = mock.patch(target, autospec=True, return_value=value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_dry_run_makes_nothing(self) -> None:
+        self.assertEqual(0, shell.main(['types', 'ensure', '--dry-run']))
+        self.assertEqual([], self.cinder.types)
+
+    def test_twice(self) -> None:
+        for _ in range(2):
+            self.assertEqual(0, shell.main(['types', 'ensure']))
+            (made,) = self.cinder.types
+        self.assertEqual('one', made['name'])
+        self.assertEqual('one', made['extra_specs']['volume_backend_name'])
+
+    def test_named_type(self) -> None:
+        command = ['types', 'ensure', '--name', 'rbd-striped']
+        for word in ('rbd:stripe_unit=64K', 'rbd:stripe_count=8'):
+            command += ['--property', word]
+        for _ in range(2):
+            self.assertEqual(0, shell.main(command))
+        (made,) = self.cinder.types
+        self.assertEqual('rbd-striped', made['name'])
+        self.assertEqual(
+            {
+                'volume_backend_name': 'one',
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '8',
+            },
+            made['extra_specs'],
+        )
+
+    def test_named_type_that_is_refused(self) -> None:
+        name = ['--name', 'new']
+        for words in (
+            ['--property', 'rbd:object_map=true'],
+            [*name, '--property', 'rbd:object_map'],
+            [*name, '--property', 'rbd:object_map=maybe'],
+            [*name, '--property', 'other=1'],
+            [*name, '--backend', 'two'],
+        ):
+            status = shell.main(['types', 'ensure', *words])
+            self.assertEqual(1, status, str(words))
+        self.assertEqual([], self.cinder.types)
+
+    def test_refused(self) -> None:
+        self.cinder.status = 403
+        self.assertEqual(1, shell.main(['types', 'ensure']))
+        self.assertEqual([], self.cinder.types)
+
+    def test_result(self) -> None:
+        shown = io.StringIO()
+        for form in ('table', 'json'):
+            with contextlib.redirect_stdout(shown):
+                shell.main(['types', 'ensure', '--dry-run', '-f', form])
+        table, _, text = shown.getvalue().partition('[')
+        self.assertIn("rbd:object_map='true', volume_backend", table)
+        (row,) = json.loads(f'[{text}')
+        self.assertEqual(
+            {'rbd:object_map': 'true', 'volume_backend_name': 'one'},
+            row['Extra specs'],
+        )
+
+
+@ddt.ddt
+class HelpTest(base.TestCase):
+    def _run(self, *words: str) -> tuple[int, str]:
+        shown = io.StringIO()
+        with (
+            mock.patch(
+                'importlib.metadata.version', autospec=True, return_value='1'
+            ),
+            contextlib.redirect_stdout(shown),
+        ):
+            try:
+                status = shell.main(words)
+            except SystemExit as done:
+                status = int(done.code or 0)
+        return status, ' '.join(shown.getvalue().split())
+
+    @ddt.data(
+        'help types ensure',
+        'types ensure --help',
+        'types ensure -h',
+        'types ensure --dry-run --help',
+        'types ensure -f json --help',
+        '--help types ensure',
+    )
+    def test_of_a_command(self, line: str) -> None:
+        status, text = self._run(*line.split())
+        self.assertEqual(0, status)
+        for once in ('usage: ', ' --dry-run Show', ' Existing volume types'):
+            self.assertEqual(1, text.count(once), text)
+
+    def test_without_a_command(self) -> None:
+        """Fail without arguments, so that a script does not continue."""
+        status, text = self._run()
+        self.assertEqual(2, status)
+        self.assertIn('types ensure', text)
+
+    @ddt.data('--help', 'help')
+    def test_of_the_program(self, word: str) -> None:
+        status, text = self._run(word)
+        self.assertEqual(0, status)
+        self.assertEqual(1, text.count('Commands:'))
+
+    def test_unknown_command(self) -> None:
+        status, text = self._run('types')
+        self.assertEqual(2, status)
+        self.assertIn('types ensure', text)

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import json
+from typing import Any
+from unittest import mock
+
+import fixtures
+from tempest.lib import auth as auth_module
+from tempest.lib import exceptions
+
+from rbd_tempest_plugin.services import options_client
+from tests.unit import base
+
+
+class OptionsClientTest(base.TestCase):
+    """The client sends the requests that the extension supports."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        auth = mock.create_autospec(auth_module.AuthProvider, instance=True)
+        self.client = options_client.OptionsClient(
+            auth, 'block-storage', 'RegionOne'
+        )
+
+    def _answer(self, status: int, body: Any) -> Any:
+        found = mock.Mock(status=status, spec_set=['status'])
+        return self.useFixture(
+            fixtures.MockPatchObject(
+                options_client.OptionsClient,
+                'get',
+                autospec=True,
+                return_value=(found, json.dumps(body)),
+            )
+        ).mock
+
+    def test_list(self) -> None:
+        get = self._answer(200, {'volume_types': []})
+        self.assertEqual([], self.client.list_options()['volume_types'])
+        get.assert_called_once_with(self.client, 'os-rbd-volume-options')
+
+    def test_show(self) -> None:
+        get = self._answer(200, {'volume_type': {'name': 'rbd'}})
+        found = self.client.show_options('rbd')
+        self.assertEqual('rbd', found['volume_type']['name'])
+        get.assert_called_once_with(self.client, 'os-rbd-volume-options/rbd')
+
+    def test_another_status_is_a_fault(self) -> None:
+        self._answer(202, {})
+        self.assertRaises(
+            exceptions.InvalidHttpSuccessCode, self.client.list_options
+        )

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from oslo_config import cfg
+
+from rbd_tempest_plugin import config
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import sizes
+from tests.unit import base
+
+
+class ConfigTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.conf = cfg.ConfigOpts()
+        self.conf.register_opts(config.OPTIONS, group=config.GROUP)
+        self.conf.register_opts(config.FEATURES, group=config.FEATURE_GROUP)
+
+    def test_default_layout_can_be_had(self) -> None:
+        options = self.conf.rbd_volume_options
+        wanted = layout.ImageLayout.of(
+            sizes.parse_size(keys.OBJECT_SIZE, options.object_size),
+            sizes.parse_size(keys.STRIPE_UNIT, options.stripe_unit),
+            options.stripe_count,
+        )
+        self.assertIsNotNone(wanted.striping)
+
+    def test_a_single_stripe_is_no_test(self) -> None:
+        self.assertRaises(
+            ValueError,
+            self.conf.set_override,
+            'stripe_count',
+            1,
+            config.GROUP.name,
+        )
+
+    def test_cache_modes_are_those_that_lose_nothing(self) -> None:
+        self.assertEqual(
+            {mode.value for mode in cache_modes.SAFE_CACHE_MODES},
+            set(self.conf.rbd_volume_options.cache_modes),
+        )
+
+    def test_what_needs_more_than_cinder_is_off(self) -> None:
+        features = self.conf.rbd_volume_options_feature_enabled
+        self.assertFalse(features.cache_mode)
+        self.assertFalse(config.SERVICE_OPTION.default)
+
+    def test_every_option_is_explained(self) -> None:
+        for option in (
+            config.SERVICE_OPTION,
+            *config.OPTIONS,
+            *config.FEATURES,
+        ):
+            self.assertTrue(str(option.help).endswith('.'), option.name)

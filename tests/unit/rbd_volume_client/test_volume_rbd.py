@@ -1,0 +1,351 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_volume_client.volume_rbd."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from cliff import columns as cliff_columns
+from osc_lib import exceptions
+
+from rbd_volume_client import volume_rbd
+from rbd_volume_options import wire
+from tests.unit import base
+from tests.unit.rbd_operator.commands import fake_cloud
+
+_OPTION = {'settable': True, 'default': None, 'default_from': None}
+_RBD = {
+    'name': 'rbd',
+    'supported': True,
+    'options': {
+        'rbd:object_size': {
+            **_OPTION,
+            'type': 'size',
+            'minimum': 4096,
+            'maximum': 1 << 25,
+            'default': 1 << 22,
+            'default_from': 'backend configuration',
+        },
+        'rbd:stripe_count': {
+            **_OPTION,
+            'type': 'count',
+            'minimum': 1,
+            'maximum': 64,
+            'default': 8,
+            'default_from': 'volume type',
+        },
+        'rbd:object_map': {
+            **_OPTION,
+            'type': 'boolean',
+            'allowed': [False, True],
+        },
+        'rbd:data_pool': {**_OPTION, 'type': 'pool'},
+    },
+}
+_FAKE = {
+    'name': 'fake',
+    'supported': False,
+    'reason': 'none of ours',
+    'options': {},
+}
+
+
+def _values(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the machine-readable values of rows."""
+    return [
+        tuple(
+            each.machine_readable()
+            if isinstance(each, cliff_columns.FormattableColumn)
+            else each
+            for each in row
+        )
+        for row in rows
+    ]
+
+
+class OptionsTest(base.TestCase):
+    """The options of volume types."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.client = fake_cloud.Client()
+        self.client.storage.answers[wire.ROUTE] = {
+            'volume_types': [_RBD, _FAKE]
+        }
+
+    def test_all_types(self) -> None:
+        rows = self.client.rows(volume_rbd.RBDOptions)
+        self.assertEqual(
+            ['rbd', 'rbd', 'rbd', 'rbd', 'fake'], [row['Type'] for row in rows]
+        )
+        self.assertEqual(
+            {
+                'Type': 'rbd',
+                'Key': 'rbd:object_size',
+                'Settable': True,
+                'Allowed': {
+                    'type': 'size',
+                    'minimum': 4096,
+                    'maximum': 1 << 25,
+                },
+                'Default': 1 << 22,
+                'From': 'backend configuration',
+            },
+            rows[0],
+        )
+        self.assertEqual('none of ours', rows[-1]['Allowed'])
+
+    def test_text(self) -> None:
+        text = self.client.run(volume_rbd.RBDOptions)
+        for words in (
+            '| power of two, 4 KiB to 32 MiB | 4 MiB ',
+            '| 1 to 64 ',
+            '| false, true ',
+        ):
+            self.assertIn(words, text)
+        self.assertNotIn('None', text)
+
+    def test_a_type(self) -> None:
+        path = f'{wire.ROUTE}/a%2Fb'
+        self.client.storage.answers[path] = {'volume_type': _FAKE}
+        (row,) = self.client.rows(volume_rbd.RBDOptions, 'a/b')
+        self.assertEqual('fake', row['Type'])
+
+    def test_type_that_does_not_exist(self) -> None:
+        error = self.assertRaises(
+            exceptions.CommandError,
+            self.client.run,
+            volume_rbd.RBDOptions,
+            'x',
+        )
+        self.assertNotIn('API extension', str(error))
+
+    def test_without_the_extension(self) -> None:
+        error = self.assertRaises(
+            exceptions.CommandError,
+            fake_cloud.Client(extension=False).run,
+            volume_rbd.RBDOptions,
+        )
+        self.assertIn('API extension not loaded', str(error))
+
+
+class ShowTest(base.TestCase):
+    """The values shown for a volume."""
+
+    def _client(self, volume: Any, extension: bool = True) -> Any:
+        client = fake_cloud.Client(extension)
+        client.storage.names = {'Volume': {'v': 'v-id'}}
+        client.storage.answers['/volumes/v-id'] = {
+            'volume': {'volume_type': 'rbd', 'metadata': {}, **volume}
+        }
+        if extension:
+            path = f'{wire.ROUTE}/rbd'
+            client.storage.answers[path] = {'volume_type': _RBD}
+        return client
+
+    def test_result(self) -> None:
+        client = self._client(
+            {
+                wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+                wire.ATTRIBUTE_STRIPE_UNIT: 65536,
+                wire.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                wire.ATTRIBUTE_CACHE_MODES: {'1': None},
+            }
+        )
+        text = client.run(volume_rbd.ShowRBDVolume, 'v')
+        for words in (
+            r'rbd:object_size +\| 4 MiB +\|',
+            r'rbd:stripe_unit +\| 64 KiB +\|',
+            r'rbd:features +\| layering, object-map +\|',
+            r'attachment 1 +\|  +\|',
+        ):
+            self.assertRegex(text, words)
+        self.assertNotIn('None', text)
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        values = {row['Key']: row['Value'] for row in rows}
+        self.assertEqual(1 << 22, values['rbd:object_size'])
+        self.assertEqual(['layering', 'object-map'], values['rbd:features'])
+        self.assertIsNone(values['attachment 1'])
+
+    def test_without_the_extension(self) -> None:
+        """Only the driver is installed: the requested values are shown."""
+        asked = {
+            'rbd:stripe_unit': '64K',
+            'rbd:features': 'layering,exclusive-lock',
+            'rbd:object_size': 'huge',
+        }
+        client = self._client({'metadata': asked}, extension=False)
+        types = [
+            {'name': 'lvm', 'extra_specs': {'rbd:stripe_count': '2'}},
+            {
+                'name': 'rbd',
+                'extra_specs': {
+                    'rbd:stripe_unit': '4K',
+                    'rbd:stripe_count': '8',
+                    'rbd:object_map': 'true',
+                },
+            },
+        ]
+        path = '/types?is_public=None'
+        client.storage.answers[path] = {'volume_types': types}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        missing = (None, 'API extension not loaded')
+        self.assertEqual(
+            {
+                'rbd:object_size': ('huge', 'volume metadata'),
+                'rbd:stripe_unit': (65536, 'volume metadata'),
+                'rbd:stripe_count': (8, 'volume type'),
+                'rbd:object_map': (True, 'volume type'),
+                'rbd:features': (
+                    ['exclusive-lock', 'layering'],
+                    'volume metadata',
+                ),
+                'rbd:cache_mode': missing,
+                'rbd:data_pool': missing,
+            },
+            {row['Key']: (row['Value'], row['From']) for row in rows},
+        )
+        self.assertIn('API extension not loaded', self.log.output)
+
+    def test_without_the_extension_and_without_extra_specs(self) -> None:
+        """Cinder shows extra specs only to administrators."""
+        client = self._client({}, extension=False)
+        path = '/types?is_public=None'
+        client.storage.answers[path] = {'volume_types': [{'name': 'rbd'}]}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        self.assertEqual({None}, {row['Value'] for row in rows})
+
+    def test_where_values_came_from(self) -> None:
+        volume = {
+            'metadata': {'rbd:object_map': 'true', 'rbd:cache_mode': 'none'},
+            'os-rbd-volume-options:object_size': 1 << 20,
+            'os-rbd-volume-options:features': ['layering', 'object-map'],
+            'os-rbd-volume-options:cache_modes': {'1': 'writeback'},
+        }
+        rows = list(volume_rbd.rows_of_volume(volume, _RBD))
+        found = {key: (value, origin) for key, value, origin in rows}
+        self.assertEqual(
+            {
+                'rbd:object_size': (1 << 20, 'backend configuration'),
+                'rbd:stripe_unit': (None, 'Ceph configuration'),
+                'rbd:stripe_count': (None, 'volume type'),
+                'rbd:features': (
+                    ['layering', 'object-map'],
+                    'volume metadata',
+                ),
+                'rbd:data_pool': (None, 'Ceph configuration'),
+                'rbd:cache_mode': ('none', 'volume metadata'),
+                'attachment 1': (
+                    'writeback',
+                    'set at attachment; pending until the next attachment: '
+                    'none',
+                ),
+            },
+            found,
+        )
+        rows = list(
+            volume_rbd.rows_of_volume({**volume, 'snapshot_id': '2'}, _RBD)
+        )
+        self.assertEqual('source volume', rows[0][2])
+
+    def test_a_cache_mode_that_nobody_asked_for(self) -> None:
+        """It does not come from the source volume either."""
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, 'source_volid': '2'}, {'options': {}}
+        )
+        self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
+    def test_attachments(self) -> None:
+        """Attachments without and with the requested mode."""
+        modes = {'1': None, '2': 'writeback'}
+        for asked, first in (
+            ('writeback', 'pending until the next attachment: writeback'),
+            (None, 'set at attachment'),
+        ):
+            volume = {
+                'metadata': {'rbd:cache_mode': asked} if asked else {},
+                'os-rbd-volume-options:cache_modes': modes,
+            }
+            rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
+            self.assertEqual(('attachment 1', None), rows[-2][:2])
+            self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
+            self.assertEqual(
+                ('attachment 2', 'writeback', 'set at attachment'), rows[-1]
+            )
+
+    def test_attachment_that_was_refused(self) -> None:
+        key = 'os-rbd-volume-options:attach_refused'
+        told = {'reason': 'no plug-in', 'at': '2026-11-21T11:30:00Z'}
+        rows = volume_rbd.rows_of_volume(
+            {'metadata': {}, key: told}, {'options': {}}
+        )
+        self.assertIn(('last attachment', *told.values()), list(rows))
+
+    def test_conversion(self) -> None:
+        key = 'os-rbd-volume-options:conversion'
+        at = '2026-11-21T11:30:00Z'
+        for told, row in (
+            (
+                {'percent': 42, 'at': at, 'reason': None},
+                ('retype', '42 %', at),
+            ),
+            (
+                {'percent': None, 'at': None, 'reason': 'in use'},
+                ('last retype', 'in use', 'refused by the driver'),
+            ),
+        ):
+            rows = volume_rbd.rows_of_volume(
+                {'metadata': {}, key: told}, {'options': {}}
+            )
+            self.assertIn(row, list(rows))
+
+    def test_creation_that_was_refused(self) -> None:
+        forged = {'rbd_volume_options_error': '\x1b[2Jpay here'}
+        told = 'not a power of two'
+        for refused in (told, None):
+            volume = {
+                'metadata': {},
+                'volume_image_metadata': forged,
+                'os-rbd-volume-options:refused': refused,
+            }
+            rows = volume_rbd.rows_of_volume(volume, {'options': {}})
+            shown = [row for row in rows if row[0] == 'creation']
+            wanted = ('creation', told, 'refused by the driver')
+            self.assertEqual([wanted] if refused else [], shown)
+
+    def test_terminal_escapes(self) -> None:
+        """Text from outside is printed without control characters."""
+        evil = '\x1b]0;x\x07'
+        told = {**_FAKE, 'name': evil, 'reason': evil}
+        client = self._client(
+            {
+                'metadata': {'rbd:cache_mode': evil, evil: evil},
+                'os-rbd-volume-options:refused': evil,
+                'os-rbd-volume-options:features': [evil],
+                'os-rbd-volume-options:cache_modes': {evil: evil},
+                'os-rbd-volume-options:attach_refused': {
+                    'reason': evil,
+                    'at': evil,
+                },
+            }
+        )
+        client.storage.answers[f'{wire.ROUTE}/rbd'] = {'volume_type': told}
+        client.storage.answers[wire.ROUTE] = {'volume_types': [told]}
+        for command, words in (
+            (volume_rbd.RBDOptions, ()),
+            (volume_rbd.ShowRBDVolume, ('v',)),
+        ):
+            for form in ('table', 'csv', 'value', 'json'):
+                shown = client.run(command, '-f', form, *words)
+                self.assertIn(r'\x1b]0;x', shown)
+                self.assertNotIn('\x1b', shown)
