@@ -28,7 +28,7 @@ class RBDVolumeOptionsTempestPlugin(plugins.TempestPlugin):
     def load_tests(self) -> tuple[str, str]:
         """Return the folder of the tests and their top-level folder."""
         here = pathlib.Path(__file__).resolve().parent
-        return str(here / 'tests'), str(here.parent.parent)
+        return str(here / 'tests'), str(here.parent)
 
     def register_opts(self, conf: Any) -> None:
         """Register the options and add our attributes to the schemas.

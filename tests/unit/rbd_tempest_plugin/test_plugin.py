@@ -44,7 +44,7 @@ class PluginTest(base.TestCase):
         folder, top = self.plugin.load_tests()
         self.assertEqual(
             pathlib.Path(folder),
-            pathlib.Path(top) / 'cinder_rbd_ext' / 'tempest' / 'tests',
+            pathlib.Path(top) / 'rbd_tempest_plugin' / 'tests',
         )
         found = list(pathlib.Path(folder).rglob('test_*.py'))
         self.assertNotEqual([], found)
