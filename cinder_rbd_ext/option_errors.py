@@ -20,6 +20,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -28,13 +29,17 @@ LOG = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def of_volume(
-    volume: Any, backend: str, to_tenant: bool = False
+    volume: Any,
+    backend: str,
+    operation: user_messages.Operation,
+    told_by_cinder: bool = False,
 ) -> Iterator[None]:
-    """Log an ``OptionError`` and raise one of Cinder's exceptions instead.
+    """Tell the tenant of an ``OptionError`` and raise one of Cinder's instead.
 
     :param backend: the back end's name, for the log
-    :param to_tenant: whether the volume is about to change to status
-        ``error``, so that the reason is recorded for its tenant
+    :param operation: what is refused. If it is the creation, the reason is
+        also recorded with the volume, which changes to status ``error``.
+    :param told_by_cinder: as for :func:`user_messages.refused`
     :raises VolumeOptionRefused: if an option is refused
     """
     try:
@@ -44,15 +49,27 @@ def of_volume(
             'Volume %(id)s on back end %(backend)s: %(error)s',
             {'id': volume.id, 'backend': backend, 'error': error},
         )
-        if to_tenant:
-            recorded(volume.id, error)
+        if operation is user_messages.Operation.CREATION:
+            recorded(volume, error, told_by_cinder)
+        else:
+            user_messages.refused(volume, operation, error, told_by_cinder)
         raise exceptions.VolumeOptionRefused(reason=str(error)) from error
 
 
-def recorded(volume_id: str, error: errors.OptionError) -> None:
-    """Record the reason for the tenant, without the names of pools."""
+def recorded(
+    volume: Any, error: errors.OptionError, told_by_cinder: bool = False
+) -> None:
+    """Record why a volume could not be created, and tell its tenant.
+
+    The names of pools are hidden.
+
+    :param told_by_cinder: as for :func:`user_messages.refused`
+    """
     told = error.hidden() if error.key == keys.DATA_POOL else error
-    record.refused(volume_id, str(told))
+    record.refused(volume.id, str(told))
+    user_messages.refused(
+        volume, user_messages.Operation.CREATION, told, told_by_cinder
+    )
 
 
 @contextlib.contextmanager

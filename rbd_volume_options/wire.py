@@ -187,8 +187,7 @@ CONNECTION_CACHE_MODE = 'cache_mode'
 
 #: The reason why the volume could not be created. A longer text continues in
 #: the next entry. It is not in the image metadata, because tenants can write
-#: that and Cinder clears it if a creation from an image fails. It is not a
-#: user message of Cinder, because those have fixed texts without a value.
+#: that and Cinder clears it if a creation from an image fails.
 RECORD_REFUSED = (
     'rbd:refused',
     'rbd:refused_2',
@@ -200,6 +199,10 @@ RECORD_REFUSED = (
 #: to snapshots, copies and Glance images.
 RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
 RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+#: The reason of the last refusal, for the user message about it, and the ID of
+#: the request that was refused.
+RECORD_MESSAGE = 'rbd:message'
+RECORD_MESSAGE_REQUEST = 'rbd:message_request'
 #: A running conversion of the image by a retype: its progress, and what is
 #: required to complete it. Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'

@@ -238,7 +238,7 @@ class _Door:
                 'error': found.error,
             },
         )
-        refused_attachment.record_reason(volume.id, str(found.error))
+        refused_attachment.tell(volume, volume, found.error)
         with refusals.bad_request():
             raise found.error
 

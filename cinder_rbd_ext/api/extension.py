@@ -21,6 +21,7 @@ from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import groups
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import managing
+from cinder_rbd_ext.api import messages
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import next_attachment
 from cinder_rbd_ext.api import options
@@ -80,6 +81,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
             ('snapshots', snapshots.SnapshotsController()),
             ('os-snapshot-manage', snapshots.SnapshotsController()),
             ('manageable_snapshots', snapshots.SnapshotsController()),
+            ('messages', messages.MessagesController()),
             ('snapshot_metadata', snapshots.SnapshotMetadataController()),
         )
         return [

@@ -101,7 +101,7 @@ class Connections:
         if consumer is requester.Consumer.OTHER:
             return None
         judge = functools.partial(
-            self._judge, volume.id, host_modes.host_of(connector)
+            self._judge, volume, current, host_modes.host_of(connector)
         )
         earlier = functools.partial(requester.replaced, current)
         found = agreement.agree(
@@ -148,7 +148,8 @@ class Connections:
 
     def _judge(
         self,
-        volume_id: str,
+        volume: Any,
+        current: Any,
         host: str,
         error: errors.OptionError,
         found: agreement.Agreement,
@@ -159,7 +160,7 @@ class Connections:
 
         :raises AttachmentRefused: if the agreement is a refusal
         """
-        about = {'id': volume_id, 'host': host, 'error': error}
+        about = {'id': volume.id, 'host': host, 'error': error}
         if found.kept:
             LOG.warning(
                 'Volume %(id)s is attached to host %(host)s with the cache '
@@ -177,7 +178,7 @@ class Connections:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s', about
         )
-        refused_attachment.record_reason(volume_id, str(error))
+        refused_attachment.tell(volume, current, error)
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
     def cache_override(self, volume: Any) -> bool | None:

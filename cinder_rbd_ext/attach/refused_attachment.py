@@ -10,17 +10,26 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The reason for a refused attachment, recorded for the tenant."""
+"""The reason for a refused attachment, for the tenant.
+
+The tenant gets a user message. The reason is also recorded with the volume, if
+no server has the volume then: a refused live migration leaves the volume
+attached to its server, where it works.
+"""
 
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from cinder import context
 from cinder.db import api as db
+from cinder.objects import fields
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext import user_messages
+from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -37,12 +46,24 @@ class Refusal:
     at: str
 
 
-def record_reason(volume_id: str, text: str) -> None:
-    """Record why a volume is not attached, for its tenant.
+def tell(volume: Any, current: Any, reason: errors.OptionError) -> None:
+    """Tell the tenant why a volume is not attached.
 
-    A failure to record it is logged and not raised: it must not hide the
-    refusal.
+    A failure to do so is logged and not raised: it must not hide the refusal.
+
+    :param volume: the volume, with the context of the request
+    :param current: the volume, as in the database
     """
+    user_messages.refused(volume, user_messages.Operation.ATTACHMENT, reason)
+    if not any(
+        each.instance_uuid
+        and each.attach_status == fields.VolumeAttachStatus.ATTACHED
+        for each in current.volume_attachment
+    ):
+        _record(volume.id, str(reason))
+
+
+def _record(volume_id: str, text: str) -> None:
     entry = {
         wire.RECORD_ATTACH_REFUSED: record.shortened(text),
         wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',

@@ -26,6 +26,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.conversion import marker
 from cinder_rbd_ext.conversion import obstacles
 from cinder_rbd_ext.conversion import protection
@@ -82,7 +83,9 @@ class Conversions:
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        with option_errors.of_volume(volume, self._driver.backend_name):
+        with option_errors.of_volume(
+            volume, self._driver.backend_name, user_messages.Operation.RETYPE
+        ):
             begun = self._in_place.begin(volume, new_type)
             found = marker.read(begun.recorded)
             if found:

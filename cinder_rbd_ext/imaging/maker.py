@@ -26,6 +26,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import creations
@@ -71,7 +72,11 @@ class Maker:
             unrequested.keep_size(volume)
         with (
             option_errors.of_volume(
-                volume, self._driver.backend_name, to_tenant=True
+                volume,
+                self._driver.backend_name,
+                user_messages.Operation.CREATION,
+                # Cinder creates a message only for an empty volume.
+                told_by_cinder=not (source or from_image),
             ),
             self._held(
                 volume,

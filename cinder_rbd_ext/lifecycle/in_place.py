@@ -24,6 +24,7 @@ from cinder.volume.drivers import rbd
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
@@ -72,7 +73,12 @@ class InPlace:
 
         :raises VolumeOptionRefused: if they do not allow the size
         """
-        with option_errors.of_volume(volume, self._driver.backend_name):
+        with option_errors.of_volume(
+            volume,
+            self._driver.backend_name,
+            user_messages.Operation.EXTENSION,
+            told_by_cinder=True,
+        ):
             yield from self._checking(volume)
 
     def _checking(self, volume: Any) -> Iterator[None]:

@@ -25,6 +25,7 @@ from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.cluster import connection_choice
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
@@ -102,7 +103,11 @@ class Migrations:
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        with option_errors.of_volume(volume, self._driver.backend_name):
+        with option_errors.of_volume(
+            volume,
+            self._driver.backend_name,
+            user_messages.Operation.MIGRATION,
+        ):
             return self._accepted(volume, host)
 
     def _accepted(

@@ -55,7 +55,7 @@ class Takeovers:
             if found:
                 raise found
         except errors.OptionError as error:
-            option_errors.recorded(volume.id, error)
+            option_errors.recorded(volume, error)
             raise exception.ManageExistingVolumeTypeMismatch(
                 reason=str(error)
             ) from error

@@ -30,8 +30,8 @@ import fixtures
 import oslo_messaging
 
 from cinder_rbd_ext import policies
-from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -125,11 +125,9 @@ class AttachmentsTestCase(base.ApiTestCase):
         ]
 
     def refusal(self, volume: Any) -> str:
-        """Return the reason that is recorded for a volume."""
-        found = refused_attachment.of_volume(
-            requester.current(volume).admin_metadata
-        )
-        return found.reason if found else ''
+        """Return the reason that the user message about a volume has."""
+        admin_metadata = requester.current(volume).admin_metadata
+        return str(admin_metadata.get(wire.RECORD_MESSAGE, ''))
 
     def check_refused(
         self, volume: Any, words: str, request: Request, app: Any = None

@@ -22,6 +22,7 @@ import sqlalchemy
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.conversion import marker
+from rbd_volume_options import errors
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -138,10 +139,12 @@ class AttributesTest(base.ApiTestCase):
 
     def test_refused_attachment(self) -> None:
         volume = self.volume()
-        refused_attachment.record_reason(volume.id, 'x' * 300)
+        error = errors.OptionError('rbd:cache_mode', 'none', 'x' * 300, 'no')
+        refused_attachment.tell(volume, volume, error)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         refused = self.attributes(shown)['attach_refused']
-        self.assertEqual('x' * 252 + '...', refused['reason'])
+        self.assertEqual(255, len(refused['reason']))
+        self.assertTrue(refused['reason'].endswith('xx...'))
         at = timeutils.parse_isotime(refused['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
         refused_attachment.forget(volume.id)

@@ -17,6 +17,8 @@ from cinder.db import api as db
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext.attach import requester
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -34,14 +36,48 @@ _PLAIN_RECORDED = {
 
 
 class AttachRefusedTest(test_record.RecordTestCase):
-    def test_recorded_and_forgotten(self) -> None:
+    def _tell(self, reason: str) -> None:
+        error = errors.OptionError(keys.CACHE_MODE, 'none', reason, 'another')
+        refused_attachment.tell(
+            self.volume, requester.current(self.volume), error
+        )
+
+    def _refusal(self) -> str:
+        refusal = refused_attachment.of_volume(self.recorded())
+        return refusal.reason if refusal else ''
+
+    def test_last_reason_is_recorded_until_forgotten(self) -> None:
         record.made(self.volume.id, _PLAIN)
         for reason in ('the reason', 'a later one'):
-            refused_attachment.record_reason(self.volume.id, reason)
-            found = refused_attachment.of_volume(self.recorded())
-            self.assertEqual(reason, found.reason if found else None)
+            self._tell(reason)
+            self.assertIn(reason, self._refusal())
         refused_attachment.forget(self.volume.id)
-        self.assertEqual(_PLAIN_RECORDED, self.recorded())
+        left = self.recorded()
+        for name in ('rbd:message', 'rbd:message_request'):
+            del left[name]
+        self.assertEqual(_PLAIN_RECORDED, left)
+
+    def test_refusal_is_told_with_a_user_message(self) -> None:
+        self._tell('the reason')
+        (message,) = db.message_get_all(self.context)
+        self.assertEqual(self.volume.id, message['resource_uuid'])
+
+    def test_volume_that_a_server_has_stays_unmarked(self) -> None:
+        """As after a refused live migration."""
+        values = {
+            'volume_id': self.volume.id,
+            'instance_uuid': '11111111-2222-4333-8444-555555555555',
+            'attach_status': 'attached',
+        }
+        attachment = db.volume_attach(self.admin, values)
+        self._tell('the reason')
+        self.assertEqual('', self._refusal())
+        self.assertEqual(1, len(db.message_get_all(self.context)))
+        db.volume_attachment_update(
+            self.admin, attachment['id'], {'attach_status': 'reserved'}
+        )
+        self._tell('the reason')
+        self.assertIn('the reason', self._refusal())
 
     def test_never_refused(self) -> None:
         self.assertIsNone(refused_attachment.of_volume({}))
@@ -50,7 +86,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
         )
 
     def test_no_part_of_what_the_image_passes_on(self) -> None:
-        refused_attachment.record_reason(self.volume.id, 'the reason')
+        self._tell('the reason')
         self.assertRaises(
             exception.GlanceMetadataNotFound,
             db.volume_glance_metadata_get,
@@ -58,17 +94,16 @@ class AttachRefusedTest(test_record.RecordTestCase):
             self.volume.id,
         )
 
-    def test_database_that_is_down(self) -> None:
-        """A database failure is logged and not raised."""
-        for name, call in (
-            ('volume_admin_metadata_update', refused_attachment.record_reason),
-            ('volume_admin_metadata_delete', refused_attachment.forget),
+    def test_failure_of_the_database_is_only_logged(self) -> None:
+        for name, act in (
+            ('volume_admin_metadata_update', lambda: self._tell('the reason')),
+            (
+                'volume_admin_metadata_delete',
+                lambda: refused_attachment.forget(self.volume.id),
+            ),
         ):
-            arguments = [self.volume.id, 'the reason']
-            if call is refused_attachment.forget:
-                arguments.pop()
             with mock.patch.object(
                 db, name, autospec=True, side_effect=RuntimeError('down')
             ):
-                call(*arguments)
+                act()
             self.assertIn('down', self.log.output)

@@ -1,0 +1,187 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""User messages of Cinder about what the driver or its API refuses.
+
+Many requests are accepted first and refused later: Nova answers an attachment
+before Cinder decides, and a retype runs in the background. Cinder's way to
+tell the user afterwards is a user message (``openstack volume message list``,
+the Messages tab of the dashboard). Call :func:`refused` wherever something is
+refused that way::
+
+    user_messages.refused(volume, user_messages.Operation.LAYOUT, error)
+
+It never raises, so that it cannot hide the refusal. The message belongs to the
+project of the volume, whoever made the request.
+
+Cinder's messages have fixed texts without a value. The reason is therefore
+stored in the admin metadata of the volume, with the ID of the request, and the
+API extension appends it to the message (:mod:`cinder_rbd_ext.api.messages`).
+A volume keeps the reason of its last refusal only. Older messages have only
+Cinder's text.
+"""
+
+from collections.abc import Mapping
+import enum
+from typing import Protocol
+
+from cinder import context
+from cinder.db import api as db
+from cinder.message import api as message_api
+from cinder.message import message_field
+from oslo_log import log as logging
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+_Action = message_field.Action
+_Detail = message_field.Detail
+_Field = tuple[str, str]
+
+# Length of the database column of admin metadata.
+_MAX_VALUE = 255
+
+
+class Operation(enum.Enum):
+    """What was refused, with the nearest action and detail of Cinder."""
+
+    CREATION = (
+        'creation',
+        _Action.CREATE_VOLUME_FROM_BACKEND,
+        _Detail.DRIVER_FAILED_CREATE,
+    )
+    ATTACHMENT = (
+        'attachment',
+        _Action.UPDATE_ATTACHMENT,
+        _Detail.ATTACH_ERROR,
+    )
+    EXTENSION = (
+        'extension',
+        _Action.EXTEND_VOLUME,
+        _Detail.DRIVER_FAILED_EXTEND,
+    )
+    # Cinder has no action for these.
+    RETYPE = (
+        'retype',
+        _Action.SCHEDULE_ALLOCATE_VOLUME,
+        _Detail.NO_BACKEND_AVAILABLE,
+    )
+    MIGRATION = (
+        'migration',
+        _Action.SCHEDULE_ALLOCATE_VOLUME,
+        _Detail.NO_BACKEND_AVAILABLE,
+    )
+    #: A change of layout that was started and has failed.
+    LAYOUT = (
+        'change of layout',
+        _Action.CREATE_VOLUME_FROM_BACKEND,
+        _Detail.DRIVER_FAILED_CREATE,
+    )
+
+    def __init__(self, label: str, action: _Field, detail: _Field) -> None:
+        self.label = label
+        self.action = action
+        self.detail = detail
+
+
+#: Events of messages about refusals, as Cinder's API shows them.
+EVENTS = frozenset(
+    f'VOLUME_{message_field.Resource.VOLUME}_'
+    f'{operation.action[0]}_{operation.detail[0]}'
+    for operation in Operation
+)
+
+
+class Volume(Protocol):
+    """What is required of a volume; Cinder's objects have it."""
+
+    id: str
+    project_id: str
+
+
+def refused(
+    volume: Volume,
+    operation: Operation,
+    reason: errors.OptionError | str,
+    told_by_cinder: bool = False,
+) -> None:
+    """Create a user message about a refusal; a failure is only logged.
+
+    :param volume: Cinder's volume object
+    :param reason: for tenants. A text must not have names of hosts, pools or
+        types that they cannot see. Of an error, the names of pools are hidden
+        here.
+    :param told_by_cinder: whether Cinder itself creates a message for this
+        refusal, which then gets the reason
+    """
+    try:
+        request = _request_of(volume)
+        _store(volume.id, operation, reason, request.request_id)
+        if not told_by_cinder:
+            message_api.API().create(
+                request,
+                operation.action,
+                resource_uuid=volume.id,
+                detail=operation.detail,
+            )
+    except Exception:
+        LOG.exception('Could not create a message about volume %s', volume.id)
+
+
+def _request_of(volume: Volume) -> context.RequestContext:
+    """Return a context of the volume's project with the current request ID.
+
+    Administrators see the messages of all projects.
+    """
+    # The attribute of Cinder's objects; None for an orphaned one.
+    current = getattr(volume, '_context', None)
+    request = getattr(current, 'request_id', None)
+    return context.RequestContext(
+        project_id=volume.project_id,
+        is_admin=True,
+        request_id=request,
+        overwrite=False,
+    )
+
+
+def _store(
+    volume_id: str,
+    operation: Operation,
+    reason: errors.OptionError | str,
+    request: str,
+) -> None:
+    if isinstance(reason, errors.OptionError) and reason.key == keys.DATA_POOL:
+        reason = reason.hidden()
+    text = f'{operation.label} refused: {reason}'
+    if len(text) > _MAX_VALUE:
+        text = f'{text[: _MAX_VALUE - 3]}...'
+    db.volume_admin_metadata_update(
+        context.get_admin_context(),
+        volume_id,
+        {wire.RECORD_MESSAGE: text, wire.RECORD_MESSAGE_REQUEST: request},
+        False,
+    )
+
+
+def reason_of(
+    admin_metadata: Mapping[str, str], request_id: str | None
+) -> str | None:
+    """Return the reason for the message of a request; None if not stored.
+
+    :param admin_metadata: of the volume that the message is about
+    """
+    stored = admin_metadata.get(wire.RECORD_MESSAGE_REQUEST)
+    if not stored or stored != request_id:
+        return None
+    return admin_metadata.get(wire.RECORD_MESSAGE)

@@ -1,0 +1,94 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+"""Unit tests of cinder_rbd_ext.api.messages."""
+
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+from cinder import objects
+from cinder.message import api as message_api
+from cinder.message import message_field
+
+from cinder_rbd_ext import user_messages
+from tests.unit.cinder_rbd_ext.api import base
+
+_STOCK = 'update attachment:Failed to attach volume.'
+_WITH_REASON = f'{_STOCK} attachment refused: no mode'
+
+
+class MessagesTest(base.ApiTestCase):
+    """The texts of user messages in responses."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.refused_volume = self.volume()
+        user_messages.refused(
+            self.refused_volume, user_messages.Operation.ATTACHMENT, 'no mode'
+        )
+
+    def texts(self, app: Any = None) -> list[str]:
+        """Return the texts of all messages of a project, sorted."""
+        messages = self.ok('GET', '/messages', app=app)['messages']
+        return sorted(each['user_message'] for each in messages)
+
+    def test_list_and_show_have_the_reason(self) -> None:
+        (message,) = self.ok('GET', '/messages')['messages']
+        self.assertEqual(_WITH_REASON, message['user_message'])
+        shown = self.ok('GET', f'/messages/{message["id"]}')['message']
+        self.assertEqual(_WITH_REASON, shown['user_message'])
+
+    def test_reasons_of_other_projects_stay_hidden(self) -> None:
+        """Cinder lists the messages of all projects."""
+        self.assertNotIn(_WITH_REASON, self.texts(self.stranger))
+        self.assertEqual([_WITH_REASON], self.texts(self.admin))
+
+    def test_earlier_message_has_the_text_of_cinder(self) -> None:
+        with mock.patch.object(
+            self.refused_volume, '_context', self.admin_context
+        ):
+            user_messages.refused(
+                self.refused_volume,
+                user_messages.Operation.ATTACHMENT,
+                'another',
+            )
+        self.assertEqual(
+            [_STOCK, f'{_STOCK} attachment refused: another'], self.texts()
+        )
+
+    def test_deleted_volume_leaves_the_text_of_cinder(self) -> None:
+        self.refused_volume.destroy()
+        self.assertEqual([_STOCK], self.texts())
+
+    def test_failure_leaves_the_text_of_cinder(self) -> None:
+        self.mock_object(
+            objects.VolumeList,
+            'get_all',
+            autospec=True,
+            side_effect=exception.CinderException,
+        )
+        self.assertEqual([_STOCK], self.texts())
+
+    def test_messages_about_other_things_need_no_query(self) -> None:
+        (message,) = self.ok('GET', '/messages')['messages']
+        self.ok('DELETE', f'/messages/{message["id"]}')
+        message_api.API().create(
+            self.refused_volume._context,
+            message_field.Action.SNAPSHOT_CREATE,
+            message_field.Resource.VOLUME_SNAPSHOT,
+            self.refused_volume.id,
+        )
+        read = self.mock_object(objects.VolumeList, 'get_all', autospec=True)
+        self.assertEqual(
+            ['create snapshot:An unknown error occurred.'], self.texts()
+        )
+        read.assert_not_called()
