@@ -40,6 +40,7 @@ LABELS: dict[str, Any] = {
     'attributes-contradict-image': _('image differs from the record'),
     'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
     'slow-deletion': _('slow deletion'),
+    'not-readable': _('not readable'),
 }
 
 

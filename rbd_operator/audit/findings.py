@@ -126,6 +126,12 @@ SLOW_DELETION = Kind(
     'Add an object map before it is deleted.',
 )
 
+FORBIDDEN = Kind(
+    'not-readable',
+    _ERROR,
+    'Use a Ceph user that may read it, or select other pools with --pool.',
+)
+
 KINDS: dict[str, Kind] = {
     kind.code: kind
     for kind in (
@@ -148,6 +154,7 @@ KINDS: dict[str, Kind] = {
         CONTRADICTION,
         NO_DEEP_FLATTEN,
         SLOW_DELETION,
+        FORBIDDEN,
     )
 }
 
@@ -157,7 +164,8 @@ class Finding:
     """Something that an operator should look at.
 
     :ivar pool: Ceph pool; Cinder's pool for a volume without an image
-    :ivar image: name of the image, with ``@snapshot`` for a snapshot
+    :ivar image: name of the image, with ``@snapshot`` for a snapshot; empty
+        for a pool
     :ivar detail: what was found
     :ivar volume: id of Cinder's volume, if there is one
     :ivar project: id of the volume's project, if there is one

@@ -70,6 +70,11 @@ class Report:
         return max(found, default=findings.Severity.NOTICE)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the Ceph user was allowed to read everything."""
+        return not any(each.forbidden for each in self.scans)
+
+    @property
     def number(self) -> int:
         """Number of images that were read."""
         return sum(len(each.found) for each in self.scans)

@@ -58,6 +58,10 @@ def of_pool(
         yield from _of_image(image, known)
         if known is not None:
             yield from _of_record(image, known)
+    for name in sorted(found.forbidden):
+        yield findings.Finding(
+            findings.FORBIDDEN, found.pool, name, found.forbidden[name]
+        )
     for name in sorted(found.unreadable):
         yield findings.Finding(
             findings.HALF_REMOVED, found.pool, name, found.unreadable[name]
@@ -80,7 +84,9 @@ def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
     names_of = {
         each.pool: {image.name for image in each.found}
         | each.unreadable.keys()
+        | each.forbidden.keys()
         for each in scans
+        if not each.is_forbidden
     }
     for volume in known.volumes.values():
         pool = known.backends.get(volume.pool)

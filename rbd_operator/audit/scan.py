@@ -69,12 +69,20 @@ class PoolScan:
     """The content of a pool.
 
     :ivar unreadable: reasons why images could not be opened, by their names
+    :ivar forbidden: what the Ceph user may not read, by the names of the
+        images; the name is empty for the whole pool
     """
 
     pool: str
     found: tuple[images.Image, ...]
     unreadable: dict[str, str]
     trash: tuple[Trashed, ...]
+    forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Whether nothing is known about the pool."""
+        return '' in self.forbidden
 
 
 class Cluster:
@@ -123,14 +131,23 @@ class Cluster:
             total
         :param wanted: returns whether to read the image with a name
         :param with_usage: whether to read the used space of images
+        :returns: a scan without images if the Ceph user may not list them
         :raises rados.Error: if the pool cannot be read
-        :raises NotAllowed: if the Ceph user may not list the images
+        :raises NoPool: if the pool does not exist
         :raises Cancelled: after :meth:`cancel`
         """
+        forbidden: dict[str, str] = {}
         with self.connected(pool) as (_, ioctx):
-            names = sorted(filter(wanted, self._names(pool, ioctx)))
+            try:
+                listed = self.librbd.RBD().list(ioctx)
+            except self.librbd.Error as error:
+                if not _is_permission(error):
+                    raise
+                why = f'client.{self._user} may not list the images: {error}'
+                return PoolScan(pool, (), {}, (), {'': why})
+            names = sorted(filter(wanted, listed))
             found, failed = self._read_all(
-                pool, names, progress, workers, with_usage
+                pool, names, progress, workers, with_usage, forbidden
             )
             # An image that was removed during the scan is not damaged.
             still_there = frozenset(self.librbd.RBD().list(ioctx))
@@ -140,20 +157,8 @@ class Cluster:
             tuple(sorted(found, key=lambda image: image.name)),
             {n: why for n, why in failed.items() if n in still_there},
             trash,
+            forbidden,
         )
-
-    def _names(self, pool: str, ioctx: Any) -> list[str]:
-        try:
-            found: list[str] = self.librbd.RBD().list(ioctx)
-        except self.librbd.Error as error:
-            if getattr(error, 'errno', None) != errno.EPERM:
-                raise
-            raise NotAllowed(
-                f'client.{self._user} may not list the images of pool {pool}: '
-                f'{error}. Select other pools with --pool, or use a Ceph user '
-                'with access to this pool.'
-            ) from error
-        return found
 
     def existing(self, pool: str, names: Iterable[str]) -> set[str]:
         """Return those images that are still in a pool.
@@ -182,11 +187,7 @@ class Cluster:
     def pools(self) -> list[str]:
         """Return the pools with the application ``rbd``."""
         with self.connection() as connection:
-            return [
-                pool
-                for pool in sorted(connection.list_pools())
-                if _has_rbd(connection, pool)
-            ]
+            return _rbd_pools(connection)
 
     def _read_all(
         self,
@@ -195,6 +196,7 @@ class Cluster:
         progress: Progress,
         workers: int,
         with_usage: bool,
+        forbidden: dict[str, str],
     ) -> tuple[list[images.Image], dict[str, str]]:
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for name in names:
@@ -219,12 +221,16 @@ class Cluster:
                     except self.librbd.Error as error:
                         if getattr(error, 'errno', None) in _LOST:
                             raise
-                        failed[name] = str(error)
+                        # An image that may not be read is not damaged.
+                        bad = forbidden if _is_permission(error) else failed
+                        bad[name] = str(error)
 
         self._run(
             read_some,
             min(workers, len(names)),
-            lambda: progress(len(found) + len(failed), len(names)),
+            lambda: progress(
+                len(found) + len(failed) + len(forbidden), len(names)
+            ),
         )
         return found, failed
 
@@ -292,7 +298,13 @@ class Cluster:
         threads shared one.
         """
         with self.connection() as connection:
-            ioctx = connection.open_ioctx(pool)
+            try:
+                ioctx = connection.open_ioctx(pool)
+            except self.librados.ObjectNotFound as error:
+                raise NoPool(
+                    f'Ceph has no pool {pool}. Pools with the application '
+                    f'rbd: {", ".join(_rbd_pools(connection)) or "none"}.'
+                ) from error
             try:
                 yield connection, ioctx
             finally:
@@ -320,6 +332,18 @@ class Cluster:
             connection.shutdown()
 
 
+def _is_permission(error: Exception) -> bool:
+    return getattr(error, 'errno', None) == errno.EPERM
+
+
+def _rbd_pools(connection: Any) -> list[str]:
+    return [
+        pool
+        for pool in sorted(connection.list_pools())
+        if _has_rbd(connection, pool)
+    ]
+
+
 def _has_rbd(connection: Any, pool: str) -> bool:
     ioctx = connection.open_ioctx(pool)
     try:
@@ -332,8 +356,8 @@ class NotConnected(Exception):
     """The cluster could not be reached; the text names file and user."""
 
 
-class NotAllowed(Exception):
-    """The Ceph user may not read a pool; the text names both."""
+class NoPool(Exception):
+    """A pool does not exist; the text names it and the pools that exist."""
 
 
 class Cancelled(Exception):

@@ -52,8 +52,9 @@ class Audit(exit_status.StatusLister):
     """List leftovers, contradictions and invalid object maps of RBD images.
 
     Each image is opened once for reading; nothing is changed. The exit status
-    is 0 without findings or with notices only, 1 with warnings, 2 with errors
-    and 3 if the audit could not be done.
+    is 0 without findings or with notices only, 1 with warnings, 2 with errors,
+    3 if the audit could not be done, and 4 if it is incomplete because the
+    Ceph user may not read a pool or an image.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -103,6 +104,8 @@ class Audit(exit_status.StatusLister):
             text = json.dumps(found.plain(), indent=1)
             whole_file.write(parsed_args.output, text + '\n')
         self.status = int(found.severity)
+        if not found.is_complete:
+            self.status = exit_status.INCOMPLETE
         self.app.stderr.write(_summary(found))
         if parsed_args.counts:
             readable = parsed_args.formatter == 'table'
@@ -157,7 +160,15 @@ def _used(size: int | None, readable: bool) -> str | int | None:
 
 
 def _summary(found: report.Report) -> str:
-    return (
+    unread = [
+        '/'.join(filter(None, (each.pool, name)))
+        for each in found.scans
+        for name in each.forbidden
+    ]
+    lines = [
         f'{found.number} images in {len(found.scans)} pools, '
-        f'{len(found.found)} findings, {found.seconds:.1f} s\n'
-    )
+        f'{len(found.found)} findings, {found.seconds:.1f} s'
+    ]
+    if unread:
+        lines.append(f'Incomplete, not readable: {", ".join(unread)}')
+    return ''.join(f'{printable.text(line)}\n' for line in lines)

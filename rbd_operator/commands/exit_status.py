@@ -20,6 +20,8 @@ from rbd_command_line import printable
 
 #: Exit status if the check itself failed, as monitoring expects it.
 UNKNOWN = 3
+#: Exit status if the Ceph user may not read a part of what was selected.
+INCOMPLETE = 4
 
 
 class StatusLister(lister.Lister):

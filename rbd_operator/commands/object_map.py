@@ -98,10 +98,20 @@ class _ObjectMap(maintenance.Command):
             },
         )
         if missing:
+            forbidden = [pool for pool, name, _ in unreadable if not name]
             raise ValueError(
                 f'No image was found for: {", ".join(missing)}. Check the '
                 'IDs, the other options and the pools.'
+                + (
+                    f' client.{parsed_args.ceph_user} may not read the pools '
+                    f'{", ".join(forbidden)}.'
+                    if forbidden
+                    else ''
+                )
             )
+        if chosen.volumes:
+            # All of them were found, so that other pools do not matter.
+            unreadable = [each for each in unreadable if each[1]]
         return found, [map_changes.unreadable(*each) for each in unreadable]
 
 
@@ -109,8 +119,8 @@ class Check(_ObjectMap):
     """List the state of the object maps of images and their snapshots.
 
     Nothing is changed. The exit status is 0 if all maps are valid, 1 if a map
-    is invalid or missing, 2 if an image could not be opened, and 3 if the
-    command failed.
+    is invalid or missing, 2 if an image or a pool could not be read, and 3 if
+    the command failed.
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Rows:

@@ -155,6 +155,9 @@ def _shown_types(found: report.Report) -> frozenset[str]:
 
 def _of_scans(found: report.Report) -> Iterator[Sample]:
     for each in found.scans:
+        if each.is_forbidden:
+            # Nothing is known about the pool; 0 would be wrong.
+            continue
         states = collections.Counter(
             snapshot.map_state
             for image in each.found

@@ -105,7 +105,8 @@ def targets(
     """Read the selected images of pools.
 
     :returns: the images, sorted by pool and name, and the pool, the name and
-        the reason for each image that could not be opened
+        the reason for each image that could not be opened. The name is empty
+        for a pool that the Ceph user may not read.
     :raises rados.Error: if a pool cannot be read
     """
     found: list[Target] = []
@@ -118,7 +119,8 @@ def targets(
         )
         found += _of_scan(scanned, known, chosen)
         unreadable += [
-            (pool, name, why) for name, why in scanned.unreadable.items()
+            (pool, name, why)
+            for name, why in (scanned.unreadable | scanned.forbidden).items()
         ]
     return found, unreadable
 

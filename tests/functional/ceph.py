@@ -13,6 +13,7 @@
 """The Ceph cluster that functional tests share."""
 
 import atexit
+from collections.abc import Iterator
 import contextlib
 import functools
 import os
@@ -62,6 +63,27 @@ class SharedCluster:
         if pool not in self._ioctx:
             self._ioctx[pool] = self.rados.open_ioctx(pool)
         return self._ioctx[pool]
+
+    @contextlib.contextmanager
+    def user(self, name: str, *caps: str, lines: str = '') -> Iterator[str]:
+        """Create a Ceph user; yield the path of a ceph.conf for it.
+
+        :param caps: as for ``ceph auth get-or-create``
+        :param lines: more lines of ceph.conf
+        """
+        folder = pathlib.Path(tempfile.mkdtemp(dir='/var/tmp'))
+        keyring = folder / 'keyring'
+        text = pathlib.Path(self.conf).read_text()
+        (folder / 'ceph.conf').write_text(
+            f'{text}\n{lines}\n[client.{name}]\nkeyring = {keyring}\n'
+        )
+        made = ('auth', 'get-or-create', f'client.{name}', *caps)
+        keyring.write_text(self.daemons.command(*made))
+        try:
+            yield str(folder / 'ceph.conf')
+        finally:
+            self.daemons.command('auth', 'rm', f'client.{name}')
+            shutil.rmtree(folder)
 
     def forget(self, pool: str) -> None:
         """Close the context of a pool that will be deleted."""

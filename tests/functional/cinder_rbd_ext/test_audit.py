@@ -218,6 +218,82 @@ class HealthyTest(AuditTestCase):
         )
 
 
+class PermissionsTest(AuditTestCase):
+    """Audits as Ceph users of the documentation."""
+
+    def audit_as(
+        self, *caps: str, pools: tuple[str, ...] = ('volumes', 'volumes2')
+    ) -> report.Report:
+        """Audit pools as a user with the given capabilities."""
+        with self.cluster.user('audit', *caps) as conf:
+            known = records.Records(
+                self.volumes,
+                frozenset(),
+                frozenset(),
+                {_POOL: 'volumes', 'sandbox@rbd2#rbd2': 'volumes2'},
+                frozenset(),
+                frozenset(),
+            )
+            limited = scan.Cluster(rados, rbd, conf, 'audit')
+            return run.run(limited, pools, lambda: known)
+
+    def test_pool_that_may_not_be_listed_is_named_and_others_audited(
+        self,
+    ) -> None:
+        self.volume()
+        self.make('volume-a', mask=_LOCKED)
+        # Its image may be in the pool that cannot be read.
+        ident = str(uuid.uuid4())
+        self.volumes[ident] = records.Volume(
+            ident, ident, 'project', 'type', 'sandbox@rbd2#rbd2', 'available'
+        )
+        found = self.audit_as(
+            *('mon', 'profile rbd', 'osd', 'profile rbd pool=volumes')
+        )
+        (finding,) = found.found
+        self.assertEqual(findings.FORBIDDEN, finding.kind)
+        self.assertEqual(('volumes2', ''), (finding.pool, finding.image))
+        self.assertIn('client.audit may not list', finding.detail)
+        self.assertEqual(2, found.number)
+        self.assertFalse(found.is_complete)
+
+    def test_image_whose_clones_may_not_be_read_is_not_half_removed(
+        self,
+    ) -> None:
+        source = f'volume-{uuid.uuid4()}.deleted'
+        self.make(source)
+        snapshot = f'volume-{uuid.uuid4()}.clone_snap'
+        self.snapshot(source, snapshot)
+        rbd.RBD().clone(
+            *(self.cluster.ioctx(), source, snapshot),
+            *(self.cluster.ioctx('volumes2'), 'clone'),
+            features=_MAPPED,
+        )
+        found = self.audit_as(
+            *('mon', 'profile rbd', 'osd', 'profile rbd pool=volumes'),
+            pools=('volumes',),
+        )
+        self.assertEqual(
+            [(findings.FORBIDDEN, source)],
+            [(each.kind, each.image) for each in found.found],
+        )
+
+    def test_read_only_user_of_the_page_reads_everything(self) -> None:
+        self.volume()
+        found = self.audit_as(
+            *('mon', 'profile rbd-read-only'),
+            *('osd', 'profile rbd-read-only'),
+            pools=tuple(ceph.POOLS),
+        )
+        self.assertEqual((), found.found)
+        self.assertEqual(1, found.number)
+
+    def test_missing_pool_is_named_with_the_pools_that_exist(self) -> None:
+        error = self.assertRaises(scan.NoPool, self.audited.scan, 'none-such')
+        self.assertIn('no pool none-such', str(error))
+        self.assertIn('volumes2', str(error))
+
+
 class PlantedTest(AuditTestCase):
     """One test for each kind of finding."""
 

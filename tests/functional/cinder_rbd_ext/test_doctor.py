@@ -38,6 +38,7 @@ rbd_pool = {pool}
 rbd_volume_data_pool = {data}
 """
 _LIMITED = 'doctor-limited'
+_ONE_POOL = 'profile rbd pool=volumes'
 
 
 class DoctorTest(testtools.TestCase):
@@ -54,6 +55,12 @@ class DoctorTest(testtools.TestCase):
         text = pathlib.Path(self.cluster.conf).read_text()
         path.write_text(f'{text}\n{options}\n')
         return str(path)
+
+    def user(self, *caps: str) -> str:
+        """Create a Ceph user and return its ceph.conf."""
+        made = self.cluster.user(_LIMITED, *caps)
+        self.addCleanup(made.__exit__, None, None, None)
+        return made.__enter__()
 
     def problems(
         self,
@@ -86,24 +93,15 @@ class DoctorTest(testtools.TestCase):
             self.assertEqual([], self.objects(pool))
 
     def test_user_without_the_capability(self) -> None:
-        keyring = self.folder / 'keyring'
-        keyring.write_text(
-            self.cluster.daemons.command(
-                *('auth', 'get-or-create', f'client.{_LIMITED}'),
-                *('mon', 'profile rbd', 'osd', 'profile rbd pool=volumes'),
-            )
-        )
-        self.addCleanup(
-            self.cluster.daemons.command, 'auth', 'rm', f'client.{_LIMITED}'
-        )
-        conf = self.conf(f'[client.{_LIMITED}]\nkeyring = {keyring}')
+        conf = self.user('mon', 'profile rbd', 'osd', _ONE_POOL)
         (refused,) = self.problems(conf, _LIMITED)
         self.assertEqual(findings.Severity.ERROR, refused.severity)
         self.assertIn('pool volumes-data', refused.subject)
         self.assertIn('profile rbd pool=volumes-data', refused.remedy)
         (missing,) = self.problems(conf, _LIMITED, data='none-such')
         self.assertIn('Create the pool none-such', missing.remedy)
-        key = keyring.read_text().split('key = ')[1].split()[0]
+        keyring = pathlib.Path(conf).with_name('keyring').read_text()
+        key = keyring.split('key = ')[1].split()[0]
         self.assertNotIn(key, str((refused, missing)))
 
     def test_user_that_cannot_connect(self) -> None:

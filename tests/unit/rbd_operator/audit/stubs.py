@@ -38,6 +38,10 @@ class ImageNotFound(Error):
     """The image does not exist."""
 
 
+class ObjectNotFound(Error):
+    """The pool does not exist."""
+
+
 class Image:
     """An image of 8 MiB without snapshots."""
 
@@ -101,6 +105,7 @@ class Pool:
 
     Error: type[Exception] = Error
     ImageNotFound = ImageNotFound
+    ObjectNotFound = ObjectNotFound
     RBD_FEATURE_MIGRATING = 1 << 9
     RBD_FLAG_OBJECT_MAP_INVALID = 1 << 0
     RBD_SNAP_NAMESPACE_TYPE_USER = 0

@@ -76,6 +76,16 @@ class AuditTest(base.TestCase):
         self.pool.images.remove(f'volume-{facts.IDENT}')
         self.assertEqual(2, self.audit())
 
+    def test_pool_that_may_not_be_read_makes_the_audit_incomplete(
+        self,
+    ) -> None:
+        self.pool.forbidden = stubs.PermissionError('listing')
+        (row,) = self.rows('--no-cloud')
+        self.assertEqual('not-readable', row['Kind'])
+        self.assertIn('client.me may not list', row['Detail'])
+        self.assertIn('not readable: volumes\n', self.err.getvalue())
+        self.assertEqual(4, self.audit('--no-cloud'))
+
     def test_failure(self) -> None:
         self.connected.side_effect = OSError('no \x1b[1mcluster')
         self.assertEqual(3, self.audit())

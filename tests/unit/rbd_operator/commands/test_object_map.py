@@ -20,6 +20,7 @@ from rbd_operator.maintenance import map_changes
 from rbd_operator.maintenance import recorded
 from rbd_volume_options import wire
 from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
 from tests.unit.rbd_operator.commands import commands
 
 
@@ -42,6 +43,31 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertEqual('refused', row['Status'])
         self.assertIn('object-map enable', row['What to do'])
         self.assertIn('1 images: 1 refused', self.err.getvalue())
+
+    def test_pool_that_may_not_be_read_is_a_row(self) -> None:
+        self.pool.forbidden = stubs.PermissionError('listing')
+        self.assertEqual(2, self.object_map('check', '--volumes'))
+        (row,) = self.rows()
+        self.assertEqual(
+            ('failed', 'volumes', ''),
+            (row['Status'], row['Pool'], row['Image']),
+        )
+        self.assertEqual(3, self.object_map('check', facts.IDENT))
+        self.assertIn('may not read the pools volumes', self.err.getvalue())
+
+    def test_pools_without_the_chosen_volume_do_not_matter(self) -> None:
+        def open_ioctx(pool: str) -> stubs.Pool:
+            if pool == 'backups':
+                self.pool.forbidden = stubs.PermissionError('listing')
+            return self.pool
+
+        self.pool.open_ioctx = open_ioctx  # type: ignore[method-assign]
+        # The other pool is read first.
+        self.replace(
+            scan.Cluster, 'pools', return_value=['volumes', 'backups']
+        )
+        words = ('enable', facts.IDENT, '--dry-run')
+        self.assertEqual(0, self.object_map(*words))
 
     def test_dry_run(self) -> None:
         words = ('enable', facts.IDENT, '--dry-run')

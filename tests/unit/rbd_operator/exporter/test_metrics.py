@@ -18,6 +18,8 @@ from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import records
 from rbd_operator.audit import report
+from rbd_operator.audit import rules
+from rbd_operator.audit import scan
 from rbd_operator.exporter import metrics
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
@@ -95,6 +97,20 @@ class MetricsTest(base.TestCase):
             ],
         )
         self.assertEqual(2, sum(values[key] for key in shown))
+
+    def test_pool_that_may_not_be_read_has_a_finding_and_no_counts(
+        self,
+    ) -> None:
+        closed = scan.PoolScan('backups', (), {}, (), {'': 'made to fail'})
+        found = rules.of_pool(closed, None, _TAKEN)
+        made = report.make(_TAKEN, 2.5, [closed], found, None)
+        samples = list(metrics.of_report(made))
+        about = {each.metric.name for each in samples if each.labels}
+        self.assertEqual({'rbd_audit_findings'}, about)
+        self.assertEqual(
+            [('backups', 'not-readable', 'error')],
+            [each.labels for each in samples if each.value == 1],
+        )
 
     def test_volume_types_are_limited(self) -> None:
         number = metrics.MAX_TYPES + 10
