@@ -99,7 +99,7 @@ class ConfigurationTest(base.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
-    def test_cinder(self) -> None:
+    def test_cinder_is_configured(self) -> None:
         self.tree.stack(**_SETTINGS)
         conf = self._conf('etc/cinder/cinder.conf')
         conf.register_opts(cinder_config.api_opts)
@@ -125,19 +125,19 @@ class ConfigurationTest(base.TestCase):
         # The settings of devstack-plugin-ceph are kept.
         self.assertEqual('volumes', conf.ceph.rbd_pool)
 
-    def test_glance(self) -> None:
+    def test_glance_has_the_store(self) -> None:
         self.tree.stack(**_SETTINGS)
         found = self._load(_GLANCE, 'etc/glance/glance-api.conf')
         stores = {'robust_rbd': 'rbd_objmap', 'fast': 'file'}
         self.assertEqual([stores, 'robust_rbd', 'True', '4M', 'images'], found)
 
-    def test_nova(self) -> None:
+    def test_nova_has_the_allowed_modes(self) -> None:
         self.tree.stack(**_SETTINGS)
         conf = self._conf('etc/nova/nova.conf')
         nova_opts.register(conf)
         self.assertEqual('none,writeback', conf.rbd_cache.allowed_modes)
 
-    def test_tempest(self) -> None:
+    def test_tempest_knows_the_options(self) -> None:
         self.tree.stack(**_SETTINGS)
         folder = self.tree.root / 'tempest' / 'etc'
         found = self._load(

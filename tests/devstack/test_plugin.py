@@ -113,7 +113,7 @@ class RepeatedAndCleanedTest(base.DevStackTestCase):
         'RBD_VOLUME_OPTIONS_CACHE_MODES': 'none,writeback',
     }
 
-    def test_twice(self) -> None:
+    def test_second_stack_changes_nothing(self) -> None:
         self.tree.stack(**self.settings)
         once = self.tree.snapshot()
         self.tree.stack(**self.settings)
@@ -125,7 +125,7 @@ class RepeatedAndCleanedTest(base.DevStackTestCase):
         self.tree.check('unstack')
         self.assertEqual(stacked, self.tree.snapshot())
 
-    def test_clean(self) -> None:
+    def test_clean_restores_the_files(self) -> None:
         before = self.tree.snapshot()
         self.tree.stack(**self.settings)
         nova = self.tree.read('etc/nova/nova.conf')

@@ -88,7 +88,7 @@ class CinderTest(base.InstallTestCase):
         listed: list[dict[str, Any]] = json.loads(body)['extensions']
         return {each['alias'] for each in listed}
 
-    def test_alone(self) -> None:
+    def test_cinder_runs_alone_with_the_suite_and_without(self) -> None:
         self.check_nothing_else()
         self.check_extra()
         self.install_as_documented()

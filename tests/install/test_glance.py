@@ -103,7 +103,7 @@ class GlanceTest(base.InstallTestCase):
             rows = database.execute('SELECT namespace FROM metadef_namespaces')
             return [str(name) for (name,) in rows]
 
-    def test_alone(self) -> None:
+    def test_glance_runs_alone_with_the_suite_and_without(self) -> None:
         self.check_nothing_else()
         self.check_extra()
         # The Glance of an operator already has a database.

@@ -73,7 +73,7 @@ class HorizonTest(base.InstallTestCase):
         self.assertIn('csrfmiddlewaretoken', body)
         return [str(each) for each in panels]
 
-    def test_alone(self) -> None:
+    def test_horizon_runs_alone_with_the_suite_and_without(self) -> None:
         self.check_nothing_else()
         self.check_extra()
         # The path of the test's settings. The documentation sets the rest.

@@ -80,7 +80,7 @@ class KollaTest(base.TestCase):
     timeout = 900
 
     @ddt.data(*state.releases())
-    def test_release(self, release: str) -> None:
+    def test_kolla_files_are_valid_for_the_release(self, release: str) -> None:
         found = self.useFixture(kolla.Kolla(release))
         self._check_images(found.dockerfiles())
         if found.has_ansible:

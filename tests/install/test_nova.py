@@ -63,7 +63,7 @@ class NovaTest(base.InstallTestCase):
         )
         return found
 
-    def test_alone(self) -> None:
+    def test_nova_runs_alone_with_the_suite_and_without(self) -> None:
         self.check_nothing_else()
         self.check_extra()
         before = self._drivers()

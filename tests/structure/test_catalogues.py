@@ -74,7 +74,9 @@ class CataloguesTestCase(base.TestCase):
             )
 
     @ddt.data(*catalogues.DOMAINS)
-    def test_compiled(self, domain: catalogues.Domain) -> None:
+    def test_compiled_catalogue_has_all_translations(
+        self, domain: catalogues.Domain
+    ) -> None:
         path = self._german(domain)
         with path.with_suffix('.mo').open('rb') as file:
             compiled = gettext.GNUTranslations(file)

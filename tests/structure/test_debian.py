@@ -31,7 +31,7 @@ class DebianTestCase(base.TestCase):
             for path in _FOLDER.glob('*.install')
         }
 
-    def test_version(self) -> None:
+    def test_debian_version_is_that_of_setup_cfg(self) -> None:
         first = (_FOLDER / 'changelog').read_text().partition('\n')[0]
         version = re.findall(r'\((.*)-\d+\)', first)
         self.assertEqual([self.setup['metadata']['version']], version)

@@ -20,7 +20,7 @@ from tests.unit import base
 
 
 class KollaPageTestCase(base.TestCase):
-    def test_versions(self) -> None:
+    def test_page_names_the_tested_versions(self) -> None:
         page = (tree.ROOT / 'doc/source/install/kolla.rst').read_text()
         words = set(re.findall(r'\d+\.\d+\.\d+', page))
         tested = set()

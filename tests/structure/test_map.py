@@ -188,7 +188,9 @@ class MapTestCase(base.TestCase):
         ('rbd_volume_options.plan:plan_image', 'limits:check_layout', False),
     )
     @ddt.unpack
-    def test_call(self, caller: str, step: str, expected: bool) -> None:
+    def test_calls_are_recognised(
+        self, caller: str, step: str, expected: bool
+    ) -> None:
         found = _calls(caller, f'rbd_volume_options.{step}')
         self.assertIs(expected, found)
 

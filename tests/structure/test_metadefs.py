@@ -36,7 +36,7 @@ class MetadefsTestCase(base.TestCase):
                 set(keys.KEYS), {f'{prefix}{name}' for name in self.properties}
             )
 
-    def test_choices(self) -> None:
+    def test_choices_are_those_of_the_rules(self) -> None:
         self.assertEqual(
             [mode.value for mode in cache_modes.CacheMode],
             self.properties['cache_mode']['enum'],

@@ -165,7 +165,7 @@ class MonitoringTestCase(base.TestCase):
         used = set(re.findall(r'\$\{?(\w+)', json.dumps(board['panels'])))
         self.assertEqual(names, used)
 
-    def test_expressions(self) -> None:
+    def test_expressions_use_exported_metrics(self) -> None:
         expressions = [
             target['expr']
             for panel in self.dashboard()['panels']
@@ -175,7 +175,7 @@ class MonitoringTestCase(base.TestCase):
         found = [wrong for each in expressions for wrong in _wrong(each)]
         self.assertEqual([], found)
 
-    def test_variables(self) -> None:
+    def test_variables_are_labels_of_metrics(self) -> None:
         queries = [
             each['query']['query']
             for each in self.dashboard()['templating']['list']

@@ -68,7 +68,7 @@ class PagesTestCase(base.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
 
     @ddt.data('doc/source', 'releasenotes/source')
-    def test_pages(self, source: str) -> None:
+    def test_pages_build_without_warnings(self, source: str) -> None:
         warn = ('-W', '--keep-going', '-q')
         self._make('sphinx-build', *warn, source, self.folder)
         pages = list(pathlib.Path(self.folder).rglob('*.html'))
@@ -102,7 +102,7 @@ class PagesTestCase(base.TestCase):
             'tox -e manpages makes them again',
         )
 
-    def test_samples(self) -> None:
+    def test_samples_are_generated(self) -> None:
         names = [x for x in tree.files() if x.startswith(_SAMPLES)]
         self.assertNotEqual([], names)
         for name in names:

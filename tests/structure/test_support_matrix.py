@@ -30,7 +30,7 @@ class SupportMatrixTestCase(base.TestCase):
         matrix.read(_ADMIN / name)
         return matrix
 
-    def test_releases(self) -> None:
+    def test_matrix_has_all_supported_releases(self) -> None:
         found = {
             name.removeprefix('driver.')
             for name in self._read('support-matrix.ini').sections()

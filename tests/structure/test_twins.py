@@ -62,7 +62,7 @@ def _modules() -> dict[str, set[str]]:
 
 @ddt.ddt
 class TwinsTestCase(base.TestCase):
-    def test_folders(self) -> None:
+    def test_no_folder_has_twins(self) -> None:
         modules = _modules()
         self.assertIn('driver', modules['cinder_rbd_ext'])
         self.assertEqual(
@@ -75,7 +75,9 @@ class TwinsTestCase(base.TestCase):
         ('attaching', 'attachment'),
         ('policies', 'policy'),
     )
-    def test_twins(self, names: tuple[str, str]) -> None:
+    def test_names_with_other_endings_are_twins(
+        self, names: tuple[str, str]
+    ) -> None:
         self.assertEqual([names], _twins(names))
 
     @ddt.data(

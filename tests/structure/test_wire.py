@@ -212,7 +212,9 @@ class PythonTestCase(base.TestCase):
         ("message = 'RBD volume option refused: %s'", wire.REFUSED),
     )
     @ddt.unpack
-    def test_finds(self, source: str, name: str | None) -> None:
+    def test_repeated_name_is_found_in_python(
+        self, source: str, name: str | None
+    ) -> None:
         found = [text for _line, text in _repeated(source)]
         self.assertEqual(1, len(found))
         self.assertIn(found[0], _NAMES | _words(source))
@@ -271,5 +273,5 @@ class ScriptsTestCase(base.TestCase):
         "'Cephs configuration': x",
         "volume['os-rbd-volume-options:object_sizes']",
     )
-    def test_finds(self, source: str) -> None:
+    def test_repeated_name_is_found_in_scripts(self, source: str) -> None:
         self.assertEqual(1, len(set(_script_names(source)) - _NAMES))

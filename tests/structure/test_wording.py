@@ -208,7 +208,7 @@ def _pages() -> list[pathlib.Path]:
 
 @ddt.ddt
 class WordingTestCase(base.TestCase):
-    def test_pages(self) -> None:
+    def test_pages_have_no_phrase_of_the_list(self) -> None:
         pages = _pages()
         self.assertGreater(len(pages), len(_FILES))
         found = [
@@ -240,7 +240,7 @@ class WordingTestCase(base.TestCase):
         path.write_text(source)
         return path
 
-    def test_code(self) -> None:
+    def test_code_has_no_phrase_of_the_list(self) -> None:
         modules = _modules()
         self.assertLess(200, len(modules))
         found = [

@@ -64,7 +64,7 @@ class AttributesV370Test(base.RBDVolumeTest):
     volume_min_microversion = '3.70'
 
     @decorators.idempotent_id('5a0f3f55-40f4-4b5e-9c39-31a4a2cf3a5e')
-    def test_show(self) -> None:
+    def test_attributes_do_not_depend_on_microversion(self) -> None:
         """The attributes do not depend on the microversion."""
         volume = self.create_striped()
         self.assert_striped(volume)

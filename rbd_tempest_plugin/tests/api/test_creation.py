@@ -28,7 +28,7 @@ class CreationTest(base.RBDVolumeTest):
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('75233ea8-b3b2-4a61-855c-554054e22fbf')
-    def test_create(self) -> None:
+    def test_striped_volume_with_object_map(self) -> None:
         """A striped volume with an object map is created as requested."""
         self.assert_striped(self.create_striped())
 

@@ -37,7 +37,7 @@ class DiscoveryTest(base.RBDVolumeTest):
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('bf44d317-da8c-43fa-9020-eeb78acfff8e')
-    def test_show(self) -> None:
+    def test_type_is_shown_by_name_and_id(self) -> None:
         """A type is found by its name and by its id, with all keys."""
         name = self.volume_type['name']
         told = self.options_client.show_options(name)['volume_type']
@@ -51,7 +51,7 @@ class DiscoveryTest(base.RBDVolumeTest):
         self.assertEqual(told, again['volume_type'])
 
     @decorators.idempotent_id('d2bfaa62-213c-4401-a24d-7a201f9fe60f')
-    def test_list(self) -> None:
+    def test_list_has_the_same_data_as_each_type(self) -> None:
         """The list has the same data as each single type."""
         name = self.volume_type['name']
         told = self.options_client.show_options(name)['volume_type']

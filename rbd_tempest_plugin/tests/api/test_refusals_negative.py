@@ -123,7 +123,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('8ddb42d2-dae4-476f-b269-3a047c4f14be')
-    def test_contradiction(self) -> None:
+    def test_object_map_contradicts_features_without_it(self) -> None:
         """An object map contradicts a set of features without it."""
         self._refused(
             {keys.FEATURES: 'layering', keys.OBJECT_MAP: 'true'},

@@ -88,7 +88,7 @@ class Uploads(base.StoreTestCase):
         self.check_same(data, self.read(self.add(data, None)))
 
     @ddt.data(1, 2, 64)
-    def test_depth(self, depth: int) -> None:
+    def test_content_is_the_same_at_any_depth(self, depth: int) -> None:
         store = self.make_store(
             rbd_store_write_depth=depth, rbd_store_read_depth=depth
         )
@@ -133,7 +133,7 @@ class Uploads(base.StoreTestCase):
         data = bytes(3 * PIECE + 5)
         self.check_same(data, self.read(self.add(data, 0, store)))
 
-    def test_verifier(self) -> None:
+    def test_verifier_gets_the_whole_content(self) -> None:
         verifier = _Verifier()
         data = base.content(2 * PIECE + 1)
         self.add(data, len(data), verifier=verifier)
@@ -323,11 +323,11 @@ class Images(base.StoreTestCase):
             'deep-flatten,exclusive-lock,layering', self._state(store)[3]
         )
 
-    def test_features(self) -> None:
+    def test_image_has_the_features_of_the_store(self) -> None:
         store = self.make_store(rbd_store_features='layering')
         self.assertEqual('layering', self._state(store)[3])
 
-    def test_layout(self) -> None:
+    def test_image_has_the_layout_of_the_store(self) -> None:
         store = self.make_store(
             rbd_store_object_size='4M',
             rbd_store_stripe_unit='64K',
@@ -342,7 +342,9 @@ class Images(base.StoreTestCase):
         self.assertEqual((4096, 4096, 1), self._state(store)[:3])
 
     @ddt.data(*RANGES)
-    def test_range(self, wanted: tuple[int, int | None]) -> None:
+    def test_range_of_an_image_is_read(
+        self, wanted: tuple[int, int | None]
+    ) -> None:
         offset, length = wanted
         data = base.content(LENGTH)
         place = self.add(data, LENGTH)

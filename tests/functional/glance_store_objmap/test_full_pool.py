@@ -202,7 +202,7 @@ class QuotaTest(FullPoolTestCase):
         data = base.content(5 * MIB)
         self.check_same(data, self.read(self.add(data, len(data))))
 
-    def test_deletion(self) -> None:
+    def test_image_is_deleted_at_the_quota(self) -> None:
         place = self.add(base.content(5 * MIB), 0)
         self.fill_by_quota()
         self.within_bound(self.store.delete, place)
@@ -222,7 +222,7 @@ class NewPoolTest(FullPoolTestCase):
         self.addCleanup(self.cluster.forget, self.pool)
         self.store = self.make_store(rbd_store_pool=self.pool)
 
-    def test_upload(self) -> None:
+    def test_upload_into_a_filling_pool_is_refused(self) -> None:
         body = FillingBody(base.content(24 * MIB), self.fill_by_quota)
         self.check_full(body, 24 * MIB)
 
@@ -265,7 +265,7 @@ class FullOSDTest(FullPoolTestCase):
         self.filling.set_full_ratios(0.00001)
         self.filling.wait(self.pool, full=True)
 
-    def test_before(self) -> None:
+    def test_full_cluster_refuses_before_reading(self) -> None:
         self.fill()
         for size in (0, 4 * MIB):
             self.check_full(UnreadBody(), size)

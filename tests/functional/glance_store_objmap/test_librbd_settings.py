@@ -110,7 +110,7 @@ class RandomSettingsTest(test_store.CephStoreTestCase):
         self.addCleanup(librbd.config_remove, ioctx, name)
 
     @ddt.data(*range(12))
-    def test_content(self, run: int) -> None:
+    def test_content_is_the_same_with_random_settings(self, run: int) -> None:
         draw = random.Random(SEED * 1000 + run)
         settings = {k: draw.choice(v) for k, v in _LIBRBD.items()}
         options = {k: draw.choice(v) for k, v in _STORE.items()}

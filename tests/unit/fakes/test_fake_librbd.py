@@ -76,7 +76,7 @@ class FakeConnectionTest(base.TestCase):
         self.assertRaises(fake_rados.ProcessEnded, image.close)
         self.assertEqual(1, len(self.cluster.ended))
 
-    def test_fault(self) -> None:
+    def test_forced_fault_is_raised_as_often_as_asked(self) -> None:
         error = self.module.ImageBusy('made to fail')
         self.cluster.fail('RBD.list', error, times=2)
         for _ in range(2):

@@ -75,7 +75,7 @@ class BudgetTest(base.TestCase):
         self.assertEqual({4}, {u.share.depth for u in uploads})
 
     @ddt.data(*range(8))
-    def test_limit(self, seed: int) -> None:
+    def test_random_uploads_never_exceed_the_budget(self, seed: int) -> None:
         """Uploads begin, continue, stall and end at random."""
         chance = random.Random(seed)
         limit = 64 * MIB

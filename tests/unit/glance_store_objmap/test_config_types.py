@@ -27,7 +27,9 @@ class ParsedTest(base.TestCase):
         self.assertEqual(value, config_types.OBJECT_SIZE(value))
 
     @ddt.data('3M', '0', '-1', '1e3', 'x', '', '9' * 300, '٤M')
-    def test_refused(self, value: str) -> None:
+    def test_invalid_sizes_are_refused_without_the_key(
+        self, value: str
+    ) -> None:
         error = self.assertRaises(ValueError, config_types.OBJECT_SIZE, value)
         self.assertIn('; allowed: ', str(error))
         # oslo.config adds the name of the option; the key is left out.

@@ -37,7 +37,9 @@ class ConnectionTest(base.TestCase):
 
     @ddt.data((None, 'false'), ('false', 'false'), ('true', 'true'))
     @ddt.unpack
-    def test_upload(self, pool: str | None, copied: str) -> None:
+    def test_data_is_copied_only_with_a_cache(
+        self, pool: str | None, copied: str
+    ) -> None:
         """Data is copied only if the pool has a cache, which keeps it."""
         if pool:
             self.cluster.pools['images'].config['rbd_cache'] = pool

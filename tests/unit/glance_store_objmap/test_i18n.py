@@ -28,7 +28,7 @@ class TranslationTest(base.TestCase):
         # request.
         self.useFixture(fixture.ToggleLazy(True))
 
-    def test_german(self) -> None:
+    def test_message_is_translated_into_german(self) -> None:
         translate = i18n._
         message = translate(_TEXT)
         self.assertIn(

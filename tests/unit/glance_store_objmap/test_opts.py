@@ -31,7 +31,7 @@ from tests.unit import base
 
 @ddt.ddt
 class OptsTest(base.TestCase):
-    def test_listed(self) -> None:
+    def test_options_are_listed_in_the_group_of_all_stores(self) -> None:
         # glance_store has no such section up to version 4.9.
         shared = getattr(driver, 'SHARED_CONF_GROUP', opts.SHARED_GROUP)
         self.assertEqual([(shared, opts.STORE_OPTS)], opts.list_opts())

@@ -73,5 +73,5 @@ CLAUSES = (
 
 
 class ContractTest(base.TestCase):
-    def test_holds(self) -> None:
+    def test_installed_glance_store_keeps_the_contract(self) -> None:
         self.assertEqual([], contract.problems('glance_store', CLAUSES))

@@ -61,7 +61,7 @@ class SettingsTest(base.TestCase):
             how.image_features,
         )
 
-    def test_layout(self) -> None:
+    def test_layout_is_read_without_whole_stripes(self) -> None:
         found = read(
             rbd_store_object_size='4M',
             rbd_store_stripe_unit='64K',
@@ -75,7 +75,9 @@ class SettingsTest(base.TestCase):
 
     @ddt.data((1, MIB, MIB), (8, 4 * MIB, 4 * MIB), (32, 4 * MIB, 4 * MIB))
     @ddt.unpack
-    def test_pieces(self, chunk: int, piece: int, read_piece: int) -> None:
+    def test_pieces_follow_the_chunk_size(
+        self, chunk: int, piece: int, read_piece: int
+    ) -> None:
         found = read(rbd_store_chunk_size=chunk)
         self.assertEqual(piece, found.piece)
         self.assertEqual(read_piece, found.read_piece)
@@ -110,7 +112,9 @@ class SettingsTest(base.TestCase):
         ({'rbd_store_chunk_size': 64}, 'rbd_store_chunk_size'),
     )
     @ddt.unpack
-    def test_refused(self, given: dict[str, Any], option: str) -> None:
+    def test_invalid_options_are_named(
+        self, given: dict[str, Any], option: str
+    ) -> None:
         error = self.assertRaises(errors.OptionError, read, **given)
         self.assertEqual(option, error.key)
         self.assertNotIn('rbd:', str(error))

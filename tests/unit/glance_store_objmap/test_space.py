@@ -59,7 +59,9 @@ class AvailableTest(base.TestCase):
         ({'compress_under_bytes': 1, 'max_avail': 0}, 0),
     )
     @ddt.unpack
-    def test_known(self, stats: dict[str, int], expected: int | None) -> None:
+    def test_free_space_follows_pool_and_quota(
+        self, stats: dict[str, int], expected: int | None
+    ) -> None:
         self.assertEqual(expected, space.available(_Monitor(**stats), 2))
 
     def test_manager_that_starts(self) -> None:
@@ -82,7 +84,7 @@ class AvailableTest(base.TestCase):
 
 
 class RoomTest(base.TestCase):
-    def test_enough(self) -> None:
+    def test_image_that_fits_is_accepted(self) -> None:
         space.Room(_Monitor(), 2).require(1000)
 
     def test_not_enough(self) -> None:
@@ -91,7 +93,7 @@ class RoomTest(base.TestCase):
         )
         self.assertIn('1000 bytes of free space, but 1001 bytes', str(error))
 
-    def test_unknown(self) -> None:
+    def test_unknown_space_accepts_any_image(self) -> None:
         space.Room(_Monitor(), 3).require(1 << 60)
 
 

@@ -149,7 +149,7 @@ class ConfigurationTest(fakes.FakeStoreTestCase):
         self.assertEqual('rbd_store_chunk_size', error.key)
         self.assertIn('Store ours: rbd_store_chunk_size', self.log.output)
 
-    def test_reusable(self) -> None:
+    def test_store_is_reusable_and_reads_at_random(self) -> None:
         bits = capabilities.BitMasks
         self.assertTrue(
             self.store.is_capable(bits.DRIVER_REUSABLE, bits.READ_RANDOM)

@@ -97,7 +97,7 @@ class UploadTest(base.TestCase):
         self.addCleanup(image.close)
         return image
 
-    def test_growth(self) -> None:
+    def test_growth_doubles_so_that_few_resizes_block_writes(self) -> None:
         """The growth doubles, so that few resizes block writes."""
         image = _Sizes()
         writing = _upload(image, 0, rbd_thin_provisioning=True)
@@ -188,7 +188,7 @@ class UploadTest(base.TestCase):
         writing.finish()
         self.assertEqual(b'abc', image.read(0, 3))
 
-    def test_abandon(self) -> None:
+    def test_abandoned_upload_completes_its_writes(self) -> None:
         image = self._image(8)
         writing = _upload(image, 8)
         writing.write(b'abcd')

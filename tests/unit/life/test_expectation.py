@@ -86,7 +86,7 @@ class LayoutsTestCase(base.TestCase):
         ('shared', {'rbd:object_map': 'true'}, set()),
     )
     @ddt.unpack
-    def test_features(
+    def test_shared_images_lack_features_of_single_clients(
         self, kind: str, keys: dict[str, str], expected: set[str]
     ) -> None:
         found = expectation.single_client(

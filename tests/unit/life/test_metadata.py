@@ -58,7 +58,7 @@ class JudgeTestCase(base.TestCase):
         ({'rbd:object_size': '1M'}, 'stock', 1, REFUSED),
     )
     @ddt.unpack
-    def test_judge(
+    def test_metadata_is_judged_by_type_and_size(
         self,
         given: dict[str, str],
         kind: str,
@@ -83,7 +83,7 @@ class JudgeTestCase(base.TestCase):
                 judged = metadata.judge(given, plain, 3)
                 self.assertEqual(REFUSED, judged, str(given))
 
-    def test_misspelled(self) -> None:
+    def test_misspelled_keys_are_recognised(self) -> None:
         for seed in range(50):
             key = metadata.misspelled(random.Random(seed))
             self.assertTrue(metadata.is_misspelled(key), key)

@@ -47,7 +47,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
             if not each.ok
         }
 
-    def test_active(self) -> None:
+    def test_active_plug_in_has_no_failed_finding(self) -> None:
         self.set_options('libvirt', disk_cachemodes=['network=writeback'])
         found = self._found()
         self.assertEqual({}, self._failed())
@@ -142,7 +142,7 @@ class LibvirtTest(base.NovaTestCase):
         self.patch(importutils, 'import_module', module)
         return check.libvirt(self.conf)
 
-    def test_reached(self) -> None:
+    def test_libvirt_is_reached_at_the_configured_uri(self) -> None:
         connection = types.SimpleNamespace(
             getLibVersion=lambda: 9000000, close=lambda: None
         )

@@ -75,7 +75,7 @@ class TraitsTest(ComputeDriverTestCase):
             self.traits(self.make(), 'CUSTOM_RBD_CACHE_UNSAFE'),
         )
 
-    def test_disabled(self) -> None:
+    def test_disabled_plug_in_removes_its_traits(self) -> None:
         before = [traits.of_mode(m) for m in cache_modes.CacheMode]
         nova = self.make(compute_driver.WithoutModes)
         self.assertEqual(set(), self.traits(nova, *before))
@@ -108,7 +108,7 @@ class LiveMigrationTest(ComputeDriverTestCase):
         self.assertEqual([], self.stock)
 
     @ddt.data('unsafe', 'writeback', '')
-    def test_unsafe(self, mode: str) -> None:
+    def test_unsafe_guest_disk_is_not_migrated(self, mode: str) -> None:
         """The mode of the guest decides; the attachment's may be newer."""
         self.check_refused(mode)
 
@@ -118,11 +118,13 @@ class LiveMigrationTest(ComputeDriverTestCase):
         ('', 'unsafe', 'iscsi'),
     )
     @ddt.unpack
-    def test_others(self, mode: str, has: str, kind: str) -> None:
+    def test_other_disks_are_migrated(
+        self, mode: str, has: str, kind: str
+    ) -> None:
         self.migrate(mode, has, kind)
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
 
-    def test_allowed(self) -> None:
+    def test_operator_may_allow_migration_of_unsafe_disks(self) -> None:
         self.set_options(live_migrate_unsafe=True)
         self.migrate('unsafe', 'unsafe')
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
@@ -176,7 +178,9 @@ class TunedDiskTest(ComputeDriverTestCase):
     @ddt.data(
         {'iothread': '1'}, {'queues': '7'}, {'iothread': '2', 'queues': '3'}
     )
-    def test_kept(self, attributes: dict[str, str]) -> None:
+    def test_tuning_of_the_guest_is_kept_by_migration(
+        self, attributes: dict[str, str]
+    ) -> None:
         self.assertEqual(attributes, self.migrate('rbd', **attributes))
         # A later guest of the same server has none.
         self.assertEqual({}, self.migrate('rbd'))

@@ -27,7 +27,9 @@ class ParsedTest(base.TestCase):
         self.assertEqual(value, config_types.CACHE_MODES(value))
 
     @ddt.data('', 'none,,writeback', 'writeback,', 'WRITEBACK', 'default')
-    def test_refused(self, value: str) -> None:
+    def test_invalid_modes_are_refused_without_the_key(
+        self, value: str
+    ) -> None:
         error = self.assertRaises(ValueError, config_types.CACHE_MODES, value)
         self.assertIn('; allowed: ', str(error))
         # oslo.config names the option; the key must not be named.

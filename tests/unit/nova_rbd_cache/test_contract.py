@@ -54,7 +54,7 @@ def _clone(self: Any, location: Any, name: Any) -> None:
 
 @ddt.ddt
 class ContractTest(base.NovaTestCase):
-    def test_holds(self) -> None:
+    def test_installed_nova_keeps_the_contract(self) -> None:
         self.assertEqual([], list(contract.problems(_EVERY)))
 
     @ddt.data(
@@ -84,7 +84,7 @@ class ContractTest(base.NovaTestCase):
         (rbd_utils.RBDDriver, 'clone', _clone, 'location, name, not'),
     )
     @ddt.unpack
-    def test_finds(
+    def test_changed_name_of_nova_is_a_problem(
         self, holder: Any, name: str, value: Any, text: str
     ) -> None:
         self.patch(holder, name, value)

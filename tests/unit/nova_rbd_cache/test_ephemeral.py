@@ -93,13 +93,17 @@ class FeaturesTest(EphemeralTestCase):
 
     @ddt.data(*CASES)
     @ddt.unpack
-    def test_clone(self, options: tuple[Any, ...], expected: int) -> None:
+    def test_clone_of_a_glance_image_has_the_features(
+        self, options: tuple[Any, ...], expected: int
+    ) -> None:
         self.make_driver(*options).clone(_LOCATION, 'disk')
         self.assertEqual(expected, self.features('disk'))
 
     @ddt.data(*CASES)
     @ddt.unpack
-    def test_import(self, options: tuple[Any, ...], expected: int) -> None:
+    def test_imported_disk_has_the_features(
+        self, options: tuple[Any, ...], expected: int
+    ) -> None:
         self.make_driver(*options).import_image('base-file', 'disk')
         self.assertEqual(expected, self.features('disk'))
 

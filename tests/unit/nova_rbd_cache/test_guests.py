@@ -61,7 +61,7 @@ class FindTest(base.NovaTestCase):
 class NovaHostTest(base.NovaTestCase):
     """Nova's own host object, with Nova's fake libvirt."""
 
-    def test_finds(self) -> None:
+    def test_disk_of_a_guest_is_found_by_its_volume(self) -> None:
         self.use_libvirt()
         host = libvirt_host.Host('qemu:///system')
         info = base.connection_info()

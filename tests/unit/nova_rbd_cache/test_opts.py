@@ -32,12 +32,12 @@ class OptsTest(base.TestCase):
         conf(['--config-file', str(path)])
         return conf
 
-    def test_listed(self) -> None:
+    def test_options_are_listed_in_their_group(self) -> None:
         ((group, listed),) = opts.list_opts()
         self.assertEqual(opts.GROUP, group.name)
         self.assertEqual(opts.RBD_CACHE_OPTS, listed)
 
-    def test_defaults(self) -> None:
+    def test_defaults_allow_the_safe_modes(self) -> None:
         conf = self._conf('')
         self.assertIs(True, settings.enabled(conf))
         self.assertEqual(

@@ -30,7 +30,7 @@ class PreviousDisksTest(base.NovaTestCase):
     def test_nothing_is_known(self) -> None:
         self.assertIsNone(self.disks.mode(*_KEY))
 
-    def test_disk(self) -> None:
+    def test_mode_of_the_previous_disk_is_remembered(self) -> None:
         for mode in ('none', 'unsafe'):
             xml = base.guest_xml(driver={'cache': mode})
             self.assertEqual(mode, self.note(xml))
@@ -48,7 +48,7 @@ class PreviousDisksTest(base.NovaTestCase):
         self.note(base.guest_xml(driver={'cache': 'unsafe'}))
         self.assertEqual('unsafe', self.note(''))
 
-    def test_detached(self) -> None:
+    def test_detached_disk_has_no_previous_mode(self) -> None:
         """The guest exists without the disk."""
         self.note(base.guest_xml(driver={'cache': 'unsafe'}))
         self.assertIsNone(self.note(base.guest_xml()))

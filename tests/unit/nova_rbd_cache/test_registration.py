@@ -62,7 +62,7 @@ class RegistrationTestCase(base.NovaTestCase):
 
 @ddt.ddt
 class ActivateTest(RegistrationTestCase):
-    def test_active(self) -> None:
+    def test_activation_registers_driver_and_connector(self) -> None:
         self.assertIs(True, registration.activate())
         self.assertEqual(contract.OUR_DRIVER, driver.VOLUME_DRIVERS['rbd'])
         self.assertIn(

@@ -125,7 +125,7 @@ class FilterTest(base.NovaTestCase):
     def test_no_host_to_begin_with(self) -> None:
         self.assertEqual([], self.filter.filter_all(iter([]), None))
 
-    def test_rebuild(self) -> None:
+    def test_rebuild_stays_on_its_host(self) -> None:
         self.assertEqual({'two'}, self.passed('two', rebuild=True))
 
     def test_placement_does_not_answer(self) -> None:

@@ -55,7 +55,7 @@ class FindTest(base.NovaTestCase):
         found = objects.InstanceMapping(cell_mapping=cell)
         self.answers(objects.InstanceMapping, 'get_by_instance_uuid', found)
 
-    def test_new(self) -> None:
+    def test_volumes_of_a_new_server_are_in_its_build_request(self) -> None:
         self.map(None)
         found = objects.BuildRequest(block_device_mappings=self.devices)
         self.answers(objects.BuildRequest, 'get_by_instance_uuid', found)
@@ -64,7 +64,7 @@ class FindTest(base.NovaTestCase):
             server_volumes.find(self.user, base.SERVER_ID),
         )
 
-    def test_existing(self) -> None:
+    def test_volumes_of_an_existing_server_are_in_its_cell(self) -> None:
         self.map(objects.CellMapping(uuid=objects.CellMapping.CELL0_UUID))
         self.patch(
             context,
@@ -113,7 +113,7 @@ class RequirementsTest(base.NovaTestCase):
             )
         )
 
-    def test_required(self) -> None:
+    def test_required_modes_come_from_cinder(self) -> None:
         (found,) = self.required(base.VOLUME_ID)
         self.assertEqual(base.VOLUME_ID, found.volume)
         self.assertEqual({cache_modes.CacheMode.WRITEBACK}, found.modes)

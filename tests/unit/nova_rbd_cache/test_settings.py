@@ -40,7 +40,7 @@ class SettingsTest(base.TestCase):
             self.conf.set_override(name, value, group='rbd_cache')
         return settings.read(self.conf)
 
-    def test_defaults(self) -> None:
+    def test_defaults_allow_the_safe_modes(self) -> None:
         found = self._read()
         self.assertEqual(cache_modes.SAFE_CACHE_MODES, found.allowed_modes)
         self.assertEqual(
@@ -55,7 +55,7 @@ class SettingsTest(base.TestCase):
         ({'disk_queues': 4}, settings.DiskSettings(queues=4)),
     )
     @ddt.unpack
-    def test_disks(
+    def test_disk_options_are_read(
         self, given: dict[str, Any], expected: settings.DiskSettings
     ) -> None:
         found = self._read(**given).disks
@@ -85,7 +85,7 @@ class SettingsTest(base.TestCase):
         ),
     )
     @ddt.unpack
-    def test_features(
+    def test_features_of_ephemeral_disks_are_read(
         self, given: dict[str, str], expected: frozenset[str], whole: bool
     ) -> None:
         found = self._read(**given).ephemeral

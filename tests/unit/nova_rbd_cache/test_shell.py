@@ -54,7 +54,7 @@ class ShellTest(test_registration.RegistrationTestCase):
     def _failed(self, rows: list[Any]) -> list[str]:
         return [row['Subject'] for row in rows if row['Result'] != 'ok']
 
-    def test_active(self) -> None:
+    def test_check_command_succeeds_with_the_plug_in(self) -> None:
         status, rows = self._check(
             '[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n'
             '[rbd_cache]\nallowed_modes = none,unsafe\n'
@@ -115,7 +115,7 @@ class ShellTest(test_registration.RegistrationTestCase):
             status = shell.main(['connector', '--config-file', str(path)])
         return status, shown.getvalue()
 
-    def test_connector(self) -> None:
+    def test_connector_is_printed_as_json(self) -> None:
         """The connector is printed as JSON."""
         status, shown = self._connector('allowed_modes = none,unsafe')
         found = json.loads(shown)

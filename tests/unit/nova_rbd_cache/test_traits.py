@@ -38,10 +38,10 @@ class TraitsTest(base.NovaTestCase):
         """Return the compute nodes with the trait of a mode."""
         return traits.nodes_with(context.get_admin_context(), mode)
 
-    def test_name(self) -> None:
+    def test_trait_is_named_after_its_mode(self) -> None:
         self.assertEqual(_TRAIT, traits.of_mode(_MODE))
 
-    def test_nodes(self) -> None:
+    def test_traits_are_read_for_each_node(self) -> None:
         self.assertEqual({'one', 'three'}, self.nodes())
 
     def test_never_reported(self) -> None:

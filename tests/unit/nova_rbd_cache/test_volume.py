@@ -156,7 +156,7 @@ class TuningTest(VolumeTestCase):
         written = base.driver_of(found.to_xml())
         self.assertEqual(expected, {k: written[k] for k in expected})
 
-    def test_shared(self) -> None:
+    def test_shared_disk_keeps_no_cache_but_queues(self) -> None:
         self.set_options(disk_queues=4)
         nova = self.make_driver()
         info = base.connection_info('writeback', multiattach=True)
@@ -309,7 +309,9 @@ class RefusedTest(VolumeTestCase):
         ('', None),
     )
     @ddt.unpack
-    def test_refused(self, mode: str, allowed: str | None) -> None:
+    def test_mode_that_the_host_does_not_allow_is_refused(
+        self, mode: str, allowed: str | None
+    ) -> None:
         if allowed:
             self.set_options(allowed_modes=allowed)
         nova = self.make_driver('network=writeback')

@@ -75,7 +75,7 @@ vars(sys.modules[__name__]).update(
 class SuitesTest(unittest.TestCase):
     """Check that there are tests and that they use the suite's driver."""
 
-    def test_number(self) -> None:
+    def test_stock_suites_have_twenty_tests_or_more(self) -> None:
         loader = unittest.defaultTestLoader
         found = sum(
             loader.loadTestsFromTestCase(suite).countTestCases()

@@ -51,7 +51,9 @@ class CausesTest(base.TestCase):
         (_OLD, 'ceph version 15.2.17'),
     )
     @ddt.unpack
-    def test_find(self, environment: dict[str, Any], seen: str) -> None:
+    def test_cause_is_found_in_the_environment(
+        self, environment: dict[str, Any], seen: str
+    ) -> None:
         (found,) = causes.find(environment)
         self.assertIn(seen, found.finding.seen)
         self.assertEqual(1, found.number)
@@ -60,7 +62,7 @@ class CausesTest(base.TestCase):
     def test_find_nothing(self, environment: dict[str, Any]) -> None:
         self.assertEqual([], causes.find(environment))
 
-    def test_numbers(self) -> None:
+    def test_causes_are_numbered(self) -> None:
         found = causes.find({**_WRITETHROUGH, **_POOL, **_OLD})
         self.assertEqual([1, 2, 3], [each.number for each in found])
 

@@ -22,7 +22,7 @@ from tests.unit import base
 
 
 class ClientConfTest(base.TestCase):
-    def test_write(self) -> None:
+    def test_written_configuration_includes_the_original(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         conf = folder / 'east.conf'
         conf.write_text('[global]\nfsid = 1\n[client.me]\nrbd_cache = true')

@@ -43,7 +43,7 @@ class CompareTest(base.TestCase):
         ([100], [200], steady.UNDECIDED),
     )
     @ddt.unpack
-    def test_verdicts(
+    def test_verdict_depends_on_spread(
         self, first: list[float], second: list[float], expected: str
     ) -> None:
         (found,) = compare.compare(_found(*first), _found(*second))
@@ -99,7 +99,7 @@ class CompareTest(base.TestCase):
         )
         self.assertIn('block_size: 4096', self.refusal(first, second))
 
-    def test_differences(self) -> None:
+    def test_differences_of_environments_are_listed(self) -> None:
         other = _found(1.0)
         other.environment = {**other.environment, 'osds': 5, 'time': 'now'}
         self.assertEqual(

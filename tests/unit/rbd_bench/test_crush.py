@@ -46,5 +46,7 @@ _TREE: dict[str, Any] = {
 class CrushTest(base.TestCase):
     @ddt.data((0, {0, 1, 2}), (1, {1}), (2, {1, 2}), (3, set()))
     @ddt.unpack
-    def test_osds(self, rule: int, expected: set[int]) -> None:
+    def test_rule_selects_osds_of_its_root_and_class(
+        self, rule: int, expected: set[int]
+    ) -> None:
         self.assertEqual(expected, crush.osds(_TREE, rule))

@@ -58,7 +58,7 @@ class ExplanationsTest(base.TestCase):
             sides = _side(90.0, layout='striped'), _side(100.0)
             self.assertTrue(_explain(*sides, name), name)
 
-    def test_texts(self) -> None:
+    def test_explanations_name_options_and_latencies(self) -> None:
         text = _explain(
             _side(90.0, {'read_ms_mean': 5.0}, cache_mode='writeback'),
             _side(100.0, {'read_ms_mean': 4.0}),
@@ -78,7 +78,7 @@ class ExplanationsTest(base.TestCase):
         text = _explain(_side(1.0, layout='striped'), _side(1.0), 'osds')
         self.assertRegex(text, r'a factor of 1\.\d\d at most')
 
-    def test_objects(self) -> None:
+    def test_deletion_is_explained_by_number_of_objects(self) -> None:
         sides = _side(10.0, features='with'), _side(0.05, features='without')
         self.assertIn('20.0 s, 13,107 requests', _explain(*sides, 'objects'))
 

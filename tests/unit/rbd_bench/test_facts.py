@@ -96,7 +96,7 @@ class _Cluster:
 
 @ddt.ddt
 class FactsTest(base.TestCase):
-    def test_gather(self) -> None:
+    def test_facts_describe_osds_networks_and_devices(self) -> None:
         found = facts.gather(_Cluster(), 'p')
         self.assertEqual(2, found['osds'])
         self.assertEqual(2, found['osds_in_cluster'])
@@ -117,7 +117,7 @@ class FactsTest(base.TestCase):
         self.assertEqual(1, found['osds'])
         self.assertEqual(2, found['pool']['data_pool']['replicas'])
 
-    def test_overrides(self) -> None:
+    def test_overrides_of_pool_are_read(self) -> None:
         cluster = fake_rados.Cluster('volumes')
         client = fake_rados.Rados(cluster)
         client.connect()
@@ -129,7 +129,7 @@ class FactsTest(base.TestCase):
             {'conf_rbd_cache': 'false'}, facts.overrides(librbd, ioctx)
         )
 
-    def test_flat(self) -> None:
+    def test_facts_are_flattened_for_comparison(self) -> None:
         self.assertEqual(
             {'a.b': '1', 'c': 'x, y'},
             facts.flat({'a': {'b': 1}, 'c': ['x', 'y']}),
@@ -141,7 +141,7 @@ class FactsTest(base.TestCase):
         )
         self.assertIn('ceph osd tree: command not known', str(error))
 
-    def test_free(self) -> None:
+    def test_free_space_of_unknown_pool_is_zero(self) -> None:
         self.assertEqual(7, facts.free(_Cluster(), 'p'))
         self.assertEqual(0, facts.free(_Cluster(), 'none-such'))
 
@@ -161,7 +161,7 @@ class FactsTest(base.TestCase):
         ):
             self.assertEqual(expected, facts.free(_Cluster(), 'p'))
 
-    def test_load(self) -> None:
+    def test_load_excludes_pool_of_the_benchmark(self) -> None:
         before = facts.Counters({'p': (0, 0), 'q': (10, 100)}, 0.0)
         after = facts.counters(_Cluster())
         after = facts.Counters(after.pools, 5.0)
@@ -170,7 +170,7 @@ class FactsTest(base.TestCase):
             facts.load(before, after, {'p'}),
         )
 
-    def test_observe(self) -> None:
+    def test_observed_load_includes_the_client(self) -> None:
         found = facts.observe(_Cluster(), 0)
         self.assertEqual(0.0, found['operations_per_second'])
         self.assertIn('client_load_average', found)

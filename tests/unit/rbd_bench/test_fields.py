@@ -24,7 +24,7 @@ from tests.unit import base
 
 @ddt.ddt
 class FieldsTest(base.TestCase):
-    def test_values(self) -> None:
+    def test_values_are_parsed_by_their_type(self) -> None:
         given = fields.Fields(
             'top', {'a': 3, 'b': '1T', 'c': True, 'd': ['x']}, 'abcd'
         )
@@ -37,7 +37,7 @@ class FieldsTest(base.TestCase):
         )
 
     @ddt.data('4K', '4KiB', 4096)
-    def test_sizes(self, given: Any) -> None:
+    def test_sizes_have_binary_units(self, given: Any) -> None:
         self.assertEqual(4096, fields.size('x', given))
 
     @ddt.data(
@@ -51,7 +51,7 @@ class FieldsTest(base.TestCase):
         (lambda x: x.size('c'), 'not a size'),
     )
     @ddt.unpack
-    def test_refusal(self, read: Any, text: str) -> None:
+    def test_invalid_values_are_named(self, read: Any, text: str) -> None:
         given = fields.Fields(
             'top', {'a': 3, 'b': 'x/y', 'c': '4KB', 'd': [1, 1]}, 'abcd'
         )
@@ -59,7 +59,9 @@ class FieldsTest(base.TestCase):
         self.assertRegex(str(error), text)
 
     @ddt.data(3, {'z': 1})
-    def test_mapping(self, given: Any) -> None:
+    def test_unknown_fields_are_refused_with_the_allowed_ones(
+        self, given: Any
+    ) -> None:
         error = self.assertRaises(
             errors.OptionError, fields.Fields, 'top', given, ('a', 'b')
         )

@@ -50,14 +50,14 @@ def _report(elapsed: int, runtime: int, reads: int, writes: int = 0) -> Any:
 
 @ddt.ddt
 class FioTest(base.TestCase):
-    def test_options(self) -> None:
+    def test_options_follow_the_workload(self) -> None:
         work = samples.cell(workload='mixed').work
         found = fio.options(work, samples.parsed().settings)
         for word in ('--rwmixread=80', '--bs=262144', '--ramp_time=0'):
             self.assertIn(word, found)
         self.assertFalse(any(word.startswith('--fsync') for word in found))
 
-    def test_jobs(self) -> None:
+    def test_several_jobs_are_reported_as_a_group(self) -> None:
         work = dataclasses.replace(
             samples.cell(workload='small').work, pattern='read', jobs=4
         )
@@ -65,7 +65,7 @@ class FioTest(base.TestCase):
         for word in ('--numjobs=4', '--thread', '--group_reporting'):
             self.assertIn(word, found)
 
-    def test_figures(self) -> None:
+    def test_warm_up_is_not_part_of_the_rate(self) -> None:
         # The counters restart after a warm-up of two seconds.
         reports = [
             _report(1, 900, 500),
@@ -86,7 +86,7 @@ class FioTest(base.TestCase):
         for report in (failed, _report(1, 1000, 0), _report(0, 0, 0)):
             self.assertRaises(processes.EngineError, fio.figures, [report])
 
-    def test_documents(self) -> None:
+    def test_documents_are_found_among_notes(self) -> None:
         text = 'note\n{"a": 1}\n{"b": {}}\n'
         self.assertEqual([{'a': 1}, {'b': {}}], fio.documents(text))
 
@@ -110,7 +110,7 @@ class RunTest(base.TestCase):
         self.useFixture(fixtures.EnvironmentVariable('PATH', path))
         return fio.run([], os.environ, self.folder / 'out.json', 1)
 
-    def test_run(self) -> None:
+    def test_output_of_fio_is_parsed(self) -> None:
         self.assertEqual([{}], self.run_fio("echo '{}' >out.json"))
 
     def test_crash_is_repeated(self) -> None:

@@ -87,7 +87,7 @@ class FioPlotTest(base.TestCase):
             self.plots, self.raw, self.run_, self.samples, self.said.append
         )
 
-    def test_draw(self) -> None:
+    def test_plots_of_each_depth_are_drawn(self) -> None:
         self.assertEqual(
             [
                 'depth-1-jobs-latency.png',
@@ -117,7 +117,7 @@ class FioPlotTest(base.TestCase):
         self.assertEqual([], self.draw())
         self.assertIn('fio-plot is not installed', self.said[0])
 
-    def test_incomplete(self) -> None:
+    def test_incomplete_depths_are_not_drawn(self) -> None:
         first, *others = self.samples
         for changed in (
             [],

@@ -51,7 +51,7 @@ class ImagesTest(base.TestCase):
     def make(self, name: str) -> None:
         self.librbd.RBD().create(self.ioctx, name, 2**20, old_format=False)
 
-    def test_created(self) -> None:
+    def test_image_has_keys_and_is_removed(self) -> None:
         wanted = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
         with (
             self.images.created(2**30, 2**20, wanted) as name,
@@ -61,7 +61,7 @@ class ImagesTest(base.TestCase):
             self.assertEqual(8, image.stripe_count())
         self.assertEqual([], self.cluster.names())
 
-    def test_interrupted(self) -> None:
+    def test_image_of_an_interrupted_run_is_removed(self) -> None:
         def interrupt() -> None:
             with self.images.created(2**30, 0, {}):
                 raise KeyboardInterrupt
@@ -69,7 +69,7 @@ class ImagesTest(base.TestCase):
         self.assertRaises(KeyboardInterrupt, interrupt)
         self.assertEqual([], self.cluster.names())
 
-    def test_limit(self) -> None:
+    def test_images_over_the_limit_are_refused(self) -> None:
         with self.images.created(2**30, 2**19, {}):
             created = self.images.created(2**30, 2**19 + 1, {})
             error = self.assertRaises(errors.OptionError, created.__enter__)
@@ -80,7 +80,7 @@ class ImagesTest(base.TestCase):
         with self.images.counted(2**19):
             self.assertRaises(errors.OptionError, self.images.check, 2**20)
 
-    def test_sweep(self) -> None:
+    def test_sweep_removes_only_images_of_benchmarks(self) -> None:
         for name in (_LEFT, 'volume-1'):
             self.make(name)
         self.images.sweep()
@@ -171,7 +171,7 @@ class ImagesTest(base.TestCase):
         self.cluster.pools['volumes'].is_full = True
         self.assertFalse(self.images.remove(_LEFT))
 
-    def test_prepare(self) -> None:
+    def test_full_pool_allows_removal(self) -> None:
         pool = self.cluster.pools['volumes']
         self.assertEqual(pool.number, self.images.prepare())
         pool.is_full = True
@@ -205,7 +205,9 @@ class ImagesTest(base.TestCase):
         ),
     )
     @ddt.unpack
-    def test_differences(self, keys: Any, expected: list[str]) -> None:
+    def test_differences_from_requested_keys_are_named(
+        self, keys: Any, expected: list[str]
+    ) -> None:
         self.make('volume-1')
         with self.librbd.Image(self.ioctx, 'volume-1') as image:
             self.assertEqual(expected, images.differences(image, keys))
@@ -232,7 +234,9 @@ class ImagesTest(base.TestCase):
         ({'rbd:features': 'layering'}, {'features': feature_bits.LAYERING}),
     )
     @ddt.unpack
-    def test_arguments(self, keys: Any, expected: Any) -> None:
+    def test_arguments_of_librbd_follow_the_keys(
+        self, keys: Any, expected: Any
+    ) -> None:
         found = images.arguments(keys, feature_bits.DEFAULT)
         self.assertEqual(expected, found)
 

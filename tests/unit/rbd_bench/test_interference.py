@@ -27,7 +27,7 @@ def _disturbed(rate: float, others: float, **values: str) -> results.Sample:
 
 
 class InterferenceTest(base.TestCase):
-    def test_idle(self) -> None:
+    def test_idle_cluster_has_no_interference(self) -> None:
         found = samples.found(_disturbed(100.0, 4.0))
         self.assertEqual('', interference.find(found))
 
@@ -41,7 +41,7 @@ class InterferenceTest(base.TestCase):
         self.assertIn('During 1 of 2 measurements', text)
         self.assertIn('up to 20 %', text)
 
-    def test_around(self) -> None:
+    def test_foreign_load_is_interference(self) -> None:
         found = samples.found(
             samples.sample(100.0),
             samples.sample(10000.0, cache_mode='writeback'),
@@ -51,7 +51,7 @@ class InterferenceTest(base.TestCase):
         self.assertIn('up to 20 operations per second', text)
         self.assertIn('of 1 of 2 measurements', text)
 
-    def test_deletions(self) -> None:
+    def test_own_deletions_are_no_interference(self) -> None:
         # Each deletion is many operations, so its rate says nothing.
         found = samples.found(_disturbed(0.1, 20.0, features='with'))
         found.loads[0]['operations_per_second'] = 20.0

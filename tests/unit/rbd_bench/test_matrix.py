@@ -35,7 +35,7 @@ class MatrixTest(base.TestCase):
         selection = matrix.parse_selection(self.plan, words)
         return matrix.select(self.cells, selection)
 
-    def test_all(self) -> None:
+    def test_cells_are_all_combinations(self) -> None:
         self.assertEqual(2 * 3 * 2 + 2, len(self.cells))
         self.assertEqual(14, len({each.ident for each in self.cells}))
 
@@ -59,7 +59,9 @@ class MatrixTest(base.TestCase):
         (['run=disks', 'layout=striped'], 6),
     )
     @ddt.unpack
-    def test_selection(self, words: list[str], number: int) -> None:
+    def test_selection_limits_the_cells(
+        self, words: list[str], number: int
+    ) -> None:
         self.assertEqual(number, len(self.select(*words)))
 
     @ddt.data('mode=none', 'cache_mode=fast', 'cache_mode')
@@ -67,7 +69,7 @@ class MatrixTest(base.TestCase):
         error = self.assertRaises(errors.OptionError, self.select, word)
         self.assertIn('allowed', str(error))
 
-    def test_cell(self) -> None:
+    def test_cell_knows_keys_and_size_of_its_data(self) -> None:
         cell = samples.cell(layout='striped', workload='mixed')
         self.assertEqual(80, cell.work.read_percent)
         self.assertEqual(
@@ -80,7 +82,7 @@ class MatrixTest(base.TestCase):
         self.assertLess(1, matrix.seconds(cell, settings))
         self.assertEqual((('size', '1T'),), matrix.load(deletion.values))
 
-    def test_guest(self) -> None:
+    def test_guest_cells_take_longer(self) -> None:
         given = plan.parse(samples.GUEST_PLAN)
         cell, other = matrix.cells(given)[0], self.cells[0]
         # The volume also has the job.

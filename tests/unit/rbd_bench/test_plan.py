@@ -23,7 +23,7 @@ from tests.unit.rbd_bench import samples
 
 @ddt.ddt
 class PlanTest(base.TestCase):
-    def test_defaults(self) -> None:
+    def test_unnamed_axes_have_defaults(self) -> None:
         run = samples.parsed().runs[0]
         self.assertEqual(('off',), run.axes['io_thread'])
         self.assertEqual(('libc',), run.axes['allocator'])
@@ -67,7 +67,9 @@ class PlanTest(base.TestCase):
         ('short: {repetitions: 1}', 'short: [1]', 'short = .*not a mapping'),
     )
     @ddt.unpack
-    def test_refusal(self, old: str, new: str, text: str) -> None:
+    def test_invalid_plans_are_refused(
+        self, old: str, new: str, text: str
+    ) -> None:
         changed = samples.PLAN.replace(old, new, 1)
         self.assertNotEqual(samples.PLAN, changed)
         error = self.assertRaises(
@@ -86,7 +88,7 @@ class PlanTest(base.TestCase):
         error = self.assertRaises(errors.OptionError, plan.parse, text)
         self.assertIn("published = '5': not a list", str(error))
 
-    def test_guest(self) -> None:
+    def test_guest_plan_has_no_axis_of_the_host(self) -> None:
         run = plan.parse(samples.GUEST_PLAN).runs[0]
         self.assertEqual(
             {'cache_mode': ('none', 'writeback', 'unsafe')}, run.axes

@@ -46,7 +46,7 @@ class PlotsTest(base.TestCase):
         self.assertEqual(names, {each.name for each in self.folder.iterdir()})
         return drawn
 
-    def test_draw(self) -> None:
+    def test_plots_are_drawn_for_measured_runs(self) -> None:
         steady = dataclasses.replace(
             samples.sample(100.0), series=(99.0, 100.0, 101.0)
         )
@@ -70,7 +70,7 @@ class PlotsTest(base.TestCase):
         self.draw(samples.parsed(), found)
         self.assertEqual(text, (self.folder / 'disks-ratios.svg').read_text())
 
-    def test_depths(self) -> None:
+    def test_depths_are_drawn_as_lines(self) -> None:
         given = shipped.load('ceph-2022')
         samples_of = [
             results.Sample(

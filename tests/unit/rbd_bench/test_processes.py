@@ -54,7 +54,7 @@ class ProcessesTest(base.TestCase):
         error = self.assertRaises(processes.EngineError, running.__enter__)
         self.assertIn('none-such is not installed', str(error))
 
-    def test_allocator(self) -> None:
+    def test_allocator_is_preloaded(self) -> None:
         with mock.patch.object(
             ctypes.util, 'find_library', autospec=True
         ) as find:
@@ -68,7 +68,7 @@ class ProcessesTest(base.TestCase):
         self.assertIn('install libjemalloc', str(error))
         self.assertNotIn('LD_PRELOAD', processes.environ())
 
-    def test_failure(self) -> None:
+    def test_failure_shows_end_of_messages(self) -> None:
         program = self.messages.parent / 'fio-fails'
         program.write_text('#!/bin/sh\necho sorry; exit 3\n')
         program.chmod(0o700)

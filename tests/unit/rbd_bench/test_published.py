@@ -58,7 +58,7 @@ class PublishedTest(base.TestCase):
         ),
     )
     @ddt.unpack
-    def test_verdict(
+    def test_verdict_compares_with_the_published_ratio(
         self,
         wanted: float | None,
         of: list[float],
@@ -92,7 +92,7 @@ class PublishedTest(base.TestCase):
         self.assertEqual(published.REPRODUCED, cache.verdict)
         self.assertEqual((), cache.reasons)
 
-    def test_path(self) -> None:
+    def test_other_path_than_published_is_named(self) -> None:
         for path, rate, expected in (
             ('', 90.0, 'unknown, here qemu'),
             ('qemu', 90.0, 'qemu, here qemu'),

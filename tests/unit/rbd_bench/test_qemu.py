@@ -44,7 +44,7 @@ class DiskTest(base.TestCase):
         ('unsafe', 'off', 'on', 'off'),
     )
     @ddt.unpack
-    def test_modes(
+    def test_cache_mode_sets_three_booleans(
         self, mode: str, direct: str, no_flush: str, through: str
     ) -> None:
         command = self.command(mode)
@@ -52,7 +52,7 @@ class DiskTest(base.TestCase):
         self.assertIn(f'cache.no-flush={no_flush} ', command)
         self.assertTrue(command.endswith(f'writethrough={through}'))
 
-    def test_paths(self) -> None:
+    def test_commas_in_paths_are_doubled(self) -> None:
         self.assertIn('conf=/a,,b/ceph.conf,user=me', self.command('none'))
 
     def test_io_thread(self) -> None:

@@ -45,7 +45,7 @@ class ReportTest(base.TestCase):
         paths = report.write(self.folder, samples.parsed(), self.found)
         return {path.name: path.read_text() for path in paths}
 
-    def test_write(self) -> None:
+    def test_report_has_figures_verdicts_and_commands(self) -> None:
         for name, text in self.write().items():
             for part in (
                 'writeback',
@@ -71,7 +71,7 @@ class ReportTest(base.TestCase):
         del self.found.environment['osds']
         self.assertNotIn('number of OSDs', self.write()['report.md'])
 
-    def test_interference(self) -> None:
+    def test_interference_is_reported(self) -> None:
         self.found.loads[0]['client_load_average'] = 7.5
         self.assertIn('7.5 on 2 cores', self.write()['report.md'])
 

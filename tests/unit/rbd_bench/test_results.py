@@ -62,7 +62,7 @@ class ResultsTest(base.TestCase):
             )
         )
 
-    def test_resumed(self) -> None:
+    def test_results_are_resumed_from_the_folder(self) -> None:
         new = self.resumed()
         self.assertEqual([], new.samples)
         self.assertEqual(samples.parsed(), new.whole_plan)
@@ -126,7 +126,7 @@ class ResultsTest(base.TestCase):
         changed = plan.parse(samples.PLAN.replace('runtime: 1', 'runtime: 2'))
         self.assertIn('settings.runtime: 1, not 2', self.refusal(changed))
 
-    def test_unreadable(self) -> None:
+    def test_unreadable_results_are_named(self) -> None:
         for text in (
             *('', '[', '[]', 'null', '"text"', '1', '{}'),
             json.dumps({'format': 99}),

@@ -103,7 +103,7 @@ class SessionTest(base.TestCase):
         running.run(cells, lambda x, y, z: self.shown.append(x), 0)
         return running.results
 
-    def test_all(self) -> None:
+    def test_session_measures_each_cell_and_removes_images(self) -> None:
         self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
         found = self.run_plan()
         self.assertEqual(28, len(found.done()))
@@ -275,7 +275,7 @@ class SessionTest(base.TestCase):
         self.assertEqual(12, len(self.run_plan(*words).done()))
         self.assertEqual(10, self.figures.call_count)
 
-    def test_limit(self) -> None:
+    def test_limit_is_checked_before_the_first_measurement(self) -> None:
         self.target = surroundings.Target(
             **{**vars(self.target), 'limit': 2**30 - 1}
         )
@@ -301,7 +301,7 @@ class SessionTest(base.TestCase):
         self.place = cloud.Cloud(fake, wanted, 'fsid/volumes')
         return fake
 
-    def test_guest(self) -> None:
+    def test_guest_session_removes_servers_and_volumes(self) -> None:
         fake = self.use_guest()
         found = self.run_plan('run=disks')
         self.assertEqual(24, len(found.done()))

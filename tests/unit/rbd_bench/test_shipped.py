@@ -28,7 +28,7 @@ from tests.unit.rbd_bench import samples
 @ddt.ddt
 class ShippedTest(base.TestCase):
     @ddt.data(*shipped.names())
-    def test_shipped(self, name: str) -> None:
+    def test_shipped_plans_are_valid(self, name: str) -> None:
         for short in (False, True):
             found = shipped.load(name, short)
             self.assertEqual(name, found.name)
@@ -43,7 +43,7 @@ class ShippedTest(base.TestCase):
         )
 
     @ddt.data(*shipped.names())
-    def test_published(self, name: str) -> None:
+    def test_published_figures_name_one_combination(self, name: str) -> None:
         given = shipped.load(name)
         for each in given.published:
             self.assertTrue(each.path or each.ratio is None, each.name)
@@ -103,7 +103,7 @@ class ShippedTest(base.TestCase):
                 self.assertEqual('16K random read', side['workload'])
             self.assertEqual('guest', each.path)
 
-    def test_file(self) -> None:
+    def test_plan_is_loaded_from_a_path(self) -> None:
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = folder / 'mine.yaml'
         path.write_text(samples.PLAN)

@@ -34,7 +34,9 @@ class SteadyTest(base.TestCase):
         ([92, 96, 100, 104, 108], False),
     )
     @ddt.unpack
-    def test_check(self, series: list[float], expected: bool | None) -> None:
+    def test_series_is_steady_within_its_limit(
+        self, series: list[float], expected: bool | None
+    ) -> None:
         self.assertIs(expected, steady.check(series).steady)
 
     @ddt.data(60, 300, 3600)
@@ -60,7 +62,7 @@ class SteadyTest(base.TestCase):
         self.assertIs(expected, faster.is_clearly_faster(slower, 1.1))
         self.assertFalse(slower.is_clearly_faster(faster, 1.1))
 
-    def test_spread(self) -> None:
+    def test_spreads_overlap_or_do_not(self) -> None:
         found = steady.spread([3.0, 1.0, 2.0])
         self.assertEqual(
             (2.0, 1.0, 3.0, 3),

@@ -28,7 +28,7 @@ from tests.unit.rbd_bench import samples
 @ddt.ddt
 class StoredTest(base.TestCase):
     @ddt.data(*shipped.names())
-    def test_restored(self, name: str) -> None:
+    def test_stored_plan_is_restored(self, name: str) -> None:
         given = shipped.load(name)
         text = json.dumps(dataclasses.asdict(given))
         self.assertEqual(given, stored.restored(json.loads(text)))
@@ -38,7 +38,7 @@ class StoredTest(base.TestCase):
         given['magic'] = 1
         self.assertRaises(TypeError, stored.restored, given)
 
-    def test_differences(self) -> None:
+    def test_differences_of_plans_are_listed(self) -> None:
         one = samples.parsed()
         self.assertEqual([], stored.differences(one, samples.parsed()))
         other = plan.parse(
@@ -63,7 +63,7 @@ class StoredTest(base.TestCase):
             stored.differences(samples.parsed(), swapped),
         )
 
-    def test_joined(self) -> None:
+    def test_long_lists_are_cut(self) -> None:
         self.assertEqual('a; b', stored.joined(['a', 'b']))
         self.assertEqual(
             '0; 1; 2; 3; 4; and 2 more', stored.joined(list('0123456'))

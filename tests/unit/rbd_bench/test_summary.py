@@ -66,7 +66,7 @@ class SummaryTest(base.TestCase):
             self.assertEqual('none', table.best.label)
             self.assertEqual([], volume_types.find([table]))
 
-    def test_unsteady(self) -> None:
+    def test_unsteady_measurements_are_counted(self) -> None:
         for series, expected in (
             ((100.0,) * 5, 0),
             ((100.0, 50.0, 100.0, 150.0, 100.0), 1),
@@ -76,7 +76,7 @@ class SummaryTest(base.TestCase):
             (table,) = self.tables(sample)
             self.assertIs(expected, table.rows[0].unsteady)
 
-    def test_scaling(self) -> None:
+    def test_scaling_is_relative_to_the_first_depth(self) -> None:
         given = shipped.load('ceph-2022')
         found = results.Results('ceph-2022', given.settings)
         cells = [x for x in matrix.cells(given) if x.run.name == 'depth']
@@ -97,7 +97,7 @@ class SummaryTest(base.TestCase):
             (table.rows[-1].label, table.rows[-1].ratio),
         )
 
-    def test_failed(self) -> None:
+    def test_failed_cell_has_no_ratio(self) -> None:
         (table,) = self.tables(
             *self.thrice(100.0),
             samples.sample(0, error='no such program', cache_mode='unsafe'),

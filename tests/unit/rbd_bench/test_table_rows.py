@@ -20,7 +20,7 @@ from tests.unit.rbd_bench import samples
 
 
 class TableRowsTest(base.TestCase):
-    def test_row(self) -> None:
+    def test_row_is_relative_to_the_baseline(self) -> None:
         cell = samples.cell(cache_mode='writeback')
         found = [
             samples.sample(10.0, cache_mode='writeback'),
@@ -33,7 +33,7 @@ class TableRowsTest(base.TestCase):
         self.assertEqual(steady.spread([10.0]), row.spread)
         self.assertIsNone(table_rows.row(cell, found, None, []).ratio)
 
-    def test_failed(self) -> None:
+    def test_failed_row_has_its_error(self) -> None:
         found = [samples.sample(0.0, error='failed')]
         row = table_rows.row(samples.cell(), found, None, [])
         self.assertEqual((None, 'failed'), (row.spread, row.error))

@@ -28,13 +28,13 @@ class VariantsTest(base.TestCase):
         found = fields.Fields('runs[0]', {'layouts': given}, ('layouts',))
         return variants.read(found, 'layouts')
 
-    def test_keys(self) -> None:
+    def test_variants_have_keys_of_volumes(self) -> None:
         self.assertEqual(
             {'stock': {}, 'small': {'rbd:object_size': '1M'}},
             self.read({'stock': None, 'small': {'rbd:object_size': '1M'}}),
         )
 
-    def test_default(self) -> None:
+    def test_default_variant_has_no_keys(self) -> None:
         found = fields.Fields('runs[0]', {}, ())
         self.assertEqual({'default': {}}, variants.read(found, 'layouts'))
 
@@ -50,11 +50,11 @@ class VariantsTest(base.TestCase):
         ({5: {}}, 'not a name'),
     )
     @ddt.unpack
-    def test_refusal(self, given: Any, text: str) -> None:
+    def test_invalid_variants_are_refused(self, given: Any, text: str) -> None:
         error = self.assertRaises(errors.OptionError, self.read, given)
         self.assertRegex(str(error), text)
 
-    def test_together(self) -> None:
+    def test_keys_of_layout_and_features_do_not_contradict(self) -> None:
         found = fields.Fields('runs[0]', {}, ())
         layouts = {'a': {'rbd:features': 'layering'}}
         for keys, text in (

@@ -29,7 +29,7 @@ class VolumeTypesTest(base.TestCase):
     def tables(self, *given: results.Sample) -> list[summary.Table]:
         return summary.tables(samples.parsed(), samples.found(*given))
 
-    def test_find(self) -> None:
+    def test_volume_types_are_found_from_winners(self) -> None:
         tables = self.tables(
             *(
                 each

@@ -124,7 +124,9 @@ class WinnersTest(base.TestCase):
         ),
     )
     @ddt.unpack
-    def test_undecided(self, rates: _RATES, problem: str) -> None:
+    def test_close_figures_have_no_winner(
+        self, rates: _RATES, problem: str
+    ) -> None:
         table = _table(rates)
         self.assertIsNone(table.winner)
         self.assertIn(problem, table.decision.problem)

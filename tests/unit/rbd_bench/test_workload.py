@@ -26,7 +26,7 @@ _GIVEN = {'name': 'w', 'pattern': 'randrw', 'block_size': '16K'}
 
 @ddt.ddt
 class WorkloadTest(base.TestCase):
-    def test_read(self) -> None:
+    def test_workload_is_read_with_its_defaults(self) -> None:
         found = workload.read('w', {**_GIVEN, 'read_percent': 80})
         self.assertEqual(16384, found.block_size)
         self.assertEqual(
@@ -36,7 +36,7 @@ class WorkloadTest(base.TestCase):
         self.assertFalse(found.is_sequential)
         self.assertTrue(found.writes)
 
-    def test_jobs(self) -> None:
+    def test_jobs_multiply_requests_in_flight(self) -> None:
         found = workload.read(
             'w',
             {**_GIVEN, 'pattern': 'randread', 'queue_depth': 4, 'jobs': 8},
@@ -53,7 +53,9 @@ class WorkloadTest(base.TestCase):
         ({'numjobs': 2}, 'unknown key'),
     )
     @ddt.unpack
-    def test_refusal(self, given: Any, text: str) -> None:
+    def test_invalid_workloads_are_refused(
+        self, given: Any, text: str
+    ) -> None:
         error = self.assertRaises(
             errors.OptionError, workload.read, 'w', {**_GIVEN, **given}
         )

@@ -37,17 +37,19 @@ class AnswersTest(base.TestCase):
         (500, b'[]', '[]'),
     )
     @ddt.unpack
-    def test_refused(self, status: int, body: bytes, text: str) -> None:
+    def test_refusal_shows_message_and_status(
+        self, status: int, body: bytes, text: str
+    ) -> None:
         error = self.assertRaises(
             exceptions.CommandError, answers.record, _response(status, body)
         )
         self.assertEqual(f'{text} (HTTP {status})', str(error))
 
-    def test_record(self) -> None:
+    def test_body_of_a_response_is_returned(self) -> None:
         self.assertEqual({}, answers.record(_response(200, b'{}')))
 
     @ddt.data(True, False)
-    def test_extension(self, loaded: bool) -> None:
+    def test_missing_extension_is_an_error(self, loaded: bool) -> None:
         api = fake_cloud.Service(loaded)
         self.assertIs(loaded, answers.has_extension(api))
         if loaded:

@@ -26,7 +26,7 @@ class CephArgumentsTest(base.TestCase):
         ceph_arguments.add(parser)
         return parser.parse_args(arguments)
 
-    def test_defaults(self) -> None:
+    def test_defaults_follow_ceph_conf(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF'))
         found = self.parsed()
         self.assertEqual('/etc/ceph/ceph.conf', found.ceph_conf)

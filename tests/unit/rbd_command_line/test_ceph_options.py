@@ -51,7 +51,9 @@ class CephOptionsTest(base.TestCase):
         ('ms_client_mode', 'secure crc', _S.NOTICE),
     )
     @ddt.unpack
-    def test_problems(self, name: str, value: str, severity: _S) -> None:
+    def test_problem_names_its_option(
+        self, name: str, value: str, severity: _S
+    ) -> None:
         values = {**_DEFAULTS, name: value}
         (found,) = ceph_options.check('client', values)
         self.assertEqual(severity, found.severity)

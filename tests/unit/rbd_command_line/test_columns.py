@@ -39,11 +39,15 @@ class ColumnsTest(base.TestCase):
         ('rbd:object_map', False, False),
     )
     @ddt.unpack
-    def test_value(self, key: str, given: Any, text: Any) -> None:
+    def test_value_has_a_text_for_people(
+        self, key: str, given: Any, text: Any
+    ) -> None:
         self.assertEqual((text, given), self._shown(columns.value(given, key)))
 
     @ddt.data(['\x1b'], {'\x1b': '\x1b'}, '\x1b')
-    def test_escaped(self, given: Any) -> None:
+    def test_control_characters_are_escaped_for_programs_too(
+        self, given: Any
+    ) -> None:
         """Formats for programs, such as csv, do not escape by themselves."""
         for shown in self._shown(columns.value(given)):
             self.assertIn('x1b', str(shown))
@@ -60,7 +64,9 @@ class ColumnsTest(base.TestCase):
         ({'type': 'word', 'allowed': []}, 'nothing'),
     )
     @ddt.unpack
-    def test_allowed(self, option: dict[str, Any], text: str) -> None:
+    def test_allowed_values_are_a_list_or_a_range(
+        self, option: dict[str, Any], text: str
+    ) -> None:
         column = columns.allowed({**option, 'summary': 's', 'default': 1})
         self.assertEqual((text, option), self._shown(column))
 

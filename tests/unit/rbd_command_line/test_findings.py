@@ -19,7 +19,7 @@ _S = findings.Severity
 
 
 class FindingsTest(base.TestCase):
-    def test_worst(self) -> None:
+    def test_worst_severity_is_the_highest(self) -> None:
         fine = findings.Finding('a', 'b')
         bad = findings.Finding('a', 'b', _S.WARNING)
         self.assertEqual(_S.NOTICE, findings.worst([]))

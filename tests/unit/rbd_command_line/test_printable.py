@@ -35,7 +35,9 @@ class PrintableTest(base.TestCase):
         ('', ''),
     )
     @ddt.unpack
-    def test_text(self, given: str, shown: str) -> None:
+    def test_control_characters_are_escaped(
+        self, given: str, shown: str
+    ) -> None:
         self.assertEqual(shown, printable.text(given))
 
     def test_every_character(self) -> None:
@@ -45,7 +47,7 @@ class PrintableTest(base.TestCase):
             set(), {c for c in shown if unicodedata.category(c)[0] == 'C'}
         )
 
-    def test_value(self) -> None:
+    def test_texts_in_collections_are_escaped(self) -> None:
         given = {'a\x1b': ['\x1b', 1, None, {'b': ('\x07',)}], 'c': True}
         wanted = {
             'a\\x1b': ['\\x1b', 1, None, {'b': ('\\x07',)}],

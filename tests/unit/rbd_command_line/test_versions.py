@@ -32,11 +32,13 @@ class VersionsTest(base.TestCase):
         ('', _S.NOTICE),
     )
     @ddt.unpack
-    def test_librbd(self, shown: str, severity: _S | None) -> None:
+    def test_old_librbd_is_a_warning(
+        self, shown: str, severity: _S | None
+    ) -> None:
         found = versions.check_librbd(hosts.Programs(rbd=shown))
         self.assertEqual(severity, found.severity)
 
-    def test_host(self) -> None:
+    def test_versions_of_qemu_and_libvirt_are_shown(self) -> None:
         run = hosts.Programs(
             qemu_kvm='QEMU emulator version 7.2.22 (Debian 1:7.2)',
             libvirtd='libvirtd (libvirt) 9.0.0',

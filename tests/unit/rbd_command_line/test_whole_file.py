@@ -28,7 +28,7 @@ class WholeFileTest(base.TestCase):
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.folder / 'file'
 
-    def test_writes(self) -> None:
+    def test_file_is_replaced_in_one_step(self) -> None:
         old = os.umask(0o077)
         self.addCleanup(os.umask, old)
         for text in ('one', 'two'):
@@ -62,7 +62,7 @@ class WholeFileTest(base.TestCase):
         whole_file.write(null, 'text')
         self.assertTrue(null.is_char_device())
 
-    def test_check(self) -> None:
+    def test_file_that_cannot_be_written_is_refused_early(self) -> None:
         missing = self.folder / 'none' / 'file'
         for path, reason in (
             (self.folder, 'is a folder'),

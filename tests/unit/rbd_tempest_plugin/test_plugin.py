@@ -53,7 +53,7 @@ class PluginTest(base.TestCase):
                 package = pathlib.Path(top, parent, '__init__.py')
                 self.assertTrue(parent == pathlib.Path() or package.exists())
 
-    def test_options(self) -> None:
+    def test_options_are_registered_and_listed(self) -> None:
         conf = cfg.ConfigOpts()
         conf.register_group(cfg.OptGroup('service_available'))
         with mock.patch.object(
@@ -66,7 +66,7 @@ class PluginTest(base.TestCase):
             for option in options:
                 self.assertIn(option.dest, conf[group])
 
-    def test_client(self) -> None:
+    def test_client_uses_the_service_of_volumes(self) -> None:
         with mock.patch.object(
             tempest_config,
             'service_client_config',

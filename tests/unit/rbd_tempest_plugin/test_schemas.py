@@ -92,7 +92,7 @@ class SchemasTest(base.TestCase):
             ):
                 self.assertTrue(self._refused(schema, wrong), str(wrong))
 
-    def test_twice(self) -> None:
+    def test_attributes_are_added_once(self) -> None:
         schemas.add_attributes()
         once = [copy.deepcopy(each) for each in schemas._volumes()]
         schemas.add_attributes()

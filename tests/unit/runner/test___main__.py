@@ -86,7 +86,7 @@ class MainTestCase(base.TestCase):
         self.shown.seek(0)
         return status, self.shown.read().splitlines()
 
-    def test_passes(self) -> None:
+    def test_passed_parts_are_counted(self) -> None:
         status, shown = self._main('unit', '--', 'x', '--', '-y')
         self.assertEqual(0, status)
         self.assertEqual('1 passed, 0 failed, 0 skipped', shown[-1])
@@ -98,7 +98,9 @@ class MainTestCase(base.TestCase):
         ('dies', '0 passed, 1 failed, 0 skipped', 'failed: nox: see above'),
     )
     @ddt.unpack
-    def test_fails(self, session: str, counts: str, failure: str) -> None:
+    def test_failed_tests_are_listed(
+        self, session: str, counts: str, failure: str
+    ) -> None:
         status, shown = self._main(session)
         self.assertEqual(1, status)
         self.assertEqual(counts, shown[-1])
@@ -113,7 +115,7 @@ class MainTestCase(base.TestCase):
         ([], False, False, '', 2),
     )
     @ddt.unpack
-    def test_lanes(
+    def test_parts_are_divided_into_lanes(
         self, parts: list[str], some: bool, newest: bool, kind: str, count: int
     ) -> None:
         names = ('sandbox', 'others', 'releases', 'debian')[:count]
@@ -131,7 +133,9 @@ class MainTestCase(base.TestCase):
 
     @ddt.data((['sandbox', 'others'], [0, 5]), (['parts'], [0]))
     @ddt.unpack
-    def test_priorities(self, names: list[str], expected: list[int]) -> None:
+    def test_slowest_lane_has_the_highest_priority(
+        self, names: list[str], expected: list[int]
+    ) -> None:
         before = os.getpriority(os.PRIO_PROCESS, 0)
         command_line.run(
             {
@@ -150,7 +154,7 @@ class MainTestCase(base.TestCase):
         told = (self.folder / 'down').read_text()
         self.assertEqual('down --keep-venv\n', told)
 
-    def test_keep(self) -> None:
+    def test_keep_variable_keeps_the_sandbox(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('KEEP', '1'))
         self._main('all')
         self.assertFalse((self.folder / 'down').exists())
@@ -159,7 +163,7 @@ class MainTestCase(base.TestCase):
         self._main('unit')
         self.assertFalse((self.folder / 'down').exists())
 
-    def test_interrupted(self) -> None:
+    def test_interrupted_run_ends_its_lanes(self) -> None:
         def interrupt(frame: Any, number: Any) -> None:
             raise KeyboardInterrupt
 

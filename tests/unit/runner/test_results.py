@@ -52,7 +52,7 @@ class ResultsTestCase(base.TestCase):
         results.follow(command, self.folder / 'a.subunit')
         return results.total(self.folder)
 
-    def test_counts(self) -> None:
+    def test_results_are_counted_by_outcome(self) -> None:
         found = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
         self.assertEqual('2 passed, 1 failed, 2 skipped', str(found))
         self.assertEqual(['t2'], found.failures)

@@ -30,7 +30,7 @@ class UWSGITest(base.ServiceTestCase):
         cinder.render_uwsgi('cinder.wsgi.api', workers=workers)
         return dict(self.read(cinder.etc / 'uwsgi.ini')['uwsgi'])
 
-    def test_threads(self) -> None:
+    def test_one_process_has_four_threads(self) -> None:
         found = self.rendered(state.releases()[-1])
         self.assertEqual('1', found['processes'])
         self.assertEqual('4', found['threads'])
@@ -71,11 +71,11 @@ class WaitTest(base.ServiceTestCase):
 
         return Service(self.cloud.runtime, {})
 
-    def test_listens(self) -> None:
+    def test_wait_ends_when_the_service_listens(self) -> None:
         self.service().wait()
         self.check.assert_not_called()
 
-    def test_died(self) -> None:
+    def test_wait_ends_when_the_service_has_ended(self) -> None:
         dead = self.service()
         self.server.close()
         self.check.side_effect = errors.SandboxError('one-api has ended')

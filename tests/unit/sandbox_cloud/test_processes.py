@@ -61,7 +61,7 @@ class OursTestCase(base.TestCase):
         self.assertEqual(2, processes.end(run))
         self.assertEqual([], processes.ours(run))
 
-    def test_family(self) -> None:
+    def test_family_includes_children(self) -> None:
         started = self._start(pathlib.Path(f'{_RUN}-family-{os.getpid()}'))
         expected = [started.pid, self.child]
         self.assertEqual(expected, processes.family(started.pid))

@@ -73,7 +73,7 @@ class RunTestCase(base.TestCase):
         )
         self.assertIn("unknown ['b']", str(error))
 
-    def test_circle(self) -> None:
+    def test_circular_tasks_are_named(self) -> None:
         tasks = [self._task('a', 'b'), self._task('b', 'a')]
         error = self.assertRaises(ValueError, schedule.run, tasks)
         self.assertIn("['a', 'b']", str(error))

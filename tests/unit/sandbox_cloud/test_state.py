@@ -75,7 +75,7 @@ class StateTestCase(base.TestCase):
         self.state.remove(keep_venv=False)
         self.assertFalse(self.state.root.exists())
 
-    def test_osds(self) -> None:
+    def test_number_of_osds_is_fixed_once_ceph_exists(self) -> None:
         self.assertEqual(1, self.state.osds)
         self.state.make()
         self.state.set_osds(3)
@@ -86,13 +86,13 @@ class StateTestCase(base.TestCase):
             errors.SandboxError, 'has 3 OSDs', self.state.set_osds, 1
         )
 
-    def test_computes(self) -> None:
+    def test_number_of_compute_hosts_is_kept(self) -> None:
         self.assertEqual(1, self.state.computes)
         self.state.make()
         self.state.computes = 2
         self.assertEqual(2, self.state.computes)
 
-    def test_release(self) -> None:
+    def test_release_is_kept(self) -> None:
         self.assertIsNone(self.state.release)
         self.state.make()
         self.state.release = '2026.2'
@@ -110,10 +110,10 @@ class PlaceTestCase(base.TestCase):
         found = self._root(RBD_SANDBOX_STATE='/a', XDG_STATE_HOME='/b')
         self.assertEqual('/a', found)
 
-    def test_xdg(self) -> None:
+    def test_state_folder_follows_xdg(self) -> None:
         self.assertEqual('/b/rbd-sandbox', self._root(XDG_STATE_HOME='/b'))
 
-    def test_default(self) -> None:
+    def test_state_folder_has_a_default(self) -> None:
         self.assertEndsWith(self._root(), '/.local/state/rbd-sandbox')
 
     def assertEndsWith(self, text: str, end: str) -> None:

@@ -19,7 +19,7 @@ class RangesTestCase(base.TestCase):
         found = status.ranges([3300, 6800, 6801, 6802, 6810])
         self.assertEqual('3300 6800-6802 6810', found)
 
-    def test_none(self) -> None:
+    def test_no_numbers_have_no_ranges(self) -> None:
         self.assertEqual('', status.ranges([]))
 
 

@@ -72,7 +72,7 @@ class TempestConfTest(base.TestCase):
         found = configure.sections(self._cloud('image'), self.folder)
         self.assertNotIn('flavor_ref', found['compute'])
 
-    def test_file(self) -> None:
+    def test_program_writes_the_file(self) -> None:
         path = self.folder / 'tempest.conf'
         self.useFixture(
             fixtures.MonkeyPatch('sys.argv', ['tempest_conf', str(path)])

@@ -59,7 +59,7 @@ class BenchTest(base.TestCase):
         text = self.run_command(*words, '-f', 'json')[1]
         return json.loads(text[text.index('[') :])
 
-    def test_plans(self) -> None:
+    def test_plans_command_lists_shipped_plans(self) -> None:
         names = [row['Plan'] for row in self.rows('plans')]
         self.assertIn('cern-2013', names)
 
@@ -79,7 +79,9 @@ class BenchTest(base.TestCase):
         (['report', '/none/such'], 'results.json'),
     )
     @ddt.unpack
-    def test_refusal(self, words: list[str], expected: str) -> None:
+    def test_invalid_options_are_named(
+        self, words: list[str], expected: str
+    ) -> None:
         more = ['--pool', 'volumes', '--dry-run'] if words[0] == 'run' else []
         status, text = self.run_command(*words, *more)
         self.assertEqual(1, status)
@@ -94,7 +96,7 @@ class BenchTest(base.TestCase):
         self.assertEqual(1, status)
         self.assertIn('Install rbd-volume-options[bench]', text)
 
-    def test_report(self) -> None:
+    def test_report_command_writes_html(self) -> None:
         (self.folder / 'mine.yaml').write_text(samples.PLAN)
         results.save(self.folder, samples.found(samples.sample(1.0)))
         status, text = self.run_command(
@@ -104,7 +106,7 @@ class BenchTest(base.TestCase):
         self.assertEqual(0, status, text)
         self.assertTrue((self.folder / 'report.html').exists())
 
-    def test_compare(self) -> None:
+    def test_compare_command_shows_ratio_of_two_results(self) -> None:
         folders = []
         for place, rate in enumerate((100.0, 200.0)):
             folders.append(str(self.folder / str(place)))

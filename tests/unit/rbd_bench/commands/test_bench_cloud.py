@@ -63,7 +63,7 @@ class BenchCloudTest(base.TestCase):
         )
         self.assertIn('--flavor', str(error))
 
-    def test_cloud(self) -> None:
+    def test_cloud_is_connected_only_for_guest_options(self) -> None:
         def connect() -> None:
             self.fail('connected')
 

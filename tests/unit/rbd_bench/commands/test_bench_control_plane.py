@@ -67,7 +67,7 @@ class BenchControlPlaneTest(base.TestCase):
             ]
         )
 
-    def test_table(self) -> None:
+    def test_table_has_a_row_for_each_operation(self) -> None:
         status = self.run_command('-f', 'json')
         self.assertEqual(0, status, self.err.getvalue())
         rows = json.loads(self.out.getvalue())
@@ -88,7 +88,7 @@ class BenchControlPlaneTest(base.TestCase):
                 each['First'] / each['Second'], each['Ratio'], delta=0.01
             )
 
-    def test_report(self) -> None:
+    def test_report_names_versions_and_project(self) -> None:
         self.run_command()
         report = (self.output / 'control-plane.md').read_text()
         self.assertIn('- rally-openstack: `4.1.0`', report)
@@ -134,7 +134,9 @@ class BenchControlPlaneTest(base.TestCase):
         (('--times', '100'), 'quota volumes'),
     )
     @ddt.unpack
-    def test_refusal(self, words: tuple[str, ...], expected: str) -> None:
+    def test_invalid_options_are_named(
+        self, words: tuple[str, ...], expected: str
+    ) -> None:
         self.assertEqual(1, self.run_command(*words))
         self.assertIn(expected, self.err.getvalue())
 
@@ -170,7 +172,7 @@ class BenchControlPlaneTest(base.TestCase):
         self.assertRegex(text, r'create \| 2 \| [\d.]+ \|')
         self.assertIn('create | 4 |  |  |  |  |  | not measured', text)
 
-    def test_interrupt(self) -> None:
+    def test_interrupted_run_names_what_was_not_removed(self) -> None:
         self.replace(rally.Rally, 'run', side_effect=KeyboardInterrupt)
         self.connection.block_storage.volumes = lambda details: [
             types.SimpleNamespace(id='a-volume', name=self.prefix())

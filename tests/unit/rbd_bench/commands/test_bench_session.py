@@ -104,7 +104,7 @@ class BenchSessionTest(base.TestCase):
         measured.results.environment = dict(samples.ENVIRONMENT)
         measured.results.add(samples.sample(1.0))
 
-    def test_options(self) -> None:
+    def test_clients_have_timeouts_and_cache_settings(self) -> None:
         self.measure.side_effect = self.add_sample
         status, text = self.run_command()
         self.assertEqual(0, status, text)
@@ -149,7 +149,7 @@ class BenchSessionTest(base.TestCase):
         self.assertEqual(1, status)
         self.assertIn('errno 110', text)
 
-    def test_messages(self) -> None:
+    def test_first_interrupt_asks_for_a_second(self) -> None:
         stream = mock.create_autospec(io.StringIO, instance=True)
         stream.isatty.return_value = True
         said: list[str] = []

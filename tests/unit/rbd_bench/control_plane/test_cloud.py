@@ -30,7 +30,7 @@ class CloudTest(base.TestCase):
         super().setUp()
         self.connection = users.connection()
 
-    def test_user(self) -> None:
+    def test_rally_gets_the_user_of_the_connection(self) -> None:
         (platform,) = cloud.user(self.connection).specification().values()
         self.assertEqual(
             {
@@ -61,7 +61,7 @@ class CloudTest(base.TestCase):
         ('/etc/ca.pem', False, '/etc/ca.pem'),
     )
     @ddt.unpack
-    def test_certificates(
+    def test_rally_verifies_certificates_as_the_connection_does(
         self, verify: Any, insecure: bool, cacert: str | None
     ) -> None:
         self.connection.config.get_requests_verify_args = lambda: (
@@ -82,7 +82,7 @@ class CloudTest(base.TestCase):
         self.connection.access.project_name = None
         self.assertRaises(errors.OptionError, cloud.user, self.connection)
 
-    def test_types(self) -> None:
+    def test_unknown_volume_types_are_refused(self) -> None:
         storage = self.connection.block_storage
         cloud.check_types(storage, ('stock', 'rbd'))
         error = self.assertRaises(
@@ -91,7 +91,7 @@ class CloudTest(base.TestCase):
         self.assertIn("--types = 'rdb'", str(error))
         self.assertIn('stock, rbd', str(error))
 
-    def test_quota(self) -> None:
+    def test_too_small_quota_is_refused(self) -> None:
         storage = self.connection.block_storage
         cloud.check_quota(storage, 90, 5)
         error = self.assertRaises(
@@ -105,7 +105,7 @@ class CloudTest(base.TestCase):
         )
         self.assertIn('quota gigabytes', str(error))
 
-    def test_remaining(self) -> None:
+    def test_only_resources_of_this_run_remain(self) -> None:
         def named(ident: str, name: str | None) -> Any:
             return types.SimpleNamespace(id=ident, name=name)
 

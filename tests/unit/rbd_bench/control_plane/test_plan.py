@@ -76,7 +76,7 @@ class PlanTest(base.TestCase):
         self.assertEqual(0.2, settings.poll(1))
         self.assertEqual(6.4, settings.poll(64))
 
-    def test_file(self) -> None:
+    def test_plan_is_loaded_from_a_file(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'mine'
         given = _content()
         path.write_text(yaml.safe_dump({**given, 'name': 'mine'}))

@@ -48,7 +48,7 @@ class RallyTest(base.TestCase):
         )
         return shown
 
-    def test_versions(self) -> None:
+    def test_versions_of_rally_are_read(self) -> None:
         self.assertEqual(
             {'rally': '5.1.1', 'rally-openstack': '4.1.0'},
             self.rally.versions(),
@@ -85,13 +85,13 @@ class RallyTest(base.TestCase):
         self.assertIn('"username": "demo"', str(error))
         self.assertNotIn(users.PASSWORD, str(error))
 
-    def test_run(self) -> None:
+    def test_run_returns_results_of_the_task(self) -> None:
         shown = self.run_task()
         self.assertEqual(stand_in.results(), self.found)
         self.assertEqual('a task', self.stand_in.text('task'))
         self.assertEqual(1, shown[-1])
 
-    def test_configuration(self) -> None:
+    def test_configuration_has_own_database_and_timeouts(self) -> None:
         self.run_task(0.25)
         found = configparser.ConfigParser()
         found.read_string(self.stand_in.text('rally.conf'))
@@ -114,7 +114,7 @@ class RallyTest(base.TestCase):
             {f'prefix-{each}-XXXXXXXX-XXXXXXXX' for each in 'sc'}, names
         )
 
-    def test_failure(self) -> None:
+    def test_failure_shows_output_of_rally(self) -> None:
         self.stand_in.fails('task', 'start')
         error = self.assertRaises(processes.EngineError, self.run_task)
         self.assertIn('rally ended with 1: sorry', str(error))

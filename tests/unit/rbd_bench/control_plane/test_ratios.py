@@ -69,7 +69,7 @@ class RatiosTest(base.TestCase):
         for row in ratios.rows(_plan(), _CHOICES, found):
             self.assertIsNotNone(row.ratio, str(row))
 
-    def test_ratio(self) -> None:
+    def test_ratio_is_of_the_medians_of_rounds(self) -> None:
         row = _row(
             *(_sample('first', 0, 4.0, 6.0), _sample('second', 0, 2.0, 3.0)),
             *(_sample('first', 1, 5.0, 5.0), _sample('second', 1, 2.5, 2.5)),

@@ -35,7 +35,7 @@ class ReportTest(base.TestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_cells(self) -> None:
+    def test_cells_are_rounded_by_their_size(self) -> None:
         def side(low: float, high: float) -> ratios.Side:
             return ratios.Side(
                 low, steady.spread([low, high]), iterations=4, failed=0
@@ -56,7 +56,7 @@ class ReportTest(base.TestCase):
         self.assertEqual((None, ''), report.cells(nothing)[3:5])
         self.assertIsNone(report.cells(nothing)[7])
 
-    def test_report(self) -> None:
+    def test_report_shows_failures_with_escaped_text(self) -> None:
         given = plan.load()
         settings = dataclasses.replace(
             given.settings, rounds=2, at_once=(2, 64)

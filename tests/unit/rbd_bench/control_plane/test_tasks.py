@@ -51,7 +51,7 @@ class TasksTest(base.TestCase):
         )
         self.assertEqual(len(titles), len(set(titles)))
 
-    def test_workload(self) -> None:
+    def test_clones_use_the_second_volume_type(self) -> None:
         task = tasks.task(_plan(times=20), _VOLUMES, 16)
         by_title = {each['title']: each for each in task['subtasks']}
         clone = by_title['create-from-volume/16/second/0']
@@ -71,7 +71,7 @@ class TasksTest(base.TestCase):
             {'constant': {'times': 20, 'concurrency': 16}}, clone['runner']
         )
 
-    def test_servers(self) -> None:
+    def test_servers_have_levels_of_their_own(self) -> None:
         given = _plan(at_once=(16,), servers_at_once=(2,), server_times=3)
         self.assertEqual([2, 16], tasks.levels(given, _SERVERS))
         task = tasks.task(given, _SERVERS, 2)
@@ -115,7 +115,7 @@ class TasksTest(base.TestCase):
         shown = jinja2.Template(tasks.text(task)).render()
         self.assertEqual(task, yaml.safe_load(shown))
 
-    def test_volumes(self) -> None:
+    def test_volumes_are_counted_for_the_quota(self) -> None:
         given = _plan(at_once=(1, 16), times=4)
         # A source and a clone for each of 16 iterations.
         self.assertEqual(32, tasks.volumes(given, _VOLUMES))

@@ -29,11 +29,11 @@ class RequestTest(base.TestCase):
         self.service = fake_cloud.Service()
         self.service.routes = [('GET /things', lambda: {'things': []})]
 
-    def test_answer(self) -> None:
+    def test_answer_is_parsed(self) -> None:
         found = api.request(self.service, 'GET', '/things')
         self.assertEqual({'things': []}, found)
 
-    def test_refusal(self) -> None:
+    def test_refusal_names_request_and_status(self) -> None:
         self.service.faults['GET'] = 403
         error = self.assertRaises(
             processes.EngineError,
@@ -41,7 +41,7 @@ class RequestTest(base.TestCase):
         )
         self.assertIn('GET /things: 403: ', str(error))
 
-    def test_missing(self) -> None:
+    def test_missing_resource_is_an_empty_answer(self) -> None:
         self.service.faults['GET'] = 404
         found = api.request(self.service, 'GET', '/things', missing=True)
         self.assertEqual({}, found)
@@ -57,7 +57,7 @@ class RequestTest(base.TestCase):
             )
         self.assertIn('lost', str(error))
 
-    def test_wait(self) -> None:
+    def test_wait_ends_with_an_error_after_the_limit(self) -> None:
         answers = iter([None, 5])
         with mock.patch.object(time, 'sleep', autospec=True):
             self.assertEqual(5, api.wait(lambda: next(answers), 'no answer'))

@@ -56,7 +56,7 @@ class CloudTest(base.TestCase):
         error = self.assertRaises(errors.OptionError, self.connected, wanted)
         self.assertIn(f"{option} = 'other'", str(error))
 
-    def test_server(self) -> None:
+    def test_server_boots_with_the_job_as_user_data(self) -> None:
         made = self.cloud.boot(_NAME, b'#!/bin/sh')
         self.assertEqual('none', made['networks'])
         self.assertEqual('fio-id', made['imageRef'])
@@ -80,7 +80,7 @@ class CloudTest(base.TestCase):
         )
         self.assertIn('no valid host', str(error))
 
-    def test_volume(self) -> None:
+    def test_volume_has_type_and_keys(self) -> None:
         wanted = dataclasses.replace(_WANTED, volume_type='fast')
         place = self.connected(wanted)
         ident = place.create_volume(_NAME, 2, {'rbd:object_size': '1M'})
@@ -88,7 +88,7 @@ class CloudTest(base.TestCase):
         self.assertEqual(('fast', 2), (made['volume_type'], made['size']))
         self.assertEqual('1M', made['metadata']['rbd:object_size'])
 
-    def test_attachment(self) -> None:
+    def test_refused_attachment_is_an_error(self) -> None:
         server = self.cloud.boot(_NAME, b'')['id']
         volume = self.cloud.create_volume(_NAME, 1, {})
         self.fake.refuse_attachment = True

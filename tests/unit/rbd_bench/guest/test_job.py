@@ -45,7 +45,7 @@ done
 
 @ddt.ddt
 class JobTest(base.TestCase):
-    def test_sector(self) -> None:
+    def test_job_fits_into_its_sectors(self) -> None:
         found = job.encode(17, _WORK, _SETTINGS)
         self.assertEqual(job.BYTES, len(found))
         lines = found.rstrip(b'\0').decode().splitlines()
@@ -58,7 +58,7 @@ class JobTest(base.TestCase):
         ):
             self.assertIn(line, lines)
 
-    def test_answer(self) -> None:
+    def test_answer_is_found_among_console_output(self) -> None:
         console = fake_cloud.results(3) + fake_cloud.results(4)
         found = job.answer(console, 4)
         if found is None:
@@ -76,10 +76,10 @@ class JobTest(base.TestCase):
         fake_cloud.results(4)[300:],
         fake_cloud.results(4).replace('H4sI', 'H4s=', 1),
     )
-    def test_failure(self, console: str) -> None:
+    def test_failure_of_the_job_is_an_error(self, console: str) -> None:
         self.assertRaises(processes.EngineError, job.answer, console, 4)
 
-    def test_ready(self) -> None:
+    def test_guest_is_ready_after_its_last_message(self) -> None:
         failed = 'cinder-rbd-ext-bench: failed fio is not installed\r\n'
         ready = 'cinder-rbd-ext-bench: ready\r\n'
         self.assertFalse(job.is_ready('login:'))

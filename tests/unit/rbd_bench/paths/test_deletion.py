@@ -25,13 +25,13 @@ class DeletionTest(base.PathTestCase):
         self.cell = samples.cell(features='with')
         self.path = deletion.Deletion(self.around)
 
-    def test_rate(self) -> None:
+    def test_rate_is_deletions_per_second(self) -> None:
         with self.path.prepared(self.cell) as measure:
             found = measure(self.cell, self.raw())
         self.assertAlmostEqual(1, found.rate * found.detail['seconds'])
         self.assertEqual([], self.cluster.names())
 
-    def test_interrupted(self) -> None:
+    def test_interrupted_deletion_is_completed(self) -> None:
         remove = self.replace(images.Images, 'remove')
         remove.side_effect = [KeyboardInterrupt, True]
         with self.path.prepared(self.cell) as measure:

@@ -83,7 +83,9 @@ class GuestTest(base.PathTestCase):
         boots = [x for x in self.fake.compute.requests if x == 'POST /servers']
         self.assertEqual(1, len(boots))
 
-    def test_interrupted(self) -> None:
+    def test_interrupted_measurement_keeps_volume_attached_until_the_end(
+        self,
+    ) -> None:
         self.fake.answer = self.interrupt
         with self.opened() as path, path.prepared(self.cells[0]) as measure:
             self.assertRaises(

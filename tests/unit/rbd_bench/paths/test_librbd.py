@@ -49,7 +49,7 @@ class LibrbdTest(base.PathTestCase):
         ('writeback', 'secure', 'rbd_cache = true', 'ms_client_mode = secure'),
     )
     @ddt.unpack
-    def test_conf(
+    def test_client_configuration_has_cache_and_messenger(
         self, mode: str, messenger: str, cache: str, encryption: str
     ) -> None:
         cell = _cell(cache_mode=mode, messenger=messenger)

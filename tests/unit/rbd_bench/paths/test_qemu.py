@@ -22,7 +22,7 @@ from tests.unit.rbd_bench.paths import base
 
 
 class QemuTest(base.PathTestCase):
-    def test_disk(self) -> None:
+    def test_disk_is_exported_with_its_cache_mode(self) -> None:
         exported = self.replace(daemon, 'exported')
         exported.return_value.__enter__.return_value = pathlib.Path('/socket')
         cell = samples.cell(cache_mode='unsafe')

@@ -43,12 +43,12 @@ class OptionsClientTest(base.TestCase):
             )
         ).mock
 
-    def test_list(self) -> None:
+    def test_options_of_all_types_are_listed(self) -> None:
         get = self._answer(200, {'volume_types': []})
         self.assertEqual([], self.client.list_options()['volume_types'])
         get.assert_called_once_with(self.client, 'os-rbd-volume-options')
 
-    def test_show(self) -> None:
+    def test_options_of_a_type_are_shown(self) -> None:
         get = self._answer(200, {'volume_type': {'name': 'rbd'}})
         found = self.client.show_options('rbd')
         self.assertEqual('rbd', found['volume_type']['name'])

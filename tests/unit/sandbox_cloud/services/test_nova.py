@@ -112,7 +112,7 @@ class NovaTestCase(base.ServiceTestCase):
                 )
                 self.assertIn(f'nova does not {what} after', str(error))
 
-    def test_programs(self) -> None:
+    def test_services_that_load_the_plug_in_are_marked(self) -> None:
         programs = {each.name: each for each in self.service.programs()}
         self.assertEqual(set(_DAEMONS), set(programs))
         # nova-compute loads the plug-in; a restart loads a new version.

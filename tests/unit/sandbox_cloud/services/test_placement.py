@@ -14,7 +14,7 @@ from tests.unit.sandbox_cloud.services import base
 
 
 class PlacementTestCase(base.ServiceTestCase):
-    def test_configuration(self) -> None:
+    def test_configuration_names_its_database(self) -> None:
         service = self.cloud.services['placement']
         service.render()
         conf = self.read(service.etc / 'placement.conf')
