@@ -1,0 +1,409 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""One lock for each volume, in all cinder-volume services of a cluster.
+
+An operation that uses the RBD image of a volume holds the lock shared. An
+operation that replaces or removes the image holds it exclusively. Inside the
+lock, the volume must be read again from the database: an object that came in a
+request is older than the lock.
+
+Cinder's coordination back end provides the locks (``[coordination]
+backend_url``). Few of its drivers have shared locks, so a lock consists of
+ordinary ones: a gate and :data:`PLACES` places. An exclusive holder takes the
+gate, which only exclusive holders take, and then all places. A shared holder
+takes one place. All shared operations of a process use the same place: only
+the first one takes it and only the last one returns it, so 64 clones of a
+volume cost as much as one. No operation joins others that hold a place for
+longer than :data:`JOIN_FOR`, so an exclusive holder waits at most for that
+time and for the operations that are running.
+
+A killed process: the kernel releases its locks of the file driver, and those
+of etcd expire after ``lock_timeout`` (30 seconds by default). A process that
+loses its connection to etcd for that time loses its locks while it runs; an
+exclusive holder calls :meth:`Held.check_is_held` before a step that cannot be
+undone.
+
+The lock is re-entrant in the same thread or greenlet: an operation that holds
+it may take it again, but an operation that holds it shared cannot take it
+exclusively. Threads that a holder starts do not hold it.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import contextvars
+import dataclasses
+import random
+import threading
+import time
+import types
+from typing import Any
+
+from cinder import coordination
+from cinder import exception
+from oslo_log import log as logging
+import tooz
+
+from cinder_rbd_ext.i18n import _
+
+LOG = logging.getLogger(__name__)
+
+#: Number of processes that can hold a lock shared at the same time. Others
+#: wait for them.
+PLACES = 4
+
+#: Seconds in which operations join others that hold the lock shared.
+JOIN_FOR = 2.0
+
+#: Seconds to wait for a lock, unless the caller sets another time.
+WAIT = 60.0
+
+# The shortest and the longest time in seconds between two attempts.
+_PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
+
+# Seconds between two attempts to release a lock.
+_RELEASE_PAUSE = 5.0
+
+_GATE = 'gate'
+_NAME = 'rbd-volume-{}-{}'
+
+
+class VolumeLocked(exception.VolumeIsBusy):
+    """The lock of a volume could not be taken in time.
+
+    Cinder sets a volume whose deletion fails with ``VolumeIsBusy`` to
+    ``available``.
+    """
+
+    message = _(
+        'Another operation is using or changing the RBD image of volume '
+        '%(volume_id)s. Try again when it has completed.'
+    )
+
+
+class LockUnavailable(VolumeLocked):
+    """The coordination back end does not provide the lock of a volume."""
+
+    message = _(
+        'Volume %(volume_id)s cannot be locked, because the coordination back '
+        'end of Cinder does not respond. Try again later.'
+    )
+
+
+class LockLost(exception.VolumeBackendAPIException):
+    """The lock of a volume expired while it was held."""
+
+    message = _(
+        'The lock of volume %(volume_id)s expired, because the coordination '
+        'back end of Cinder did not respond.'
+    )
+
+
+@dataclasses.dataclass(eq=False)
+class _Sharing:
+    """The operations of this process that hold a lock shared.
+
+    :ivar since: when the first one took it; None while it takes it
+    :ivar place: the place that it took
+    """
+
+    holders: int = 1
+    since: float | None = None
+    place: str = ''
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more operations may join."""
+        return self.since is not None and (
+            time.monotonic() - self.since < JOIN_FOR
+        )
+
+
+class Held:
+    """A lock that is held exclusively."""
+
+    def __init__(self, volume_id: str, names: list[str]) -> None:
+        self._volume_id = volume_id
+        self._names = names
+
+    def check_is_held(self) -> None:
+        """Check that the lock has not expired.
+
+        :raises LockLost: if it has, or if the coordination back end does not
+            respond
+        """
+        with _state:
+            locks = [_taken.get(name) for name in self._names]
+        for lock in locks:
+            try:
+                is_held = lock is not None and _is_owner(lock)
+            except tooz.ToozError as error:
+                raise LockLost(volume_id=self._volume_id) from error
+            if not is_held:
+                raise LockLost(volume_id=self._volume_id)
+
+
+# The state of this process. A lock of the coordination back end is used by one
+# thread at a time: the file driver would release a lock if another object for
+# the same file was closed.
+_state = threading.Condition()
+_taken: dict[str, Any] = {}
+_sharing: dict[str, _Sharing] = {}
+
+# The places of a process begin somewhere else than those of others.
+_first_place = random.randrange(PLACES)  # noqa: S311
+
+# The locks that the current thread or greenlet holds, and whether exclusively.
+_mine: contextvars.ContextVar[Mapping[str, bool]] = contextvars.ContextVar(
+    '_mine', default=types.MappingProxyType({})
+)
+
+
+@contextlib.contextmanager
+def shared(volume_id: str, wait: float = WAIT) -> Iterator[None]:
+    """Hold the lock of a volume together with other shared holders.
+
+    :param wait: maximum seconds to wait
+    :raises VolumeLocked: if it could not be taken
+    """
+    if volume_id in _mine.get():
+        yield
+        return
+    sharing = _join(volume_id, _Deadline(volume_id, wait))
+    try:
+        with _marked(volume_id, exclusive=False):
+            yield
+    finally:
+        _leave(volume_id, sharing)
+
+
+@contextlib.contextmanager
+def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
+    """Hold the lock of a volume alone.
+
+    :param wait: maximum seconds to wait
+    :raises VolumeLocked: if it could not be taken
+    :raises RuntimeError: if the same thread holds it shared
+    """
+    names = [_name(volume_id, _GATE), *_places(volume_id)]
+    mine = _mine.get().get(volume_id)
+    if mine is not None:
+        if not mine:
+            raise RuntimeError(f'{volume_id} is locked shared')
+        yield Held(volume_id, names)
+        return
+    with contextlib.ExitStack() as stack:
+        deadline = _Deadline(volume_id, wait)
+        gate, *places = names
+        _take_all([gate], stack, deadline)
+        _take_all(places, stack, deadline)
+        stack.enter_context(_marked(volume_id, exclusive=True))
+        yield Held(volume_id, names)
+
+
+def clean(volume_id: str) -> None:
+    """Remove the lock files of a volume that is deleted."""
+    coordination.synchronized_remove(_name(volume_id, '*'))
+
+
+class _Deadline:
+    """The time that is left to take a lock."""
+
+    def __init__(self, volume_id: str, wait: float) -> None:
+        self._volume_id = volume_id
+        self._until = time.monotonic() + wait
+        self._pause = _PAUSE
+
+    def wait(self) -> None:
+        """Wait for a change in this process, or a while for others.
+
+        Called with the state locked.
+
+        :raises VolumeLocked: if no time is left
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise VolumeLocked(volume_id=self._volume_id)
+        _state.wait(min(left, self._pause))
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Translate an error of the coordination back end."""
+        try:
+            yield
+        except (tooz.ToozError, exception.LockCreationFailed) as error:
+            LOG.exception('Could not lock volume %s', self._volume_id)
+            raise LockUnavailable(volume_id=self._volume_id) from error
+
+
+@contextlib.contextmanager
+def _marked(volume_id: str, exclusive: bool) -> Iterator[None]:
+    token = _mine.set({**_mine.get(), volume_id: exclusive})
+    try:
+        yield
+    finally:
+        _mine.reset(token)
+
+
+def _name(volume_id: str, part: str) -> str:
+    return _NAME.format(volume_id, part)
+
+
+def _places(volume_id: str) -> list[str]:
+    """Return the names of the places, beginning with the one to try first."""
+    return [
+        _name(volume_id, str((_first_place + number) % PLACES))
+        for number in range(PLACES)
+    ]
+
+
+def _join(volume_id: str, deadline: _Deadline) -> _Sharing:
+    """Join the operations that hold a lock shared, or take a place."""
+    with _state:
+        while True:
+            sharing = _sharing.get(volume_id)
+            if sharing is None or not (
+                sharing.since is None or sharing.is_open
+            ):
+                break
+            if sharing.is_open:
+                sharing.holders += 1
+                return sharing
+            # The first one is taking the place.
+            deadline.wait()
+        sharing = _sharing[volume_id] = _Sharing()
+    try:
+        sharing.place = _take_any(_places(volume_id), deadline)
+    except BaseException:
+        _close(volume_id, sharing)
+        raise
+    with _state:
+        sharing.since = time.monotonic()
+        _state.notify_all()
+    return sharing
+
+
+def _leave(volume_id: str, sharing: _Sharing) -> None:
+    with _state:
+        sharing.holders -= 1
+        if sharing.holders:
+            return
+        _close(volume_id, sharing)
+    _release(sharing.place)
+
+
+def _close(volume_id: str, sharing: _Sharing) -> None:
+    """Let no more operations join."""
+    with _state:
+        # Another one may have replaced it already.
+        if _sharing.get(volume_id) is sharing:
+            del _sharing[volume_id]
+        _state.notify_all()
+
+
+def _take_any(names: list[str], deadline: _Deadline) -> str:
+    """Take one of several locks."""
+    while True:
+        for name in names:
+            with deadline.translated():
+                if _take(name):
+                    return name
+        with _state:
+            deadline.wait()
+
+
+def _take_all(
+    names: list[str], stack: contextlib.ExitStack, deadline: _Deadline
+) -> None:
+    """Take several locks, each as soon as it is free."""
+    missing = names
+    while True:
+        with deadline.translated():
+            for name in missing:
+                if _take(name):
+                    stack.callback(_release, name)
+                    missing = [other for other in missing if other != name]
+        if not missing:
+            return
+        with _state:
+            deadline.wait()
+
+
+def _take(name: str) -> bool:
+    """Take a lock of the coordination back end if it is free."""
+    with _state:
+        if name in _taken:
+            return False
+        _taken[name] = None
+    lock = None
+    try:
+        lock = coordination.COORDINATOR.get_lock(name)
+        if not lock.acquire(blocking=False):
+            # This closes the file before another thread opens it.
+            lock = None
+    except BaseException:
+        lock = None
+        raise
+    finally:
+        with _state:
+            if lock is None:
+                del _taken[name]
+                _state.notify_all()
+            else:
+                _taken[name] = lock
+    return lock is not None
+
+
+def _release(name: str) -> None:
+    """Release a lock; repeat it in the background if that fails.
+
+    The heartbeats of this process would otherwise keep the lock.
+    """
+    if not _released(name):
+        threading.Thread(
+            target=_release_later, args=(name,), daemon=True
+        ).start()
+
+
+def _release_later(name: str) -> None:
+    while True:
+        time.sleep(_RELEASE_PAUSE)
+        if _released(name):
+            return
+
+
+def _released(name: str) -> bool:
+    try:
+        _taken[name].release()
+    except Exception:
+        LOG.exception('Could not release lock %s', name)
+        return False
+    with _state:
+        del _taken[name]
+        _state.notify_all()
+    return True
+
+
+def _is_owner(lock: Any) -> bool:
+    """Return whether a lock has not expired.
+
+    :raises ToozError: if the coordination back end does not respond
+    """
+    try:
+        return bool(lock.is_still_owner())
+    except tooz.NotImplemented:
+        # The driver of etcd has no such query.
+        lease = getattr(lock, '_lease', None)
+        return lease is None or int(lease.ttl()) > 0
