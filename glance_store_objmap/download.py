@@ -99,9 +99,9 @@ class _Read:
         # completion would make a reference cycle, which keeps the data until
         # Python's garbage collector runs.
         self._found: list[bytes | None] = []
-        found = self._found
+        source = self._found
         self._completion = image.aio_read(
-            start, length, lambda completion, data: found.append(data)
+            start, length, lambda completion, data: source.append(data)
         )
 
     def wait(self) -> None:

@@ -27,9 +27,9 @@ def options_of(store: Any) -> Any:
     Since 5.0, a store has it as ``store_conf``, with a fallback to
     [backend_defaults].
     """
-    found = getattr(store, 'store_conf', None)
-    if found is not None:
-        return found
+    configuration = getattr(store, 'store_conf', None)
+    if configuration is not None:
+        return configuration
     return getattr(store.conf, store.backend_group or 'glance_store')
 
 

@@ -79,7 +79,7 @@ class StoreSettings:
             ``rbd_store_chunk_size`` that librbd rejects as an object size;
             the key of the error is the name of the option
         """
-        given = {
+        values = {
             key: str(value)
             for key, option in OPTION_OF_KEY.items()
             if (value := getattr(configuration, option)) is not None
@@ -91,7 +91,7 @@ class StoreSettings:
         )
         origin = errors.Origin.BACKEND
         try:
-            parsed = options.parse(given, keys.Scope.VOLUME, origin)
+            parsed = options.parse(values, keys.Scope.VOLUME, origin)
             if parsed.striping:
                 layout.check_unit(
                     layout.ImageLayout(

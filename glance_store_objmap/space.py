@@ -97,12 +97,12 @@ class Room:
         :param needed: number of bytes to write
         :raises glance_store.exceptions.StorageFull: if the pool has less
         """
-        found = available(self._client, self._pool_id)
-        if found is not None and found < needed:
+        free = available(self._client, self._pool_id)
+        if free is not None and free < needed:
             raise exceptions.StorageFull(
                 message=i18n._(
                     'The pool has %(found)d bytes of free space, but '
                     '%(needed)d bytes are required'
                 )
-                % {'found': found, 'needed': needed}
+                % {'found': free, 'needed': needed}
             )

@@ -133,12 +133,12 @@ class Store(stock.Store):
             how = self.settings.plan(base, size)
         except errors.OptionError as error:
             raise exceptions.Invalid(str(error)) from error
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if how.layout:
             order = how.layout.order
         if self.settings.options.striping and how.layout:
-            given['stripe_unit'] = how.layout.stripe_unit
-            given['stripe_count'] = how.layout.stripe_count
+            arguments['stripe_unit'] = how.layout.stripe_unit
+            arguments['stripe_count'] = how.layout.stripe_count
         if how.image_features is not None:
             mask = features.to_mask(how.image_features)
         releases.rbd_of(self).create(
@@ -148,7 +148,7 @@ class Store(stock.Store):
             order,
             old_format=False,
             features=mask,
-            **given,
+            **arguments,
         )
         specs = {
             'fsid': fsid,

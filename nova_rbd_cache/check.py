@@ -83,9 +83,13 @@ def _entry_point() -> Finding:
 
 
 def _configured(conf: Any) -> Iterator[Finding]:
-    found = _attempt(lambda: settings.enabled(conf))
-    if found is not True:
-        detail = '[rbd_cache] enabled = False' if found is False else found
+    is_enabled = _attempt(lambda: settings.enabled(conf))
+    if is_enabled is not True:
+        detail = (
+            '[rbd_cache] enabled = False'
+            if is_enabled is False
+            else is_enabled
+        )
         yield Finding('enabled', False, str(detail))
         return
     yield Finding('enabled', True, '[rbd_cache] enabled = True')
@@ -100,12 +104,12 @@ def _configured(conf: Any) -> Iterator[Finding]:
         yield from _effect(conf, read)
 
 
-def _registered(found: settings.Settings) -> Iterator[Finding]:
+def _registered(host_settings: settings.Settings) -> Iterator[Finding]:
     """Register the plug-in in this process, as in nova-compute."""
-    for clause in contract.clauses(found):
+    for clause in contract.clauses(host_settings):
         problem = clause.problem()
         yield Finding(clause.name, problem is None, problem or 'as expected')
-    problem = _attempt(lambda: registration.register(found))
+    problem = _attempt(lambda: registration.register(host_settings))
     if problem is None:
         loaded = _attempt(
             lambda: importutils.import_class(driver.VOLUME_DRIVERS['rbd'])
@@ -119,36 +123,39 @@ def _registered(found: settings.Settings) -> Iterator[Finding]:
     )
 
 
-def _effect(conf: Any, found: settings.Settings) -> Iterator[Finding]:
+def _effect(conf: Any, host_settings: settings.Settings) -> Iterator[Finding]:
     """Report the effect of the settings on volumes and disks."""
     yield Finding(
-        'allowed modes', True, cache_modes.joined(found.allowed_modes)
+        'allowed modes', True, cache_modes.joined(host_settings.allowed_modes)
     )
     yield Finding(
         'connector',
         True,
-        f'{wire.CONNECTOR_CACHE_MODES} = {", ".join(found.mode_names)}',
+        f'{wire.CONNECTOR_CACHE_MODES} = '
+        f'{", ".join(host_settings.mode_names)}',
     )
-    reported = [traits.of_mode(mode) for mode in found.allowed_modes]
+    reported = [traits.of_mode(mode) for mode in host_settings.allowed_modes]
     yield Finding('traits', True, ', '.join(reported))
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of other volumes', True, stock)
-    if found.disks.given:
-        yield Finding('disks of volumes', True, _disks(found.disks))
-    yield Finding('ephemeral disks', True, _ephemeral(found.ephemeral))
+    if host_settings.disks.given:
+        yield Finding('disks of volumes', True, _disks(host_settings.disks))
+    yield Finding('ephemeral disks', True, _ephemeral(host_settings.ephemeral))
 
 
-def _disks(found: settings.DiskSettings) -> str:
-    thread = "the guest's I/O thread" if found.iothread else 'no I/O thread'
-    return f'{thread}, queues: {found.queues or "default of QEMU"}'
+def _disks(host_settings: settings.DiskSettings) -> str:
+    thread = (
+        "the guest's I/O thread" if host_settings.iothread else 'no I/O thread'
+    )
+    return f'{thread}, queues: {host_settings.queues or "default of QEMU"}'
 
 
-def _ephemeral(found: settings.EphemeralSettings) -> str:
-    if not found.given:
+def _ephemeral(host_settings: settings.EphemeralSettings) -> str:
+    if not host_settings.given:
         return 'stock features'
-    if found.whole:
-        return features.joined(found.features(frozenset()))
-    return f'object map: {found.options.object_map}'
+    if host_settings.whole:
+        return features.joined(host_settings.features(frozenset()))
+    return f'object map: {host_settings.options.object_map}'
 
 
 def connector(conf: Any) -> dict[str, Any]:
@@ -165,10 +172,10 @@ def connector(conf: Any) -> dict[str, Any]:
         )
     registration.register(settings.read(conf))
     # The method does not use the driver, nor the server.
-    found: dict[str, Any] = driver.LibvirtDriver.get_volume_connector(
+    properties: dict[str, Any] = driver.LibvirtDriver.get_volume_connector(
         None, None
     )
-    return found
+    return properties
 
 
 def libvirt(conf: Any) -> Finding:

@@ -113,9 +113,11 @@ class RBDCacheDriver(WithoutModes):
 
     def _rbd_driver(self) -> volume.RBDCacheVolumeDriver | None:
         """Return our volume driver; None if another one is registered."""
-        found = self._get_volume_driver({'driver_volume_type': 'rbd'})
+        volume_driver = self._get_volume_driver({'driver_volume_type': 'rbd'})
         return (
-            found if isinstance(found, volume.RBDCacheVolumeDriver) else None
+            volume_driver
+            if isinstance(volume_driver, volume.RBDCacheVolumeDriver)
+            else None
         )
 
     def _check_unsafe(
@@ -123,8 +125,8 @@ class RBDCacheDriver(WithoutModes):
     ) -> None:
         if settings.read(nova.conf.CONF).live_migrate_unsafe:
             return
-        found = sorted(_unsafe_volumes(guest, volumes))
-        if found:
+        unsafe = sorted(_unsafe_volumes(guest, volumes))
+        if unsafe:
             raise exception.MigrationPreCheckError(
                 reason=_(
                     'a live migration can lose data of volumes with '
@@ -132,7 +134,7 @@ class RBDCacheDriver(WithoutModes):
                     'migrate it, or set [rbd_cache] live_migrate_unsafe '
                     '= True on its host'
                 )
-                % {'volumes': ', '.join(found)}
+                % {'volumes': ', '.join(unsafe)}
             )
 
 

@@ -35,5 +35,5 @@ class RBDCacheConnector:
         root_helper: str, *args: Any, **kwargs: Any
     ) -> dict[str, Any]:
         """Return the items to add to the connector of this host."""
-        found = settings.read(nova.conf.CONF)
-        return {wire.CONNECTOR_CACHE_MODES: found.mode_names}
+        host_settings = settings.read(nova.conf.CONF)
+        return {wire.CONNECTOR_CACHE_MODES: host_settings.mode_names}

@@ -63,20 +63,20 @@ def _parameters(function: Any) -> list[str]:
 
 
 def _differs(function: Any, expected: list[str]) -> str | None:
-    found = _parameters(function)
-    if found[: len(expected)] != expected:
+    parameters = _parameters(function)
+    if parameters[: len(expected)] != expected:
         return (
             f'{function.__module__}.{function.__qualname__} takes '
-            f'{", ".join(found)}, not {", ".join(expected)}'
+            f'{", ".join(parameters)}, not {", ".join(expected)}'
         )
     return None
 
 
 def _volume_drivers() -> str | None:
-    found = driver.VOLUME_DRIVERS.get('rbd')
-    if found not in (STOCK_DRIVER, OUR_DRIVER):
+    registered = driver.VOLUME_DRIVERS.get('rbd')
+    if registered not in (STOCK_DRIVER, OUR_DRIVER):
         return (
-            f'the volume driver for RBD is {found}, which is neither '
+            f'the volume driver for RBD is {registered}, which is neither '
             f"Nova's nor ours"
         )
     return None
@@ -113,18 +113,18 @@ def _disk() -> str | None:
     mode = cache_modes.CacheMode.WRITEBACK
     pinned = disk.PinnedDisk.of(_stock_disk(), mode)
     pinned.driver_cache = 'none'
-    found = _written(pinned).get('cache')
-    if found != 'writeback':
-        return f'a disk pinned to cache mode writeback has {found} in its XML'
+    cache = _written(pinned).get('cache')
+    if cache != 'writeback':
+        return f'a disk pinned to cache mode writeback has {cache} in its XML'
     return None
 
 
 def _tuned_disk() -> str | None:
     """Check that the XML of a disk has its I/O thread and queues."""
     expected = disk.Tuning(io_thread=1, queues=4)
-    found = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
-    if not expected.attributes.items() <= found.items():
-        return f'a disk with an I/O thread and four queues has {found}'
+    written = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
+    if not expected.attributes.items() <= written.items():
+        return f'a disk with an I/O thread and four queues has {written}'
     return None
 
 
@@ -141,10 +141,11 @@ def _io_threads() -> str | None:
 def compute_driver_problem() -> str | None:
     """Return a problem with the class that nova-compute loads, or None."""
     stock = compute_driver.STOCK
-    found = libvirt.LibvirtDriver
-    if found is not stock and found not in compute_driver.OURS:
+    registered = libvirt.LibvirtDriver
+    if registered is not stock and registered not in compute_driver.OURS:
         return (
-            f'the compute driver is {found.__module__}.{found.__qualname__}, '
+            f'the compute driver is {registered.__module__}.'
+            f'{registered.__qualname__}, '
             f"which is neither Nova's nor ours"
         )
     return (
@@ -210,14 +211,14 @@ CLAUSES: tuple[Clause, ...] = (
 )
 
 
-def clauses(found: settings.Settings) -> Iterator[Clause]:
+def clauses(host_settings: settings.Settings) -> Iterator[Clause]:
     """Return the requirements for the operator's settings."""
-    return (clause for clause in CLAUSES if clause.matters(found))
+    return (clause for clause in CLAUSES if clause.matters(host_settings))
 
 
-def problems(found: settings.Settings) -> Iterator[str]:
+def problems(host_settings: settings.Settings) -> Iterator[str]:
     """Return the problems with the requirements that are not met."""
-    for clause in clauses(found):
+    for clause in clauses(host_settings):
         problem = clause.problem()
         if problem:
             yield problem

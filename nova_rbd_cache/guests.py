@@ -72,10 +72,10 @@ def of_server(host: libvirt_host.Host, server: str) -> Guest | None:
     """
     try:
         # get_guest reads only the ID of the server.
-        found = host.get_guest(objects.Instance(uuid=server))
+        guest = host.get_guest(objects.Instance(uuid=server))
     except exception.InstanceNotFound:
         return None
-    return _parse(found.get_xml_desc(), found.is_active())
+    return _parse(guest.get_xml_desc(), guest.is_active())
 
 
 def _parse(xml: str, running: bool) -> Guest:

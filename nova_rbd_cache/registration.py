@@ -60,16 +60,16 @@ def activate() -> bool:
             conf.compute_driver,
         )
         return False
-    found = settings.read(conf)
-    register(found)
+    host_settings = settings.read(conf)
+    register(host_settings)
     LOG.info(
         'nova_rbd_cache is active: allowed cache modes of RBD volumes: '
         '%(modes)s; RBD images of ephemeral disks have %(features)s',
         {
-            'modes': cache_modes.joined(found.allowed_modes),
+            'modes': cache_modes.joined(host_settings.allowed_modes),
             'features': (
                 'the configured features'
-                if found.ephemeral.given
+                if host_settings.ephemeral.given
                 else 'the default features'
             ),
         },
@@ -91,18 +91,18 @@ def is_libvirt(conf: Any) -> bool:
     return str(conf.compute_driver).split('.')[0] == 'libvirt'
 
 
-def register(found: settings.Settings) -> None:
+def register(host_settings: settings.Settings) -> None:
     """Register the plug-in; repeated calls are safe.
 
     :raises CannotRegister: if Nova or os-brick does not have the expected
         interfaces; nothing is changed then
     """
-    wrong = list(contract.problems(found))
+    wrong = list(contract.problems(host_settings))
     if wrong:
         raise exceptions.CannotRegister(reason='; '.join(wrong))
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
     if OUR_CONNECTOR not in connector.unix_connector_list:
         connector.unix_connector_list.append(OUR_CONNECTOR)
     libvirt.LibvirtDriver = compute_driver.RBDCacheDriver
-    if found.ephemeral.given:
+    if host_settings.ephemeral.given:
         rbd_utils.RBDDriver = ephemeral.EphemeralRBDDriver

@@ -60,7 +60,7 @@ class RBDCacheModeFilter(filters.BaseHostFilter):
             # The attachments of a rebuild are never refused.
             return hosts
         try:
-            found = _Decision(spec_obj)
+            decision = _Decision(spec_obj)
         except Exception as error:
             LOG.warning(
                 'Hosts for server %(server)s are selected without the cache '
@@ -68,9 +68,9 @@ class RBDCacheModeFilter(filters.BaseHostFilter):
                 {'server': spec_obj.instance_uuid, 'error': error},
             )
             return hosts
-        passed = [host for host in hosts if not found.missing(host)]
+        passed = [host for host in hosts if not decision.missing(host)]
         if not passed:
-            self._refuse(spec_obj, found.missing(hosts[0]))
+            self._refuse(spec_obj, decision.missing(hosts[0]))
         return passed
 
     def _refuse(self, request: Any, missing: str) -> None:

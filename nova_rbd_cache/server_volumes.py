@@ -99,12 +99,12 @@ def requirements(
             f'?{wire.NEXT_ATTACHMENT_SERVER}={server}',
             timeout=_TIMEOUT,
         )
-        found = body[wire.NEXT_ATTACHMENT]
-        words = found[wire.REQUIRED_CACHE_MODES]
+        requirement = body[wire.NEXT_ATTACHMENT]
+        words = requirement[wire.REQUIRED_CACHE_MODES]
         if words is not None:
             modes = frozenset(_known(words))
             yield Requirement(
-                volume, modes, str(found[wire.NEXT_ATTACHMENT_REASON])
+                volume, modes, str(requirement[wire.NEXT_ATTACHMENT_REASON])
             )
 
 

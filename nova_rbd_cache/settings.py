@@ -115,14 +115,14 @@ def read(conf: Any) -> Settings:
     """
     opts.register(conf)
     section = conf[opts.GROUP]
-    given = {
+    choices = {
         key: str(value)
         for key, option in OPTION_OF_KEY.items()
         if (value := section[option.split(' ')[1]]) is not None
     }
     try:
         ephemeral = options.parse(
-            given, keys.Scope.VOLUME, errors.Origin.BACKEND
+            choices, keys.Scope.VOLUME, errors.Origin.BACKEND
         )
     except errors.OptionError as error:
         raise error.renamed(OPTION_OF_KEY) from None

@@ -128,13 +128,13 @@ class Check(_OfHost, lister.Lister):
                 f'environment where nova-compute is installed'
             )
             return _HEADER, [('Nova', 'FAILED', detail)]
-        found = list(check.findings(conf))
+        findings = list(check.findings(conf))
         if parsed_args.libvirt:
-            found.append(check.libvirt(conf))
-        self.ok = all(each.ok for each in found)
+            findings.append(check.libvirt(conf))
+        self.ok = all(each.ok for each in findings)
         return _HEADER, [
             (each.subject, 'ok' if each.ok else 'FAILED', each.detail)
-            for each in found
+            for each in findings
         ]
 
     def run(self, parsed_args: argparse.Namespace) -> int:

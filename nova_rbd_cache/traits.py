@@ -41,8 +41,8 @@ def nodes_with(context: Any, mode: cache_modes.CacheMode) -> frozenset[str]:
     if name not in known['traits']:
         # No host has reported it yet. A query for it is an error.
         return frozenset()
-    found = _get(context, '/resource_providers', required=name)
-    return frozenset(each['uuid'] for each in found['resource_providers'])
+    providers = _get(context, '/resource_providers', required=name)
+    return frozenset(each['uuid'] for each in providers['resource_providers'])
 
 
 def _get(context: Any, path: str, **parameters: str) -> Any:

@@ -58,8 +58,8 @@ def choose(
 
 def _can_have(stock: Any) -> bool:
     """Return whether a disk is virtio-blk on RBD; others support neither."""
-    found = (stock.source_protocol, stock.source_device, stock.target_bus)
-    return found == ('rbd', 'disk', 'virtio')
+    target = (stock.source_protocol, stock.source_device, stock.target_bus)
+    return target == ('rbd', 'disk', 'virtio')
 
 
 def _tuning(wanted: settings.DiskSettings, io_thread: bool) -> disk.Tuning:

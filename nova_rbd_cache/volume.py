@@ -121,12 +121,12 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         server = connection_info.get(guests.SERVER)
         if not (self.settings.disks.given or server in self._tuned_servers):
             return stock
-        found = tuning.choose(
+        tuned = tuning.choose(
             self.settings.disks, stock, self.host, connection_info
         )
-        if found == disk.Tuning():
+        if tuned == disk.Tuning():
             return stock
-        return disk.TunedDisk.tuned(stock, found)
+        return disk.TunedDisk.tuned(stock, tuned)
 
     def _mode(
         self, word: str, connection_info: Any, stock: Any
@@ -212,8 +212,8 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
 
 def asked(connection_info: Any) -> str | None:
     """Return the mode that Cinder recorded with an attachment, if any."""
-    found: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
-    return found
+    mode: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
+    return mode
 
 
 def _volume_id(connection_info: Any) -> Any:

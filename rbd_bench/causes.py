@@ -78,14 +78,14 @@ def find(environment: Mapping[str, Any]) -> list[Cause]:
 
     Facts that are missing, as in results of an older version, are not checked.
     """
-    found = (
+    causes = (
         (finding, affects)
         for finding, affects in _found(environment)
         if finding.severity is not None
     )
     return [
         Cause(number, finding, affects)
-        for number, (finding, affects) in enumerate(found, 1)
+        for number, (finding, affects) in enumerate(causes, 1)
     ]
 
 
@@ -108,17 +108,17 @@ def _found(
         yield versions.check_librbd(lambda command: (0, shown, '')), _requests
 
 
-def of_table(found: Iterable[Cause], table: summary.Table) -> list[int]:
+def of_table(causes: Iterable[Cause], table: summary.Table) -> list[int]:
     """Return the numbers of the causes that affect a row of a table."""
     return [
         each.number
-        for each in found
+        for each in causes
         if any(each.affects(row.cell.values) for row in table.rows)
     ]
 
 
 def of_published(
-    found: Iterable[Cause], compared: published.Compared
+    causes: Iterable[Cause], compared: published.Compared
 ) -> list[int]:
     """Return the numbers of the causes that affect a published ratio.
 
@@ -128,6 +128,6 @@ def of_published(
         return []
     return [
         each.number
-        for each in found
+        for each in causes
         if any(each.affects(cell.values) for cell in compared.cells)
     ]

@@ -59,18 +59,18 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
             'results of the plan and the settings of FIRST',
         )
     before, after = first.rates(), second.rates()
-    found = [
+    compared = [
         _change(cell, before.get(cell), after.get(cell))
         for cell in dict.fromkeys([*before, *after])
     ]
-    if all(each.ratio is None for each in found):
+    if all(each.ratio is None for each in compared):
         raise fields.refused(
             'SECOND',
             second.plan_name,
             'no combination was measured in both results',
             'results that have a combination in common',
         )
-    return found
+    return compared
 
 
 def _changes(first: results.Results, second: results.Results) -> list[str]:
@@ -123,7 +123,7 @@ def differences(
     }
 
 
-def _facts(found: results.Results) -> dict[str, str]:
+def _facts(measured: results.Results) -> dict[str, str]:
     # Results of an older version do not contain the cluster.
-    cluster = {'cluster': found.fsid} if found.fsid else {}
-    return {**cluster, **facts.flat(found.environment)}
+    cluster = {'cluster': measured.fsid} if measured.fsid else {}
+    return {**cluster, **facts.flat(measured.environment)}

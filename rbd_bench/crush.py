@@ -27,13 +27,13 @@ def osds(tree: Mapping[str, Any], rule: int) -> set[int]:
     :param rule: ID of the rule
     """
     buckets: _Tree = {each['id']: each for each in tree['buckets']}
-    found: set[int] = set()
+    numbers: set[int] = set()
     for each in tree['rules']:
         if each['rule_id'] == rule:
             for step in each['steps']:
                 if step['op'] == 'take':
-                    found |= _below(buckets, step['item'])
-    return found
+                    numbers |= _below(buckets, step['item'])
+    return numbers
 
 
 def _below(buckets: _Tree, item: int) -> set[int]:

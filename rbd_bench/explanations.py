@@ -56,7 +56,7 @@ def explain(
     names: Iterable[str],
     of: Side,
     to: Side,
-    found: results.Results,
+    measured: results.Results,
     is_short: bool,
 ) -> list[str]:
     """Return explanations.
@@ -66,7 +66,7 @@ def explain(
         one, or missing
     """
     texts = [
-        _EXPLAIN[name](of, to, found)
+        _EXPLAIN[name](of, to, measured)
         for name in names
         if is_short or name in _FACTS
     ]
@@ -76,11 +76,11 @@ def explain(
 Explain = Callable[[Side, Side, results.Results], str]
 
 
-def _osds(of: Side, to: Side, found: results.Results) -> str:
+def _osds(of: Side, to: Side, measured: results.Results) -> str:
     """Explain the gain that the number of OSDs allows."""
-    osds = int(found.environment.get('osds', 0))
+    osds = int(measured.environment.get('osds', 0))
     image, work = layout_of(of.cell.keys), of.cell.work
-    size = found.settings.image_size
+    size = measured.settings.image_size
     plain = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
     gain = striping.gain(image, work, size, osds)
     before, after = (
@@ -95,16 +95,16 @@ def _osds(of: Side, to: Side, found: results.Results) -> str:
     )
 
 
-def layout_of(given: plan.Keys) -> layout.ImageLayout:
+def layout_of(wanted: plan.Keys) -> layout.ImageLayout:
     """Return the layout of keys."""
-    found = options.parse(given, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     return layout.ImageLayout(
-        found.object_size or layout.DEFAULT_OBJECT_SIZE, found.striping
+        parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
     )
 
 
-def _cache_policy(of: Side, to: Side, found: results.Results) -> str:
-    policy = _option(found, 'rbd_cache_policy')
+def _cache_policy(of: Side, to: Side, measured: results.Results) -> str:
+    policy = _option(measured, 'rbd_cache_policy')
     if policy != 'writearound':
         return f'rbd_cache_policy is {policy}.{_latencies(of, to)}'
     return (
@@ -129,14 +129,14 @@ def _latencies(of: Side, to: Side) -> str:
     return text
 
 
-def _flush(of: Side, to: Side, found: results.Results) -> str:
+def _flush(of: Side, to: Side, measured: results.Results) -> str:
     every = of.cell.work.flush_every
     text = (
         f'The workload flushes after each {every} writes.'
         if every
         else 'The workload never flushes.'
     )
-    if _option(found, 'rbd_cache_writethrough_until_flush') == 'true':
+    if _option(measured, 'rbd_cache_writethrough_until_flush') == 'true':
         text += (
             ' librbd caches no write before the first flush '
             '(rbd_cache_writethrough_until_flush).'
@@ -144,7 +144,7 @@ def _flush(of: Side, to: Side, found: results.Results) -> str:
     return text
 
 
-def _rate(of: Side, to: Side, found: results.Results) -> str:
+def _rate(of: Side, to: Side, measured: results.Results) -> str:
     if not of.spread or not to.spread:
         return ''
     text = (
@@ -169,7 +169,7 @@ def _rate(of: Side, to: Side, found: results.Results) -> str:
     )
 
 
-def _objects(of: Side, to: Side, found: results.Results) -> str:
+def _objects(of: Side, to: Side, measured: results.Results) -> str:
     if not to.spread:
         return ''
     size = fields.size('size', to.cell.values['size'])
@@ -183,10 +183,10 @@ def _objects(of: Side, to: Side, found: results.Results) -> str:
     )
 
 
-def _same_host(of: Side, to: Side, found: results.Results) -> str:
-    if not found.environment.get('client_is_osd_host'):
+def _same_host(of: Side, to: Side, measured: results.Results) -> str:
+    if not measured.environment.get('client_is_osd_host'):
         return ''
-    client: Mapping[str, Any] = found.environment.get('client', {})
+    client: Mapping[str, Any] = measured.environment.get('client', {})
     return (
         'The client runs on a host with OSDs and shares its '
         f'{client.get("cpus")} cores with them. The OSDs use the processor '
@@ -194,8 +194,8 @@ def _same_host(of: Side, to: Side, found: results.Results) -> str:
     )
 
 
-def _option(found: results.Results, name: str) -> str:
-    return str(found.environment.get('options', {}).get(name, 'unknown'))
+def _option(measured: results.Results, name: str) -> str:
+    return str(measured.environment.get('options', {}).get(name, 'unknown'))
 
 
 _EXPLAIN: Mapping[str, Explain] = {

@@ -92,11 +92,11 @@ def options(cluster: Any) -> dict[str, str]:
     return {name: cluster.conf_get(name) for name in OPTIONS}
 
 
-def _pool(found: Mapping[str, Any]) -> dict[str, Any]:
+def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        'name': found['pool_name'],
-        'replicas': found['size'],
-        'placement_groups': found['pg_num'],
+        'name': pool['pool_name'],
+        'replicas': pool['size'],
+        'placement_groups': pool['pg_num'],
     }
 
 
@@ -134,11 +134,11 @@ def overrides(librbd: Any, ioctx: Any) -> dict[str, str]:
 
 
 def _counted(osds: list[Mapping[str, str]], name: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for each in osds:
         value = each.get(name, 'unknown')
-        found[value] = found.get(value, 0) + 1
-    return found
+        numbers[value] = numbers.get(value, 0) + 1
+    return numbers
 
 
 _ADDRESS = re.compile(r'(?:v\d:)?(\[[^]]+\]|[^\s:\[]+):\d+/\d+')
@@ -157,8 +157,8 @@ def _networks(osds: list[Mapping[str, str]]) -> dict[str, str]:
 
 def _host(addresses: str) -> str:
     """Return the host in addresses such as ``[v2:192.0.2.1:6800/123,...]``."""
-    found = _ADDRESS.search(addresses)
-    return found[1] if found else ''
+    address = _ADDRESS.search(addresses)
+    return address[1] if address else ''
 
 
 def _version(program: str) -> str:
@@ -186,14 +186,14 @@ class Counters:
 
 def counters(cluster: Any) -> Counters:
     """Return the counters of all pools."""
-    found = {
+    by_pool = {
         each['name']: (
             each['stats']['rd'] + each['stats']['wr'],
             each['stats']['rd_bytes'] + each['stats']['wr_bytes'],
         )
         for each in command(cluster, 'df', detail='detail')['pools']
     }
-    return Counters(found, time.monotonic())
+    return Counters(by_pool, time.monotonic())
 
 
 def free(cluster: Any, pool: str) -> int:
@@ -208,13 +208,13 @@ def free(cluster: Any, pool: str) -> int:
 
 
 def _free(stats: Mapping[str, int]) -> int:
-    found = [stats['max_avail']]
+    limits = [stats['max_avail']]
     if stats.get('quota_bytes'):
-        found.append(stats['quota_bytes'] - stats['stored'])
+        limits.append(stats['quota_bytes'] - stats['stored'])
     if stats.get('quota_objects'):
         objects = stats['quota_objects'] - stats['objects']
-        found.append(objects * layout.DEFAULT_OBJECT_SIZE)
-    return int(min(found))
+        limits.append(objects * layout.DEFAULT_OBJECT_SIZE)
+    return int(min(limits))
 
 
 def load(
@@ -248,14 +248,14 @@ def observe(cluster: Any, seconds: float) -> dict[str, Any]:
     }
 
 
-def flat(given: Mapping[str, Any], start: str = '') -> dict[str, str]:
+def flat(nested: Mapping[str, Any], start: str = '') -> dict[str, str]:
     """Return facts as texts, by names such as ``pool.replicas``."""
-    found: dict[str, str] = {}
-    for name, value in given.items():
+    items: dict[str, str] = {}
+    for name, value in nested.items():
         if isinstance(value, Mapping):
-            found.update(flat(value, f'{start}{name}.'))
+            items.update(flat(value, f'{start}{name}.'))
         elif isinstance(value, list):
-            found[f'{start}{name}'] = ', '.join(map(str, value))
+            items[f'{start}{name}'] = ', '.join(map(str, value))
         else:
-            found[f'{start}{name}'] = str(value)
-    return found
+            items[f'{start}{name}'] = str(value)
+    return items

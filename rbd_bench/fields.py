@@ -46,20 +46,20 @@ class Fields:
     """
 
     def __init__(
-        self, where: str, given: Any, allowed: Collection[str]
+        self, where: str, content: Any, allowed: Collection[str]
     ) -> None:
         self.where = where
-        if not isinstance(given, Mapping):
-            raise refused(where, given, 'not a mapping', ', '.join(allowed))
-        for key in given:
+        if not isinstance(content, Mapping):
+            raise refused(where, content, 'not a mapping', ', '.join(allowed))
+        for key in content:
             if key not in allowed:
                 raise refused(
                     self.path(str(key)),
-                    given[key],
+                    content[key],
                     'unknown key',
                     ', '.join(sorted(allowed)),
                 )
-        self._given = given
+        self._given = content
 
     def __contains__(self, key: str) -> bool:
         return key in self._given
@@ -77,30 +77,30 @@ class Fields:
 
         :raises OptionError: if it is not a mapping
         """
-        found = self._given.get(key) or {}
-        if not isinstance(found, Mapping):
-            raise refused(self.path(key), found, 'not a mapping', 'a mapping')
-        return found
+        value = self._given.get(key) or {}
+        if not isinstance(value, Mapping):
+            raise refused(self.path(key), value, 'not a mapping', 'a mapping')
+        return value
 
     def items(self, key: str) -> Sequence[Any]:
         """Return the items of a list, unchecked; none if it is missing.
 
         :raises OptionError: if it is not a list
         """
-        found = self._given.get(key) or []
-        if not isinstance(found, list):
-            raise refused(self.path(key), found, 'not a list', 'a list')
-        return found
+        value = self._given.get(key) or []
+        if not isinstance(value, list):
+            raise refused(self.path(key), value, 'not a list', 'a list')
+        return value
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text.
 
         :raises OptionError: if it is missing or not a text
         """
-        found = self._given.get(key, default)
-        if not isinstance(found, str) or not found.strip():
-            raise refused(self.path(key), found, 'not a text', 'a text')
-        return found.strip()
+        value = self._given.get(key, default)
+        if not isinstance(value, str) or not value.strip():
+            raise refused(self.path(key), value, 'not a text', 'a text')
+        return value.strip()
 
     def name(self, key: str) -> str:
         """Return a name, which identifies something in the results.
@@ -142,67 +142,67 @@ class Fields:
         :param read: takes the path and the item
         :raises OptionError: if it is missing, empty or not a list
         """
-        found = self._given.get(key, default)
+        value = self._given.get(key, default)
         where = self.path(key)
-        if not isinstance(found, list) or not found:
-            raise refused(where, found, 'not a list', 'a list of values')
+        if not isinstance(value, list) or not value:
+            raise refused(where, value, 'not a list', 'a list of values')
         items = tuple(
-            read(f'{where}[{place}]', each) for place, each in enumerate(found)
+            read(f'{where}[{place}]', each) for place, each in enumerate(value)
         )
         if len(set(map(repr, items))) < len(items):
-            raise refused(where, found, 'duplicate value', 'unique values')
+            raise refused(where, value, 'duplicate value', 'unique values')
         return items
 
 
-def name(where: str, found: Any) -> str:
+def name(where: str, value: Any) -> str:
     """Check that a value is a name, and return it.
 
     :raises OptionError: if it is not a name
     """
     if (
-        not isinstance(found, str)
-        or not 0 < len(found) <= 60
-        or not found.isprintable()
-        or set(found) & set('=/')
-        or found != found.strip()
+        not isinstance(value, str)
+        or not 0 < len(value) <= 60
+        or not value.isprintable()
+        or set(value) & set('=/')
+        or value != value.strip()
     ):
-        raise refused(where, found, 'not a name', _NAME)
-    return found
+        raise refused(where, value, 'not a name', _NAME)
+    return value
 
 
-def number(where: str, found: Any, low: int, high: int) -> int:
+def number(where: str, value: Any, low: int, high: int) -> int:
     """Check that a value is a whole number, and return it.
 
     :raises OptionError: if it is not a number, or out of range
     """
     allowed = f'a whole number from {low} to {high}'
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise refused(where, found, 'not a whole number', allowed)
-    if not low <= found <= high:
-        raise refused(where, found, 'out of range', allowed)
-    return found
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refused(where, value, 'not a whole number', allowed)
+    if not low <= value <= high:
+        raise refused(where, value, 'out of range', allowed)
+    return value
 
 
-def size(where: str, found: Any) -> int:
+def size(where: str, value: Any) -> int:
     """Return a size in bytes from a value with a unit up to ``T``.
 
     :raises OptionError: if it is not a size
     """
-    text = str(found).removesuffix('iB') if isinstance(found, str) else ''
+    text = str(value).removesuffix('iB') if isinstance(value, str) else ''
     if text.endswith('T'):
         whole = sizes.parse_size(where, text.removesuffix('T'))
         return whole * _UNITS['T']
-    return sizes.parse_size(where, found)
+    return sizes.parse_size(where, value)
 
 
-def choice(where: str, found: Any, allowed: Collection[str]) -> str:
+def choice(where: str, value: Any, allowed: Collection[str]) -> str:
     """Check that a value is one of several, and return it.
 
     :raises OptionError: for any other value
     """
     # YAML parses on and off as booleans. Here they are names.
-    if isinstance(found, bool):
-        found = 'on' if found else 'off'
-    if found not in allowed:
-        raise refused(where, found, 'unknown value', ', '.join(allowed))
-    return str(found)
+    if isinstance(value, bool):
+        value = 'on' if value else 'off'
+    if value not in allowed:
+        raise refused(where, value, 'unknown value', ', '.join(allowed))
+    return str(value)

@@ -52,7 +52,7 @@ def job(work: workload.Workload, settings: plan.Settings) -> dict[str, str]:
 
     An option that takes no value has an empty one.
     """
-    found = {
+    words = {
         'rw': work.pattern,
         'bs': str(work.block_size),
         'iodepth': str(work.queue_depth),
@@ -68,10 +68,10 @@ def job(work: workload.Workload, settings: plan.Settings) -> dict[str, str]:
         'runtime': str(settings.runtime),
     }
     if work.pattern in ('rw', 'randrw'):
-        found['rwmixread'] = str(work.read_percent)
+        words['rwmixread'] = str(work.read_percent)
     if work.flush_every:
-        found['fsync'] = str(work.flush_every)
-    return found
+        words['fsync'] = str(work.flush_every)
+    return words
 
 
 def options(work: workload.Workload, settings: plan.Settings) -> list[str]:
@@ -147,17 +147,17 @@ def documents(text: str) -> list[dict[str, Any]]:
 
     :raises processes.EngineError: if there is none
     """
-    found, decoder, place = [], json.JSONDecoder(), text.find('{')
+    parsed, decoder, place = [], json.JSONDecoder(), text.find('{')
     while place >= 0:
         try:
             document, end = decoder.raw_decode(text, place)
         except ValueError as error:
             raise processes.EngineError(f'output of fio: {error}') from None
-        found.append(document)
+        parsed.append(document)
         place = text.find('{', end)
-    if not found:
+    if not parsed:
         raise processes.EngineError('fio wrote no results')
-    return found
+    return parsed
 
 
 def figures(reports: Sequence[Mapping[str, Any]]) -> Figures:
@@ -208,13 +208,13 @@ def _series(reports: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
         - (_milliseconds(last) - _milliseconds(job)) / 1000
         < 0.9
     ]
-    found = []
+    rates = []
     before, when = 0, 0
     for job in counted:
         now = _milliseconds(job)
         # The last report repeats the one before.
         if now - when >= 500:
             done = _operations(job)
-            found.append((done - before) / (now - when) * 1000)
+            rates.append((done - before) / (now - when) * 1000)
             before, when = done, now
-    return tuple(found)
+    return tuple(rates)

@@ -62,8 +62,8 @@ def draw(
     :param samples: the measurements of the run
     :param say: shows why a plot is missing
     """
-    found = program()
-    if not found:
+    command = program()
+    if not command:
         say(
             f'{PROGRAM} is not installed. It would draw more plots of the run '
             f'{run.name}.'
@@ -83,7 +83,7 @@ def draw(
         return [
             name
             for name, options in _plots(run)
-            if _run([found, '-i', scratch, *options], folder / name, say)
+            if _run([command, '-i', scratch, *options], folder / name, say)
         ]
 
 
@@ -91,12 +91,12 @@ def _outputs(
     raw: pathlib.Path, samples: Sequence[results.Sample]
 ) -> dict[str, pathlib.Path]:
     """Return a file of fio's output for each workload that has one."""
-    found: dict[str, pathlib.Path] = {}
+    by_name: dict[str, pathlib.Path] = {}
     for each in sorted(samples, key=lambda x: x.repetition):
         path = raw / each.raw
         if not each.error and each.raw and path.exists():
-            found.setdefault(each.values['workload'], path)
-    return found
+            by_name.setdefault(each.values['workload'], path)
+    return by_name
 
 
 def _file_name(work: workload.Workload) -> str:
@@ -119,7 +119,7 @@ def _plots(run: plan.Run) -> list[tuple[str, list[str]]]:
         *('-T', f'{first.pattern}, {first.block_size // 1024} KiB'),
     ]
     start = run.name.lower().replace(' ', '-')
-    found = [
+    drawn = [
         (
             f'{start}-{count}-jobs-latency.png',
             ['-l', '-n', count, *common],
@@ -128,13 +128,13 @@ def _plots(run: plan.Run) -> list[tuple[str, list[str]]]:
     ]
     if len(jobs) > 1 and len(depths) > 1:
         highest = ['--maxdepth', depths[-1], '--maxjobs', jobs[-1]]
-        found.append(
+        drawn.append(
             (
                 f'{start}-3d.png',
                 ['-L', '-t', 'iops', '-n', *jobs, *highest, *common],
             )
         )
-    return found
+    return drawn
 
 
 def _run(

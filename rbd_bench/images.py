@@ -83,21 +83,27 @@ class Images:
         :raises processes.EngineError: if librbd refuses the image
         """
         name = f'{PREFIX}{uuid.uuid4().hex[:12]}'
-        given = arguments(wanted, self._defaults)
+        arguments_of_librbd = arguments(wanted, self._defaults)
         self.check(data)
         self._data += data
         self._present[name] = False
         try:
-            self._create(name, size, given)
+            self._create(name, size, arguments_of_librbd)
             yield name
         finally:
             if self._discarded(name):
                 self._data -= data
 
-    def _create(self, name: str, size: int, given: dict[str, Any]) -> None:
+    def _create(
+        self, name: str, size: int, arguments_of_librbd: dict[str, Any]
+    ) -> None:
         try:
             self._rbd.RBD().create(
-                self._ioctx, name, size, old_format=False, **given
+                self._ioctx,
+                name,
+                size,
+                old_format=False,
+                **arguments_of_librbd,
             )
         except self._rbd.Error as error:
             raise processes.EngineError(f'image {name}: {error}') from error
@@ -226,8 +232,8 @@ class Images:
         librbd also lists an image whose removal was interrupted.
         """
         listed = self._rbd.RBD().list(self._ioctx)
-        found = {name for name in listed if name.startswith(PREFIX)}
-        return sorted(found | {name for _, name in self._trash()})
+        names = {name for name in listed if name.startswith(PREFIX)}
+        return sorted(names | {name for _, name in self._trash()})
 
     def sweep(self, wait: float = WATCH) -> None:
         """Remove the images that a killed run left behind.
@@ -259,26 +265,26 @@ def arguments(wanted: plan.Keys, defaults: int) -> dict[str, Any]:
 
     :param defaults: librbd's default features, as a mask
     """
-    found = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
-    given: dict[str, Any] = {}
-    if found.object_size or found.striping:
+    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    result: dict[str, Any] = {}
+    if parsed.object_size or parsed.striping:
         image = layout.ImageLayout(
-            found.object_size or layout.DEFAULT_OBJECT_SIZE, found.striping
+            parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
         )
         layout.check_unit(image)
-        given['order'] = image.order
-    if found.striping:
-        given['stripe_unit'] = found.striping.unit
-        given['stripe_count'] = found.striping.count
-    chosen = found.image_features
-    if chosen is None and found.object_map is not None:
+        result['order'] = image.order
+    if parsed.striping:
+        result['stripe_unit'] = parsed.striping.unit
+        result['stripe_count'] = parsed.striping.count
+    chosen = parsed.image_features
+    if chosen is None and parsed.object_map is not None:
         chosen = features.with_object_map(
             features.from_mask(defaults) & features.CHOOSABLE,
-            found.object_map,
+            parsed.object_map,
         )
     if chosen is not None:
-        given['features'] = features.to_mask(chosen)
-    return given
+        result['features'] = features.to_mask(chosen)
+    return result
 
 
 def differences(image: Any, wanted: plan.Keys) -> list[str]:
@@ -286,22 +292,22 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
 
     What the keys do not set is not compared.
     """
-    found = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     there = features.from_mask(image.features())
     pairs: list[tuple[str, Any, Any]] = []
-    if found.object_size:
+    if parsed.object_size:
         size = 1 << image.stat()['order']
-        pairs.append((keys.OBJECT_SIZE, found.object_size, size))
-    if found.striping:
+        pairs.append((keys.OBJECT_SIZE, parsed.object_size, size))
+    if parsed.striping:
         unit, count = image.stripe_unit(), image.stripe_count()
-        pairs.append((keys.STRIPE_UNIT, found.striping.unit, unit))
-        pairs.append((keys.STRIPE_COUNT, found.striping.count, count))
-    if found.object_map is not None:
+        pairs.append((keys.STRIPE_UNIT, parsed.striping.unit, unit))
+        pairs.append((keys.STRIPE_COUNT, parsed.striping.count, count))
+    if parsed.object_map is not None:
         has_map = features.OBJECT_MAP in there
-        pairs.append((keys.OBJECT_MAP, found.object_map, has_map))
-    if found.image_features is not None:
+        pairs.append((keys.OBJECT_MAP, parsed.object_map, has_map))
+    if parsed.image_features is not None:
         # librbd adds some, such as fast-diff to object-map.
-        made = features.of_new_image(found.image_features, False, False)
+        made = features.of_new_image(parsed.image_features, False, False)
         asked = ', '.join(sorted(made & features.CHOOSABLE))
         chosen = ', '.join(sorted(there & features.CHOOSABLE))
         pairs.append((keys.FEATURES, asked, chosen))

@@ -22,25 +22,25 @@ _LIMIT = 0.05
 _OTHERS = 'others_operations_per_second'
 
 
-def find(found: results.Results) -> str:
+def find(measured: results.Results) -> str:
     """Return sentences about what disturbed the measurements."""
-    texts = (_during(found), _around(found), _client(found))
+    texts = (_during(measured), _around(measured), _client(measured))
     return ' '.join(each for each in texts if each)
 
 
-def _samples(found: results.Results) -> list[results.Sample]:
+def _samples(measured: results.Results) -> list[results.Sample]:
     """Return the measurements of requests; a deletion is many requests."""
     return [
         each
-        for each in found.samples
+        for each in measured.samples
         if each.rate > 0 and each.path != plan.DELETION
     ]
 
 
-def _during(found: results.Results) -> str:
+def _during(measured: results.Results) -> str:
     parts = [
         each.detail[_OTHERS] / each.rate
-        for each in _samples(found)
+        for each in _samples(measured)
         if _OTHERS in each.detail
     ]
     disturbed = [each for each in parts if each > _LIMIT]
@@ -53,11 +53,11 @@ def _during(found: results.Results) -> str:
     )
 
 
-def _around(found: results.Results) -> str:
+def _around(measured: results.Results) -> str:
     others = max(
-        (each['operations_per_second'] for each in found.loads), default=0.0
+        (each['operations_per_second'] for each in measured.loads), default=0.0
     )
-    samples = _samples(found)
+    samples = _samples(measured)
     disturbed = [each for each in samples if others > _LIMIT * each.rate]
     if not disturbed:
         return ''
@@ -68,13 +68,13 @@ def _around(found: results.Results) -> str:
     )
 
 
-def _client(found: results.Results) -> str:
-    cpus = found.environment.get('client', {}).get('cpus') or 1
+def _client(measured: results.Results) -> str:
+    cpus = measured.environment.get('client', {}).get('cpus') or 1
     # The load after the run is mostly that of the benchmark.
     busy = max(
         (
             each['client_load_average']
-            for each in found.loads
+            for each in measured.loads
             if each['when'] == 'before'
         ),
         default=0.0,

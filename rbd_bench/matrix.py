@@ -47,12 +47,12 @@ class Cell:
     @property
     def work(self) -> workload.Workload:
         """The workload that the values name."""
-        (found,) = (
+        (work,) = (
             each
             for each in self.run.workloads
             if each.name == self.values['workload']
         )
-        return found
+        return work
 
     @property
     def keys(self) -> plan.Keys:
@@ -72,11 +72,11 @@ def ident(run: str, values: Mapping[str, str]) -> str:
     return '/'.join((run, *(f'{x}={y}' for x, y in sorted(values.items()))))
 
 
-def cells(given: plan.Plan) -> list[Cell]:
+def cells(whole_plan: plan.Plan) -> list[Cell]:
     """Return all combinations of a plan, grouped by image."""
     return [
         Cell(run, dict(zip(axes, values, strict=True)))
-        for run in given.runs
+        for run in whole_plan.runs
         for axes in [plan.values(run)]
         for values in itertools.product(*axes.values())
     ]
@@ -88,7 +88,7 @@ def load(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def parse_selection(
-    given: plan.Plan, words: Iterable[str]
+    whole_plan: plan.Plan, words: Iterable[str]
 ) -> dict[str, set[str]]:
     """Return the values that are selected for each axis.
 
@@ -96,25 +96,25 @@ def parse_selection(
     :raises OptionError: for an unknown axis or value
     """
     known: dict[str, list[str]] = {
-        'run': [each.name for each in given.runs],
-        'path': [each.path for each in given.runs],
+        'run': [each.name for each in whole_plan.runs],
+        'path': [each.path for each in whole_plan.runs],
     }
-    for run in given.runs:
+    for run in whole_plan.runs:
         for axis, values in plan.values(run).items():
             known.setdefault(axis, []).extend(values)
-    found: dict[str, set[str]] = {}
+    by_axis: dict[str, set[str]] = {}
     for word in words:
         axis, _, value = word.partition('=')
         fields.choice('--select', axis, list(known))
         fields.choice(
             f'--select {axis}', value, list(dict.fromkeys(known[axis]))
         )
-        found.setdefault(axis, set()).add(value)
-    return found
+        by_axis.setdefault(axis, set()).add(value)
+    return by_axis
 
 
 def select(
-    given: Sequence[Cell], selection: Mapping[str, Collection[str]]
+    all_cells: Sequence[Cell], selection: Mapping[str, Collection[str]]
 ) -> list[Cell]:
     """Return the cells of a selection.
 
@@ -133,8 +133,8 @@ def select(
             values.get(axis) in allowed for axis, allowed in selection.items()
         )
 
-    found = [each for each in given if has(each)]
-    if not found:
+    selected = [each for each in all_cells if has(each)]
+    if not selected:
         chosen = [
             f'{axis}={value}'
             for axis, allowed in selection.items()
@@ -146,7 +146,7 @@ def select(
             'no combination has all of these values',
             'values of the same run (see --dry-run without --select)',
         )
-    return found
+    return selected
 
 
 def data_bytes(cell: Cell, settings: plan.Settings) -> int:

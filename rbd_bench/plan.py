@@ -151,17 +151,17 @@ def parse(text: str, short: bool = False) -> Plan:
     :raises OptionError: for an invalid value
     """
     try:
-        given = yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise fields.refused('PLAN', str(error), 'not YAML', 'YAML') from None
     top = fields.Fields(
         '',
-        given,
+        content,
         ('name', 'title', 'source', 'settings', 'short', 'runs', 'published'),
     )
-    found = top.mapping('settings')
+    settings = top.mapping('settings')
     if short:
-        found = {**found, **top.mapping('short')}
+        settings = {**settings, **top.mapping('short')}
     runs = top.each('runs', _run)
     _check_names(runs)
     by_name = {each.name: each for each in runs}
@@ -169,7 +169,7 @@ def parse(text: str, short: bool = False) -> Plan:
         top.name('name'),
         top.text('title'),
         top.text('source'),
-        read_settings('short' if short else 'settings', found),
+        read_settings('short' if short else 'settings', settings),
         runs,
         tuple(
             _published(f'published[{place}]', each, by_name)
@@ -201,38 +201,38 @@ def _check_names(runs: Sequence[Run]) -> None:
         seen[start] = each.name
 
 
-def read_settings(where: str, given: Any) -> Settings:
+def read_settings(where: str, content: Any) -> Settings:
     """Return settings.
 
     :raises OptionError: for a missing or an invalid value
     """
-    found = fields.Fields(
-        where, given, tuple(x.name for x in dataclasses.fields(Settings))
+    section = fields.Fields(
+        where, content, tuple(x.name for x in dataclasses.fields(Settings))
     )
     return Settings(
-        found.number('warm_up', 0, 3600),
-        found.number('runtime', 1, 86400),
-        found.number('repetitions', 1, 100),
-        image_size(found.path('image_size'), found.raw('image_size')),
+        section.number('warm_up', 0, 3600),
+        section.number('runtime', 1, 86400),
+        section.number('repetitions', 1, 100),
+        image_size(section.path('image_size'), section.raw('image_size')),
     )
 
 
-def _run(where: str, given: Any) -> Run:
+def _run(where: str, content: Any) -> Run:
     path = fields.choice(
         f'{where}.path',
-        given.get('path') if isinstance(given, dict) else None,
+        content.get('path') if isinstance(content, dict) else None,
         PATHS,
     )
-    found = fields.Fields(where, given, ('name', 'path', *_KEYS[path]))
-    layouts = variants.read(found, 'layouts')
-    image_features = variants.read(found, 'features')
+    section = fields.Fields(where, content, ('name', 'path', *_KEYS[path]))
+    layouts = variants.read(section, 'layouts')
+    image_features = variants.read(section, 'features')
     works: tuple[workload.Workload, ...] = ()
     if path != DELETION:
-        works = found.each('workloads', workload.read)
-    variants.check_together(found, layouts, image_features)
+        works = section.each('workloads', workload.read)
+    variants.check_together(section, layouts, image_features)
     return Run(
-        found.name('name'), path, layouts, image_features,
-        _axes(found, path), works,
+        section.name('name'), path, layouts, image_features,
+        _axes(section, path), works,
     )  # fmt: skip
 
 
@@ -247,16 +247,16 @@ _KEYS = {
 }
 
 
-def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
+def _axes(section: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
     """Return the axes other than the image's own."""
 
     def names(key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-        return found.each(
+        return section.each(
             key, lambda w, v: fields.choice(w, v, allowed), [allowed[0]]
         )
 
     if path == DELETION:
-        return {'size': found.each('sizes', _size)}
+        return {'size': section.each('sizes', _size)}
     axes = {
         CACHE_MODE: names(
             'cache_modes', _LIBRBD_MODES if path == LIBRBD else _MODES
@@ -271,68 +271,68 @@ def _axes(found: fields.Fields, path: str) -> dict[str, tuple[str, ...]]:
     return axes
 
 
-def _size(where: str, given: Any) -> str:
-    image_size(where, given)
-    return str(given)
+def _size(where: str, content: Any) -> str:
+    image_size(where, content)
+    return str(content)
 
 
-def image_size(where: str, given: Any) -> int:
+def image_size(where: str, content: Any) -> int:
     """Return the size of an image in bytes.
 
     :raises OptionError: if it is not a size, or out of range
     """
-    found = fields.size(where, given)
-    if not _SMALLEST <= found <= _LARGEST:
+    number = fields.size(where, content)
+    if not _SMALLEST <= number <= _LARGEST:
         raise fields.refused(
-            where, given, 'out of range', 'a size from 1M to 1048576T'
+            where, content, 'out of range', 'a size from 1M to 1048576T'
         )
-    return found
+    return number
 
 
-def _published(where: str, given: Any, runs: Mapping[str, Run]) -> Published:
+def _published(where: str, content: Any, runs: Mapping[str, Run]) -> Published:
     names = tuple(each.name for each in dataclasses.fields(Published))
-    found = fields.Fields(where, given, names)
-    ratio = found.raw('ratio')
+    section = fields.Fields(where, content, names)
+    ratio = section.raw('ratio')
     if ratio is not None and (
         isinstance(ratio, bool)
         or not isinstance(ratio, int | float)
         or ratio <= 0
     ):
         raise fields.refused(
-            found.path('ratio'), ratio, 'not a ratio', 'a number above 0'
+            section.path('ratio'), ratio, 'not a ratio', 'a number above 0'
         )
-    run = runs[found.choice('run', tuple(runs))]
+    run = runs[section.choice('run', tuple(runs))]
     others = _OF_REQUESTS if run.path == DELETION else _OF_DELETION
     allowed = [each for each in EXPLANATIONS if each not in others]
     return Published(
-        found.name('name'),
-        found.text('statement'),
+        section.name('name'),
+        section.text('statement'),
         ratio,
         run.name,
-        _side(found.path('of'), found.raw('of'), run),
-        _side(found.path('to'), found.raw('to'), run),
-        found.each('explain', lambda w, v: fields.choice(w, v, allowed)),
-        found.choice('path', PATHS) if 'path' in found else '',
+        _side(section.path('of'), section.raw('of'), run),
+        _side(section.path('to'), section.raw('to'), run),
+        section.each('explain', lambda w, v: fields.choice(w, v, allowed)),
+        section.choice('path', PATHS) if 'path' in section else '',
     )
 
 
 def values(run: Run) -> dict[str, tuple[str, ...]]:
     """Return all axes of a run with their values, baseline first."""
-    found = {
+    by_name = {
         'layout': tuple(run.layouts),
         'features': tuple(run.features),
         **run.axes,
     }
     if run.workloads:
-        found['workload'] = tuple(each.name for each in run.workloads)
-    return found
+        by_name['workload'] = tuple(each.name for each in run.workloads)
+    return by_name
 
 
-def _side(where: str, given: Any, run: Run) -> dict[str, str]:
+def _side(where: str, content: Any, run: Run) -> dict[str, str]:
     axes = values(run)
-    found = fields.Fields(where, given, tuple(axes))
+    section = fields.Fields(where, content, tuple(axes))
     return {
-        axis: found.choice(axis, allowed)
+        axis: section.choice(axis, allowed)
         for axis, allowed in axes.items()
-        if axis in found
+        if axis in section
     }

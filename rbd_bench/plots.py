@@ -42,8 +42,8 @@ _MOST_LINES = 10
 
 def draw(
     folder: pathlib.Path,
-    given: plan.Plan,
-    found: results.Results,
+    whole_plan: plan.Plan,
+    measured: results.Results,
     tables: Sequence[summary.Table],
     raw: pathlib.Path,
     say: Callable[[str], None] = lambda line: None,
@@ -57,7 +57,7 @@ def draw(
     folder.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, list[str]] = {}
     with matplotlib.rc_context(_STYLE):
-        for run in given.runs:
+        for run in whole_plan.runs:
             of_run = [each for each in tables if each.run.name == run.name]
             if not of_run:
                 continue
@@ -70,17 +70,17 @@ def draw(
                 names.append(f'{start}-depth.svg')
                 _depths(folder / names[-1], of_run)
                 names += fio_plot.draw(
-                    folder, raw, run, _of_run(found, run), say
+                    folder, raw, run, _of_run(measured, run), say
                 )
-            series = [x for x in _of_run(found, run) if len(x.series) > 2]
+            series = [x for x in _of_run(measured, run) if len(x.series) > 2]
             if series:
                 names.append(f'{start}-time.svg')
                 _times(folder / names[-1], of_run, series)
     return drawn
 
 
-def _of_run(found: results.Results, run: plan.Run) -> list[results.Sample]:
-    return [each for each in found.samples if each.run == run.name]
+def _of_run(measured: results.Results, run: plan.Run) -> list[results.Sample]:
+    return [each for each in measured.samples if each.run == run.name]
 
 
 def _new(height: float) -> tuple[figure.Figure, axes.Axes]:

@@ -43,7 +43,7 @@ def environ(allocator: str = 'libc', **values: str) -> dict[str, str]:
     :param allocator: the memory allocator
     :raises EngineError: if the library of the allocator is not installed
     """
-    found = {**os.environ, **values}
+    environment = {**os.environ, **values}
     if allocator != 'libc':
         names = _ALLOCATORS[allocator]
         libraries = filter(None, map(ctypes.util.find_library, names))
@@ -53,8 +53,8 @@ def environ(allocator: str = 'libc', **values: str) -> dict[str, str]:
                 f'no library of {allocator} is installed; install '
                 f'{" or ".join(f"lib{name}" for name in names)}'
             )
-        found['LD_PRELOAD'] = library
-    return found
+        environment['LD_PRELOAD'] = library
+    return environment
 
 
 @contextlib.contextmanager

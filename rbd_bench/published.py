@@ -66,16 +66,21 @@ class Compared:
         return self.cells[0].run.path
 
 
-def compare(given: plan.Plan, found: results.Results) -> list[Compared]:
+def compare(
+    whole_plan: plan.Plan, measured: results.Results
+) -> list[Compared]:
     """Return each published ratio of a plan with the measured one."""
-    return [_compare(given, found, each) for each in given.published]
+    return [
+        _compare(whole_plan, measured, each) for each in whole_plan.published
+    ]
 
 
 def _compare(
-    given: plan.Plan, found: results.Results, each: plan.Published
+    whole_plan: plan.Plan, measured: results.Results, each: plan.Published
 ) -> Compared:
     of, to = (
-        _side(given, found, each.run, values) for values in (each.of, each.to)
+        _side(whole_plan, measured, each.run, values)
+        for values in (each.of, each.to)
     )
     if not of.spread or not to.spread:
         reasons = [x.error for x in (of, to) if x.error]
@@ -92,7 +97,7 @@ def _compare(
         _words(changes.SAME),
         _words(changes.SLOWER),
     )
-    reasons = explanations.explain(each.explain, of, to, found, is_short)
+    reasons = explanations.explain(each.explain, of, to, measured, is_short)
     path = of.cell.run.path
     if each.path not in ('', path) and found_verdict not in (
         REPRODUCED,
@@ -108,19 +113,19 @@ def _compare(
 
 
 def _side(
-    given: plan.Plan,
-    found: results.Results,
+    whole_plan: plan.Plan,
+    measured: results.Results,
     run: str,
     values: Mapping[str, str],
 ) -> explanations.Side:
     """Return the first combination that has some values, and its samples."""
     cell = next(
         cell
-        for cell in matrix.cells(given)
+        for cell in matrix.cells(whole_plan)
         if cell.run.name == run
         and all(cell.values[x] == y for x, y in values.items())
     )
-    samples = [x for x in found.samples if x.cell == cell.ident]
+    samples = [x for x in measured.samples if x.cell == cell.ident]
     good = [x for x in samples if not x.error]
     return explanations.Side(
         cell,

@@ -44,27 +44,27 @@ PLOTS = 'plots'
 
 def write(
     folder: pathlib.Path,
-    given: plan.Plan,
-    found: results.Results,
+    whole_plan: plan.Plan,
+    measured: results.Results,
     say: Callable[[str], None] = lambda line: None,
 ) -> list[pathlib.Path]:
     """Write the report and return the paths of its files.
 
     :param say: shows what is missing in the report, and why
     """
-    tables = summary.tables(given, found)
-    notes = _left_out(given, found)
+    tables = summary.tables(whole_plan, measured)
+    notes = _left_out(whole_plan, measured)
     drawn = plots.draw(
         folder / PLOTS,
-        given,
-        found,
+        whole_plan,
+        measured,
         tables,
         folder / results.RAW,
         notes.append,
     )
     for each in notes:
         say(each)
-    model = _model(given, found, tables, drawn, notes)
+    model = _model(whole_plan, measured, tables, drawn, notes)
     written = []
     for name, template in NAMES.items():
         text = _templates(name).get_template(template).render(model)
@@ -74,10 +74,10 @@ def write(
     return written
 
 
-def _left_out(given: plan.Plan, found: results.Results) -> list[str]:
+def _left_out(whole_plan: plan.Plan, measured: results.Results) -> list[str]:
     """Return notes about measurements of a plan that has changed since."""
-    known = {each.ident for each in matrix.cells(given)}
-    cells = dict.fromkeys(each.cell for each in found.samples)
+    known = {each.ident for each in matrix.cells(whole_plan)}
+    cells = dict.fromkeys(each.cell for each in measured.samples)
     return [
         f'{cell} is not part of the plan and was left out.'
         for cell in cells
@@ -135,42 +135,42 @@ def outcome(table: summary.Table) -> str:
 
 
 def _model(
-    given: plan.Plan,
-    found: results.Results,
+    whole_plan: plan.Plan,
+    measured: results.Results,
     tables: list[summary.Table],
     drawn: Mapping[str, list[str]],
     notes: list[str],
 ) -> dict[str, Any]:
-    found_causes = causes.find(found.environment)
+    found_causes = causes.find(measured.environment)
     variants = [each for each in tables if not each.scaling]
     runs = [
         {
             'run': run,
             'tables': of_run,
             'plots': drawn.get(run.name, []),
-            'gains': _gains(run, found),
+            'gains': _gains(run, measured),
         }
-        for run in given.runs
+        for run in whole_plan.runs
         if (of_run := [x for x in tables if x.run.name == run.name])
     ]
     return {
-        'plan': given,
+        'plan': whole_plan,
         'settings': ', '.join(
             f'{name} {value}'
-            for name, value in dataclasses.asdict(found.settings).items()
+            for name, value in dataclasses.asdict(measured.settings).items()
         ),
-        'environment': facts.flat(found.environment),
+        'environment': facts.flat(measured.environment),
         'runs': runs,
         'tables': tables,
         'types': volume_types.find(tables),
         'all_decided': all(x.decision.is_decided for x in variants),
         'variants': variants,
-        'compared': published.compare(given, found),
-        'loads': found.loads,
+        'compared': published.compare(whole_plan, measured),
+        'loads': measured.loads,
         'causes': found_causes,
         'of_table': functools.partial(causes.of_table, found_causes),
         'of_published': functools.partial(causes.of_published, found_causes),
-        'interference': interference.find(found),
+        'interference': interference.find(measured),
         'notes': notes,
         'plot_folder': PLOTS,
         'worth': winners.WORTH,
@@ -179,15 +179,15 @@ def _model(
 
 
 def _gains(
-    run: plan.Run, found: results.Results
+    run: plan.Run, measured: results.Results
 ) -> list[tuple[str, list[tuple[str, float]]]]:
     """Return the possible gain of each layout for each workload of a run."""
-    osds = int(found.environment.get('osds', 0))
+    osds = int(measured.environment.get('osds', 0))
     if len(run.layouts) < 2 or not run.workloads or not osds:
         return []
     layouts = {
-        name: explanations.layout_of(given)
-        for name, given in run.layouts.items()
+        name: explanations.layout_of(wanted)
+        for name, wanted in run.layouts.items()
     }
     return [
         (
@@ -196,7 +196,7 @@ def _gains(
                 (
                     name,
                     striping.gain(
-                        image, work, found.settings.image_size, osds
+                        image, work, measured.settings.image_size, osds
                     ),
                 )
                 for name, image in layouts.items()

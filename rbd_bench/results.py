@@ -97,11 +97,11 @@ class Results:
 
     def rates(self) -> dict[str, list[float]]:
         """Return the rates of each combination; none if it failed."""
-        found: dict[str, list[float]] = {x.cell: [] for x in self.samples}
+        by_cell: dict[str, list[float]] = {x.cell: [] for x in self.samples}
         for each in self.samples:
             if not each.error:
-                found[each.cell].append(each.rate)
-        return found
+                by_cell[each.cell].append(each.rate)
+        return by_cell
 
 
 def raw_name(repetition: int, cell: str) -> str:
@@ -127,19 +127,19 @@ def load(folder: pathlib.Path) -> Results:
     """
     path = folder / FILE
     try:
-        given = json.loads(path.read_text())
-        if not isinstance(given, dict):
+        content = json.loads(path.read_text())
+        if not isinstance(content, dict):
             raise ValueError('not a mapping')
-        if given.pop('format') not in _READABLE:
+        if content.pop('format') not in _READABLE:
             raise ValueError('created by another version')
-        samples = [_sample(each) for each in given.pop('samples')]
-        settings = plan.Settings(**given.pop('settings'))
-        of = given.pop('whole_plan', None)
+        samples = [_sample(each) for each in content.pop('samples')]
+        settings = plan.Settings(**content.pop('settings'))
+        of = content.pop('whole_plan', None)
         return Results(
             samples=samples,
             settings=settings,
             whole_plan=of and stored.restored(of),
-            **given,
+            **content,
         )
     except (
         *(OSError, ValueError),
@@ -153,12 +153,12 @@ def load(folder: pathlib.Path) -> Results:
         ) from None
 
 
-def _sample(given: Any) -> Sample:
-    return Sample(**{**given, 'series': tuple(given['series'])})
+def _sample(content: Any) -> Sample:
+    return Sample(**{**content, 'series': tuple(content['series'])})
 
 
 def resumed(
-    folder: pathlib.Path, given: plan.Plan, fsid: str, pool: str
+    folder: pathlib.Path, whole_plan: plan.Plan, fsid: str, pool: str
 ) -> Results:
     """Return the existing results, which the run continues, or new ones.
 
@@ -170,13 +170,17 @@ def resumed(
     """
     if not (folder / FILE).exists():
         return Results(
-            given.name, given.settings, whole_plan=given, fsid=fsid, pool=pool
+            whole_plan.name,
+            whole_plan.settings,
+            whole_plan=whole_plan,
+            fsid=fsid,
+            pool=pool,
         )
-    found = load(folder)
-    changed = differences(found, given)
+    before = load(folder)
+    changed = differences(before, whole_plan)
     was = {
-        'cluster': found.fsid or fsid,
-        'pool': found.pool or _pool(found) or pool,
+        'cluster': before.fsid or fsid,
+        'pool': before.pool or _pool(before) or pool,
     }
     changed += stored.differing(was, {'cluster': fsid, 'pool': pool})
     if changed:
@@ -188,21 +192,21 @@ def resumed(
             'pool of these results',
         )
     # Texts and published ratios of the plan may be newer.
-    found.whole_plan, found.fsid, found.pool = given, fsid, pool
-    return found
+    before.whole_plan, before.fsid, before.pool = whole_plan, fsid, pool
+    return before
 
 
-def differences(found: Results, given: plan.Plan) -> list[str]:
+def differences(measured: Results, whole_plan: plan.Plan) -> list[str]:
     """Return how the plan of results differs from another one, as texts."""
-    if found.whole_plan is not None:
-        return stored.differences(found.whole_plan, given)
+    if measured.whole_plan is not None:
+        return stored.differences(measured.whole_plan, whole_plan)
     # In results of an older version, nothing else is known.
     return stored.differing(
-        stored.settings(found.plan_name, found.settings),
-        stored.settings(given.name, given.settings),
+        stored.settings(measured.plan_name, measured.settings),
+        stored.settings(whole_plan.name, whole_plan.settings),
     )
 
 
-def _pool(found: Results) -> str:
-    of_pool: Mapping[str, Any] = found.environment.get('pool', {})
+def _pool(measured: Results) -> str:
+    of_pool: Mapping[str, Any] = measured.environment.get('pool', {})
     return str(of_pool.get('name', ''))

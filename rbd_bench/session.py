@@ -64,20 +64,20 @@ class Session:
     def __init__(
         self,
         target: surroundings.Target,
-        given: plan.Plan,
+        whole_plan: plan.Plan,
         folder: pathlib.Path,
         say: Callable[[str], None] = lambda line: None,
         place: cloud.Cloud | None = None,
     ) -> None:
         self._target = target
         self._place = place
-        self._settings = given.settings
+        self._settings = whole_plan.settings
         self._folder = folder
         self._say = say
         self._said: set[str] = set()
         self._images: images.Images | None = None
         self.results = results.resumed(
-            folder, given, target.cluster.get_fsid(), target.pool
+            folder, whole_plan, target.cluster.get_fsid(), target.pool
         )
 
     def run(
@@ -108,13 +108,15 @@ class Session:
                     guest.opened(around, self._place, of_guest)
                 )
             self._watch('before', watched)
-            found = facts.gather(
+            environment = facts.gather(
                 target.cluster, target.pool, self._space.data_pool
             )
-            found['pool']['overrides'] = facts.overrides(target.librbd, ioctx)
-            found['options'].update(target.options)
-            found['guest'] = of_guest
-            self.results.environment = found
+            environment['pool']['overrides'] = facts.overrides(
+                target.librbd, ioctx
+            )
+            environment['options'].update(target.options)
+            environment['guest'] = of_guest
+            self.results.environment = environment
             self._measure_all(waiting, progress)
             # The counters are delayed and still include the requests of the
             # benchmark.
@@ -154,13 +156,13 @@ class Session:
     def not_removed(self) -> list[str]:
         """Messages about what exists now."""
         names = self._images.present if self._images else []
-        found = [images.not_removed(self._target.pool, x) for x in names]
+        remaining = [images.not_removed(self._target.pool, x) for x in names]
         if names and self._place:
-            found.append(
+            remaining.append(
                 'A server and volumes with one of these names can remain too; '
                 'the next run with --server-image removes them'
             )
-        return found
+        return remaining
 
     def _waiting(
         self, cells: Sequence[matrix.Cell]
@@ -187,8 +189,8 @@ class Session:
         around.space.check(needed)
 
     def _watch(self, when: str, seconds: float) -> None:
-        found = facts.observe(self._target.cluster, seconds)
-        self.results.loads.append({'when': when, **found})
+        load = facts.observe(self._target.cluster, seconds)
+        self.results.loads.append({'when': when, **load})
         results.save(self._folder, self.results)
 
     def _measure_all(
@@ -262,7 +264,7 @@ class Session:
         key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
         before = facts.counters(self._target.cluster)
         try:
-            found = measure(cell, self._folder / results.RAW / file)
+            figures = measure(cell, self._folder / results.RAW / file)
         except self._failures as error:
             if str(error) not in self._said:
                 self._said.add(str(error))
@@ -272,16 +274,16 @@ class Session:
             before, facts.counters(self._target.cluster), self._space.pools
         )
         detail = {
-            **found.detail,
+            **figures.detail,
             **{f'others_{name}': value for name, value in others.items()},
         }
         return results.Sample(
             *key,
             repetition,
-            found.rate,
+            figures.rate,
             detail,
             # Omits the end of the run, when fio waits for its last requests.
-            found.series[: self._settings.runtime],
+            figures.series[: self._settings.runtime],
             raw='' if cell.run.path == plan.DELETION else file,
         )
 
@@ -336,6 +338,8 @@ def _swept(
     features = images.default_features(
         target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
     )
-    found = images.Images(target.librbd, ioctx, features, target.limit, say)
-    found.sweep()
-    return found
+    own_images = images.Images(
+        target.librbd, ioctx, features, target.limit, say
+    )
+    own_images.sweep()
+    return own_images

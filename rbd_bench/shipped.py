@@ -61,23 +61,25 @@ def load(name: str, short: bool = False) -> plan.Plan:
     return plan.parse(text, short)
 
 
-def of_results(found: results.Results, name: str | None = None) -> plan.Plan:
+def of_results(
+    measured: results.Results, name: str | None = None
+) -> plan.Plan:
     """Return the plan of results.
 
     :param name: a plan to use in its place, for other published ratios, or if
         results of an older version contain no plan
     :raises OptionError: if there is no plan, or it differs from the results'
     """
-    if name is None and found.whole_plan is not None:
-        return found.whole_plan
-    given = dataclasses.replace(
-        load(name or found.plan_name), settings=found.settings
+    if name is None and measured.whole_plan is not None:
+        return measured.whole_plan
+    whole_plan = dataclasses.replace(
+        load(name or measured.plan_name), settings=measured.settings
     )
-    if changed := results.differences(found, given):
+    if changed := results.differences(measured, whole_plan):
         raise fields.refused(
             '--plan',
-            name or found.plan_name,
+            name or measured.plan_name,
             f'not the plan of the results ({stored.joined(changed)})',
             'the plan with which they were measured',
         )
-    return given
+    return whole_plan

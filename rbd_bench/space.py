@@ -45,9 +45,9 @@ class Space:
 
     def named(self, ident: int) -> str:
         """Return the name of a pool with data of the run."""
-        found = str(self._cluster.pool_reverse_lookup(ident) or self._pool)
-        self.pools.add(found)
-        return found
+        pool = str(self._cluster.pool_reverse_lookup(ident) or self._pool)
+        self.pools.add(pool)
+        return pool
 
     def check(self, needed: int) -> None:
         """Check that there is twice the space that data needs.

@@ -29,33 +29,33 @@ _ORDERED = ('layouts', 'features')
 _SHOWN = 5
 
 
-def restored(given: Mapping[str, Any]) -> plan.Plan:
+def restored(content: Mapping[str, Any]) -> plan.Plan:
     """Return the plan that results contain.
 
-    :param given: the fields of the plan, as JSON has them
+    :param content: the fields of the plan, as JSON has them
     :raises TypeError: for unknown or missing fields
     :raises KeyError: for missing fields
     """
     return plan.Plan(
         **{
-            **given,
-            'settings': plan.Settings(**given['settings']),
-            'runs': tuple(_run(each) for each in given['runs']),
+            **content,
+            'settings': plan.Settings(**content['settings']),
+            'runs': tuple(_run(each) for each in content['runs']),
             'published': tuple(
                 plan.Published(**{**each, 'explain': tuple(each['explain'])})
-                for each in given['published']
+                for each in content['published']
             ),
         }
     )
 
 
-def _run(given: Mapping[str, Any]) -> plan.Run:
+def _run(content: Mapping[str, Any]) -> plan.Run:
     return plan.Run(
         **{
-            **given,
-            'axes': {axis: tuple(x) for axis, x in given['axes'].items()},
+            **content,
+            'axes': {axis: tuple(x) for axis, x in content['axes'].items()},
             'workloads': tuple(
-                workload.Workload(**each) for each in given['workloads']
+                workload.Workload(**each) for each in content['workloads']
             ),
         }
     )
@@ -81,40 +81,40 @@ def differing(
     ]
 
 
-def joined(found: list[str]) -> str:
+def joined(items: list[str]) -> str:
     """Return the first of several differences in one text."""
-    more = len(found) - _SHOWN
-    shown = found[:_SHOWN] + ([f'and {more} more'] if more > 0 else [])
+    more = len(items) - _SHOWN
+    shown = items[:_SHOWN] + ([f'and {more} more'] if more > 0 else [])
     return '; '.join(shown)
 
 
-def settings(name: str, given: plan.Settings) -> dict[str, str]:
+def settings(name: str, values: plan.Settings) -> dict[str, str]:
     """Return the name of a plan and its settings, by their paths."""
-    fields = {'name': name, 'settings': dataclasses.asdict(given)}
+    fields = {'name': name, 'settings': dataclasses.asdict(values)}
     return dict(_flat('', fields))
 
 
-def _fields(given: plan.Plan) -> dict[str, str]:
-    fields = dataclasses.asdict(given)
+def _fields(whole_plan: plan.Plan) -> dict[str, str]:
+    fields = dataclasses.asdict(whole_plan)
     return dict(
         _flat('', {x: y for x, y in fields.items() if x not in _TEXTS})
     )
 
 
-def _flat(where: str, given: Any) -> Iterator[tuple[str, str]]:
+def _flat(where: str, content: Any) -> Iterator[tuple[str, str]]:
     """Yield values as texts, by paths such as ``runs[caches].path``."""
-    if isinstance(given, Mapping):
+    if isinstance(content, Mapping):
         if where.rpartition('.')[2] in _ORDERED:
-            yield where, ', '.join(given)
-        for name, value in given.items():
+            yield where, ', '.join(content)
+        for name, value in content.items():
             yield from _flat(f'{where}.{name}' if where else name, value)
-    elif isinstance(given, list | tuple) and any(
-        isinstance(each, Mapping) for each in given
+    elif isinstance(content, list | tuple) and any(
+        isinstance(each, Mapping) for each in content
     ):
-        yield where, ', '.join(each['name'] for each in given)
-        for each in given:
+        yield where, ', '.join(each['name'] for each in content)
+        for each in content:
             yield from _flat(f'{where}[{each["name"]}]', each)
-    elif isinstance(given, list | tuple):
-        yield where, ', '.join(map(str, given))
+    elif isinstance(content, list | tuple):
+        yield where, ', '.join(map(str, content))
     else:
-        yield where, str(given)
+        yield where, str(content)

@@ -52,13 +52,13 @@ class Table:
         return self.winner or self.rows[0]
 
 
-def tables(given: plan.Plan, found: results.Results) -> list[Table]:
+def tables(whole_plan: plan.Plan, measured: results.Results) -> list[Table]:
     """Return a table for each run and load that was measured."""
     by_cell: dict[str, list[results.Sample]] = {}
-    for sample in found.samples:
+    for sample in measured.samples:
         by_cell.setdefault(sample.cell, []).append(sample)
     groups: dict[tuple[object, ...], list[matrix.Cell]] = {}
-    for cell in matrix.cells(given):
+    for cell in matrix.cells(whole_plan):
         if cell.ident in by_cell:
             load = None if cell.run.is_scaling else matrix.load(cell.values)
             groups.setdefault((cell.run.name, load), []).append(cell)
@@ -74,11 +74,11 @@ def _scaling(
     group: list[matrix.Cell], by_cell: Mapping[str, list[results.Sample]]
 ) -> Table:
     """Return a table with a row for each load of the only variant."""
-    found = _rows(group, by_cell, ['workload'])
+    rows = _rows(group, by_cell, ['workload'])
     # Loads are no variants, of which one could win.
     none = winners.Decision()
     return Table(
-        group[0].run, 'by requests in flight', found, none, scaling=True
+        group[0].run, 'by requests in flight', rows, none, scaling=True
     )
 
 
@@ -92,9 +92,9 @@ def _table(
         if axis not in matrix.LOAD
         and len({cell.values[axis] for cell in group}) > 1
     ]
-    found = _rows(group, by_cell, varied)
+    rows = _rows(group, by_cell, varied)
     load = ', '.join(value for _, value in matrix.load(group[0].values))
-    return Table(run, load, found, winners.decide(found))
+    return Table(run, load, rows, winners.decide(rows))
 
 
 def _rows(

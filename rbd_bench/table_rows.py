@@ -76,8 +76,8 @@ def row(
 
 
 def _unsteady(samples: list[results.Sample]) -> int | None:
-    found = [steady.check(each.series).steady for each in samples]
-    told = [each for each in found if each is not None]
+    steadiness = [steady.check(each.series).steady for each in samples]
+    told = [each for each in steadiness if each is not None]
     return told.count(False) if told else None
 
 

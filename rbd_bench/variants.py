@@ -24,25 +24,27 @@ from rbd_volume_options import options
 Keys = dict[str, str]
 
 
-def read(found: fields.Fields, key: str) -> dict[str, Keys]:
+def read(section: fields.Fields, key: str) -> dict[str, Keys]:
     """Return keys of volume types by the names that the plan gives them.
 
     :raises OptionError: for an invalid value
     """
-    if key not in found:
+    if key not in section:
         return {'default': {}}
-    where = found.path(key)
-    given = found.raw(key)
-    if not isinstance(given, Mapping) or not given:
-        raise fields.refused(where, given, 'not a mapping', 'names with keys')
+    where = section.path(key)
+    by_name = section.raw(key)
+    if not isinstance(by_name, Mapping) or not by_name:
+        raise fields.refused(
+            where, by_name, 'not a mapping', 'names with keys'
+        )
     return {
         fields.name(where, name): _keys(f'{where}.{name}', each)
-        for name, each in given.items()
+        for name, each in by_name.items()
     }
 
 
-def _keys(where: str, given: Any) -> Keys:
-    if given is None:
+def _keys(where: str, content: Any) -> Keys:
+    if content is None:
         return {}
     names = (
         keys.OBJECT_SIZE,
@@ -51,22 +53,22 @@ def _keys(where: str, given: Any) -> Keys:
         keys.OBJECT_MAP,
         keys.FEATURES,
     )
-    checked = fields.Fields(where, given, names)
-    found = {key: str(checked.raw(key)) for key in names if key in checked}
-    _check(where, found)
-    return found
+    checked = fields.Fields(where, content, names)
+    wanted = {key: str(checked.raw(key)) for key in names if key in checked}
+    _check(where, wanted)
+    return wanted
 
 
-def _check(where: str, given: Keys) -> None:
+def _check(where: str, wanted: Keys) -> None:
     """Check that librbd accepts the keys."""
     try:
-        found = options.parse(
-            given, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+        parsed = options.parse(
+            wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
         )
         layout.check_unit(
             layout.ImageLayout(
-                found.object_size or layout.DEFAULT_OBJECT_SIZE,
-                found.striping,
+                parsed.object_size or layout.DEFAULT_OBJECT_SIZE,
+                parsed.striping,
             )
         )
     except errors.OptionError as error:
@@ -76,7 +78,7 @@ def _check(where: str, given: Keys) -> None:
 
 
 def check_together(
-    found: fields.Fields,
+    section: fields.Fields,
     layouts: Mapping[str, Keys],
     image_features: Mapping[str, Keys],
 ) -> None:
@@ -84,7 +86,7 @@ def check_together(
 
     :raises OptionError: if both set a key, or their keys contradict each other
     """
-    where = found.path('features')
+    where = section.path('features')
     for one in layouts.values():
         for name, other in image_features.items():
             if both := set(one) & set(other):

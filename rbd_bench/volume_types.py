@@ -49,10 +49,10 @@ class VolumeType:
         return shlex.join(words)
 
 
-def find(found: Iterable[summary.Table]) -> list[VolumeType]:
+def find(tables: Iterable[summary.Table]) -> list[VolumeType]:
     """Return the volume types of all winners, without duplicates."""
     loads: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for table in found:
+    for table in tables:
         if table.winner and (properties := _properties(table)):
             loads.setdefault(tuple(properties.items()), []).append(table.load)
     return [
@@ -73,11 +73,11 @@ def _properties(table: summary.Table) -> dict[str, str]:
     changed = winners.changes(winner.values, base.values)
     if not changed & set(winners.TYPE_AXES):
         return {}
-    found = dict(winner.keys)
+    properties = dict(winner.keys)
     mode = winner.values.get(plan.CACHE_MODE, _DEFAULT_MODE)
     if plan.CACHE_MODE in changed or mode != _DEFAULT_MODE:
-        found[keys.CACHE_MODE] = mode
-    return found
+        properties[keys.CACHE_MODE] = mode
+    return properties
 
 
 def _name(properties: Iterable[tuple[str, str]]) -> str:

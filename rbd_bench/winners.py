@@ -59,17 +59,17 @@ def changes(
     return {axis for axis, x in values.items() if x != baseline.get(axis)}
 
 
-def decide(found: Sequence[table_rows.Row]) -> Decision:
+def decide(rows: Sequence[table_rows.Row]) -> Decision:
     """Return the decision about rows, of which the first is the baseline.
 
     A row can win if each of its changes is clearly faster than the same row
     without this change. Of equal rows, the one with the fewest changes wins.
     """
-    base, safe = found[0], [x for x in found if not _is_unsafe(x)]
+    base, safe = rows[0], [x for x in rows if not _is_unsafe(x)]
     unknown = tuple(x.label for x in safe if _count(x) < steady.ENOUGH)
-    able = [row for row in safe if _each_change_gains(row, found)]
+    able = [row for row in safe if _each_change_gains(row, rows)]
     if not able:
-        return Decision(open=unknown, problem=_problem(found, safe))
+        return Decision(open=unknown, problem=_problem(rows, safe))
     fastest = max(able, key=_median)
     winner = min(
         (row for row in able if not _is_clearly_faster(fastest, row)),
@@ -113,36 +113,36 @@ def _number_of_changes(row: table_rows.Row, base: table_rows.Row) -> int:
 
 
 def _without(
-    row: table_rows.Row, found: Sequence[table_rows.Row]
+    row: table_rows.Row, rows: Sequence[table_rows.Row]
 ) -> list[table_rows.Row]:
     """Return the rows that lack one of the changes of a row."""
-    base = found[0].cell.values
+    base = rows[0].cell.values
     axes = changes(row.cell.values, base)
     others = [{**row.cell.values, axis: base[axis]} for axis in axes]
-    return [each for each in found if each.cell.values in others]
+    return [each for each in rows if each.cell.values in others]
 
 
 def _each_change_gains(
-    row: table_rows.Row, found: Sequence[table_rows.Row]
+    row: table_rows.Row, rows: Sequence[table_rows.Row]
 ) -> bool:
     """Return whether a row is faster due to each of its changes."""
-    without = _without(row, found)
+    without = _without(row, rows)
     return (
-        len(without) == _number_of_changes(row, found[0])
-        and _is_clearly_faster(row, found[0])
+        len(without) == _number_of_changes(row, rows[0])
+        and _is_clearly_faster(row, rows[0])
         and all(_is_clearly_faster(row, each) for each in without)
     )
 
 
 def _problem(
-    found: Sequence[table_rows.Row], safe: Sequence[table_rows.Row]
+    rows: Sequence[table_rows.Row], safe: Sequence[table_rows.Row]
 ) -> str:
     """Return why rows without a winner are undecided; empty if they are not.
 
     A row that failed is no problem if another row has the same keys: for
     example, QEMU may not start with an I/O thread.
     """
-    base, measured = found[0], [row for row in safe if row.spread]
+    base, measured = rows[0], [row for row in safe if row.spread]
     if base.spread is None:
         return 'the baseline was not measured'
     if len(measured) < 2:
@@ -155,7 +155,7 @@ def _problem(
         return f'not measured: {", ".join(missing)}'
     for row in measured:
         if _is_clearly_faster(row, base) and not all(
-            each.spread for each in _without(row, found)
+            each.spread for each in _without(row, rows)
         ):
             return f'{row.label} is faster, but it is not known which change'
     return ''

@@ -60,45 +60,45 @@ class Workload:
         return self.pattern not in _READS
 
 
-def read(where: str, given: Any) -> Workload:
+def read(where: str, content: Any) -> Workload:
     """Return a workload of a plan.
 
     :raises OptionError: for an invalid value
     """
-    found = fields.Fields(
-        where, given, tuple(x.name for x in dataclasses.fields(Workload))
+    section = fields.Fields(
+        where, content, tuple(x.name for x in dataclasses.fields(Workload))
     )
-    pattern = found.choice('pattern', PATTERNS)
-    if 'read_percent' in found and pattern not in _MIXED:
+    pattern = section.choice('pattern', PATTERNS)
+    if 'read_percent' in section and pattern not in _MIXED:
         raise fields.refused(
-            found.path('read_percent'),
-            found.raw('read_percent'),
+            section.path('read_percent'),
+            section.raw('read_percent'),
             f'set with the pattern {pattern}',
             f'only with {" or ".join(_MIXED)}',
         )
-    jobs = found.number('jobs', 1, 64, 1)
+    jobs = section.number('jobs', 1, 64, 1)
     if jobs > 1 and pattern not in _READS:
         # Each job would wait for the exclusive lock of the others.
         raise fields.refused(
-            found.path('jobs'),
+            section.path('jobs'),
             jobs,
             f'set with the pattern {pattern}',
             f'1, or more with {" or ".join(_READS)}',
         )
-    block_size = found.size('block_size')
+    block_size = section.size('block_size')
     if not 512 <= block_size <= 64 * 2**20 or block_size % 512:
         raise fields.refused(
-            found.path('block_size'),
-            found.raw('block_size'),
+            section.path('block_size'),
+            section.raw('block_size'),
             'out of range',
             'a multiple of 512 bytes, up to 64M',
         )
     return Workload(
-        found.name('name'),
+        section.name('name'),
         pattern,
         block_size,
-        found.number('queue_depth', 1, 1024, 1),
-        found.number('read_percent', 1, 99, 50),
-        found.number('flush_every', 0, 2**20, 0),
+        section.number('queue_depth', 1, 1024, 1),
+        section.number('read_percent', 1, 99, 50),
+        section.number('flush_every', 0, 2**20, 0),
         jobs,
     )

@@ -37,8 +37,8 @@ def record(response: Any) -> Record:
             text = response.text
         shown = printable.text(str(text))
         raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
-    found: Record = response.json()
-    return found
+    body: Record = response.json()
+    return body
 
 
 def has_extension(storage: Any) -> bool:

@@ -54,13 +54,13 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
     :param subject: file and user
     :param values: by the names of the options; without unknown options
     """
-    found = [
+    problems = [
         finding
         for rule in (_policy, _size, _until_flush, _timeout, _messenger)
         if (finding := rule(subject, values))
     ]
-    yield from found
-    if not found:
+    yield from problems
+    if not problems:
         yield Finding(f'Ceph options of {subject}', 'as expected')
 
 

@@ -60,18 +60,18 @@ class Allowed(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore
 def allowed(option: dict[str, Any]) -> Any:
     """Return the column of the allowed values of an option of a type."""
     names = ('allowed', 'minimum', 'maximum')
-    found = {name: option[name] for name in names if name in option}
-    if not found:
+    limits = {name: option[name] for name in names if name in option}
+    if not limits:
         return Unset(None)
-    return Allowed(printable.value({'type': option['type'], **found}))
+    return Allowed(printable.value({'type': option['type'], **limits}))
 
 
-def value(given: Any, key: str = '') -> Any:
+def value(raw: Any, key: str = '') -> Any:
     """Return a value as a column, with unprintable characters escaped.
 
     :param key: the key that has the value
     """
-    shown = printable.value(given)
+    shown = printable.value(raw)
     if shown is None:
         return Unset(None)
     if isinstance(shown, int) and key in SIZES:
@@ -83,6 +83,6 @@ def value(given: Any, key: str = '') -> Any:
     return shown
 
 
-def row(*given: Any) -> tuple[Any, ...]:
+def row(*values: Any) -> tuple[Any, ...]:
     """Return values without a key as columns."""
-    return tuple(value(each) for each in given)
+    return tuple(value(each) for each in values)

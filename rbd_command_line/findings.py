@@ -49,9 +49,9 @@ class Finding:
         return 'ok' if self.severity is None else self.severity.name.lower()
 
 
-def worst(found: Iterable[Finding]) -> Severity:
+def worst(results: Iterable[Finding]) -> Severity:
     """Return the highest severity; notice if there is none."""
     return max(
-        (each.severity for each in found if each.severity is not None),
+        (each.severity for each in results if each.severity is not None),
         default=Severity.NOTICE,
     )

@@ -24,20 +24,20 @@ import unicodedata
 _ESCAPED = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
 
 
-def text(given: str) -> str:
+def text(untrusted: str) -> str:
     """Return a text with its unprintable characters escaped."""
     return ''.join(
         ascii(c)[1:-1] if unicodedata.category(c) in _ESCAPED else c
-        for c in given
+        for c in untrusted
     )
 
 
-def value(given: Any) -> Any:
+def value(untrusted: Any) -> Any:
     """Return a value with escaped text; other types are unchanged."""
-    if isinstance(given, str):
-        return text(given)
-    if isinstance(given, dict):
-        return {value(k): value(v) for k, v in given.items()}
-    if isinstance(given, list | tuple):
-        return type(given)(value(each) for each in given)
-    return given
+    if isinstance(untrusted, str):
+        return text(untrusted)
+    if isinstance(untrusted, dict):
+        return {value(k): value(v) for k, v in untrusted.items()}
+    if isinstance(untrusted, list | tuple):
+        return type(untrusted)(value(each) for each in untrusted)
+    return untrusted

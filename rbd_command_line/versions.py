@@ -43,24 +43,24 @@ def check_librbd(run: Run) -> Finding:
     The libraries themselves only report the version of their interface.
     """
     shown = _shown(run, 'rbd')
-    found = _CEPH.search(shown)
-    if not found:
+    version = _CEPH.search(shown)
+    if not version:
         return Finding(
             'librbd',
             'unknown: the program rbd is missing or failed',
             Severity.NOTICE,
             'Install ceph-common, which is of the same release as librbd.',
         )
-    if int(found[1]) < OLDEST_CEPH:
+    if int(version[1]) < OLDEST_CEPH:
         return Finding(
             'librbd',
-            found[0],
+            version[0],
             Severity.WARNING,
             f"Update Ceph's client packages to {OLDEST_CEPH} or later. Ceph "
             'measured 126,000 random reads a second with it, and 80,000 with '
             'an older librbd.',
         )
-    return Finding('librbd', found[0])
+    return Finding('librbd', version[0])
 
 
 def check_host(run: Run) -> Iterator[Finding]:
@@ -68,9 +68,9 @@ def check_host(run: Run) -> Iterator[Finding]:
     for subject, programs in (('QEMU', QEMU), ('libvirt', LIBVIRT)):
         shown = (_shown(run, program) for program in programs)
         text = next((each for each in shown if each), '')
-        found = _NUMBER.search(text)
-        if found:
-            yield Finding(subject, found[0])
+        number = _NUMBER.search(text)
+        if number:
+            yield Finding(subject, number[0])
         else:
             yield Finding(
                 subject,

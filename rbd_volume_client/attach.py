@@ -70,10 +70,10 @@ class Attachment:
 
     def volume(self) -> Record:
         """Return the current state of the volume."""
-        found: Record = answers.record(
+        volume: Record = answers.record(
             self.storage.get(f'/volumes/{self.volume_id}')
         )['volume']
-        return found
+        return volume
 
     def set_mode(self, mode: str) -> None:
         """Set the requested cache mode of the volume.
@@ -139,9 +139,9 @@ class Attachment:
 
     def of_server(self, volume: Record) -> Record | None:
         """Return the attachment to the server from the data of a volume."""
-        for found in volume['attachments']:
-            if found['server_id'] == self.server_id:
-                attachment: Record = found
+        for each in volume['attachments']:
+            if each['server_id'] == self.server_id:
+                attachment: Record = each
                 return attachment
         return None
 
@@ -156,10 +156,10 @@ class Attachment:
 
     def is_offloaded(self) -> bool:
         """Return whether the server is on no host (shelved offloaded)."""
-        found = answers.record(self.compute.get(f'/servers/{self.server_id}'))[
-            'server'
-        ]
-        return bool(found['status'] == _OFFLOADED)
+        server = answers.record(
+            self.compute.get(f'/servers/{self.server_id}')
+        )['server']
+        return bool(server['status'] == _OFFLOADED)
 
 
 def _reason(volume: Record, refused_before: Record | None) -> str:

@@ -176,10 +176,10 @@ def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
 
     :param cloud: the connection, where the ID of a source is looked up
     """
-    given = vars(parsed_args)
+    arguments = vars(parsed_args)
     metadata = {}
     for key in keys.VOLUME_KEYS:
-        value = given.get(key.removeprefix(keys.PREFIX))
+        value = arguments.get(key.removeprefix(keys.PREFIX))
         if value is not None:
             metadata[key] = str(value)
             if isinstance(value, bool):
@@ -191,9 +191,9 @@ def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
         'metadata': metadata or None,
     }
     for kind in SOURCES:
-        if given[kind.option]:
+        if arguments[kind.option]:
             find = kind.finder(cloud)
             request[kind.field] = find(
-                given[kind.option], ignore_missing=False
+                arguments[kind.option], ignore_missing=False
             ).id
     return {k: v for k, v in request.items() if v is not None}

@@ -97,8 +97,8 @@ class RBDOptions(command.Lister):
 def _type(api: Any, name: str) -> Record:
     """Return the options that a volume type offers."""
     path = f'{wire.ROUTE}/{parse.quote(name, safe="")}'
-    found: Record = answers.record(api.get(path))['volume_type']
-    return found
+    volume_type: Record = answers.record(api.get(path))['volume_type']
+    return volume_type
 
 
 class ShowRBDVolume(command.Lister):
@@ -124,17 +124,17 @@ class ShowRBDVolume(command.Lister):
         volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
         if answers.has_extension(api):
             told = _type(api, volume['volume_type'])
-            found = rows_of_volume(volume, told)
+            rows = rows_of_volume(volume, told)
         else:
             self.log.warning(_HINT)
-            found = requested(volume, _specs(api, volume['volume_type']))
+            rows = requested(volume, _specs(api, volume['volume_type']))
         return ('Key', 'Value', 'From'), [
             (
                 columns.value(key),
                 columns.value(value, key),
                 columns.value(origin),
             )
-            for key, value, origin in found
+            for key, value, origin in rows
         ]
 
 
@@ -143,8 +143,8 @@ def _specs(api: Any, name: str) -> Record:
     path = f'/types?{parse.urlencode({"is_public": None})}'
     for each in answers.record(api.get(path))['volume_types']:
         if each['name'] == name:
-            found: Record = each.get('extra_specs') or {}
-            return found
+            specs: Record = each.get('extra_specs') or {}
+            return specs
     return {}
 
 
@@ -154,12 +154,12 @@ def requested(volume: Record, specs: Record) -> Iterator[Row]:
     :param specs: the visible extra specs of the volume's type
     """
     for key in (*keys.VOLUME_KEYS, keys.DATA_POOL):
-        for given, origin in (
+        for value, origin in (
             (volume['metadata'], errors.Origin.VOLUME_METADATA),
             (specs, errors.Origin.VOLUME_TYPE),
         ):
-            if key in given:
-                yield key, _parsed(key, given[key]), origin.label
+            if key in value:
+                yield key, _parsed(key, value[key]), origin.label
                 break
         else:
             yield key, None, answers.NOT_LOADED

@@ -45,15 +45,19 @@ class BenchPlans(lister.Lister):
 
             rows = []
             for name in shipped.names():
-                given = shipped.load(name)
-                cells = matrix.cells(given)
-                seconds = sum(matrix.seconds(x, given.settings) for x in cells)
-                data = max(matrix.data_bytes(x, given.settings) for x in cells)
-                minutes = seconds * given.settings.repetitions / 60
+                whole_plan = shipped.load(name)
+                cells = matrix.cells(whole_plan)
+                seconds = sum(
+                    matrix.seconds(x, whole_plan.settings) for x in cells
+                )
+                data = max(
+                    matrix.data_bytes(x, whole_plan.settings) for x in cells
+                )
+                minutes = seconds * whole_plan.settings.repetitions / 60
                 rows.append(
                     (
                         name,
-                        given.title,
+                        whole_plan.title,
                         len(cells),
                         sizes.format_size(data),
                         round(minutes),
@@ -123,26 +127,31 @@ class BenchRun(command.Command):
             from rbd_bench import report
             from rbd_bench import shipped
 
-            given = shipped.load(parsed_args.plan, parsed_args.short)
-            given = dataclasses.replace(
-                given, settings=_settings(parsed_args, given.settings)
+            whole_plan = shipped.load(parsed_args.plan, parsed_args.short)
+            whole_plan = dataclasses.replace(
+                whole_plan,
+                settings=_settings(parsed_args, whole_plan.settings),
             )
-            chosen = matrix.parse_selection(given, parsed_args.select)
+            chosen = matrix.parse_selection(whole_plan, parsed_args.select)
             cells = bench_cloud.left_out(
                 parsed_args,
-                matrix.select(matrix.cells(given), chosen),
+                matrix.select(matrix.cells(whole_plan), chosen),
                 self._say,
             )
             if parsed_args.dry_run:
                 for cell in cells:
                     self.app.stdout.write(f'{cell.ident}\n')
                 return
-            folder = parsed_args.output or pathlib.Path(f'bench-{given.name}')
-            found, failure = bench_session.run(
-                self.app, parsed_args, given, cells, folder
+            folder = parsed_args.output or pathlib.Path(
+                f'bench-{whole_plan.name}'
             )
-            if found.samples or not failure:
-                for path in report.write(folder, given, found, self._say):
+            measured, failure = bench_session.run(
+                self.app, parsed_args, whole_plan, cells, folder
+            )
+            if measured.samples or not failure:
+                for path in report.write(
+                    folder, whole_plan, measured, self._say
+                ):
                     self.app.stdout.write(f'{path}\n')
             if failure:
                 raise failure
@@ -171,7 +180,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _settings(parsed_args: argparse.Namespace, given: Any) -> Any:
+def _settings(parsed_args: argparse.Namespace, whole_plan: Any) -> Any:
     """Return the settings of a plan with those of the options."""
     from rbd_bench import plan
 
@@ -182,7 +191,7 @@ def _settings(parsed_args: argparse.Namespace, given: Any) -> Any:
         if (value := getattr(parsed_args, name)) is not None
     }
     return plan.read_settings(
-        'options', {**dataclasses.asdict(given), **changed}
+        'options', {**dataclasses.asdict(whole_plan), **changed}
     )
 
 
@@ -211,10 +220,10 @@ class BenchReport(command.Command):
             from rbd_bench import results
             from rbd_bench import shipped
 
-            found = results.load(parsed_args.folder)
-            given = shipped.of_results(found, parsed_args.plan)
+            measured = results.load(parsed_args.folder)
+            whole_plan = shipped.of_results(measured, parsed_args.plan)
             for path in report.write(
-                parsed_args.folder, given, found, self._say
+                parsed_args.folder, whole_plan, measured, self._say
             ):
                 self.app.stdout.write(f'{path}\n')
 

@@ -101,28 +101,28 @@ class BenchControlPlane(lister.Lister):
             from rbd_bench.control_plane import report
             from rbd_bench.control_plane import tasks
 
-            given = _plan(parsed_args)
+            whole_plan = _plan(parsed_args)
             choices = _choices(parsed_args)
-            for each in given.scenarios:
-                if each not in tasks.scenarios(given, choices):
+            for each in whole_plan.scenarios:
+                if each not in tasks.scenarios(whole_plan, choices):
                     self._say(
                         f'{each.name}: not run; it needs --image and --flavor'
                     )
             if parsed_args.dry_run:
-                for level in tasks.levels(given, choices):
-                    task = tasks.text(tasks.task(given, choices, level))
+                for level in tasks.levels(whole_plan, choices):
+                    task = tasks.text(tasks.task(whole_plan, choices, level))
                     self.app.stdout.write(task)
                 return report.HEADERS, []
-            found = self._measure(parsed_args, given, choices)
+            samples = self._measure(parsed_args, whole_plan, choices)
             for name in report.NAMES:
                 self._say(str(parsed_args.output / name))
-            for error in sorted({each.error for each in found} - {''}):
+            for error in sorted({each.error for each in samples} - {''}):
                 self._say(error)
-            rows = ratios.rows(given, choices, found)
+            rows = ratios.rows(whole_plan, choices, samples)
             return report.HEADERS, [report.cells(each) for each in rows]
 
     def _measure(
-        self, parsed_args: argparse.Namespace, given: Any, choices: Any
+        self, parsed_args: argparse.Namespace, whole_plan: Any, choices: Any
     ) -> list[Any]:
         """Run the tasks, write the report, and return the results.
 
@@ -138,7 +138,7 @@ class BenchControlPlane(lister.Lister):
         prefix = f'{cloud.PREFIX}{uuid.uuid4().hex[:8]}'
         folder = parsed_args.output
         folder.mkdir(parents=True, exist_ok=True)
-        found: list[Any] = []
+        measured: list[Any] = []
         try:
             with tempfile.TemporaryDirectory(prefix=cloud.PREFIX) as scratch:
                 program = rally.Rally(
@@ -146,37 +146,41 @@ class BenchControlPlane(lister.Lister):
                 )
                 facts = program.versions()
                 connection = shell.cloud()
-                user = _checked_user(connection, given, choices)
+                user = _checked_user(connection, whole_plan, choices)
                 with (
                     running.ended_by_signals(),
                     self._left(connection, prefix),
                 ):
                     program.prepare(user)
                     facts['project'] = user.project
-                    for samples in self._run(program, given, choices, folder):
-                        found += samples
-                        report.write(folder, given, choices, facts, found)
+                    for samples in self._run(
+                        program, whole_plan, choices, folder
+                    ):
+                        measured += samples
+                        report.write(
+                            folder, whole_plan, choices, facts, measured
+                        )
         except KeyboardInterrupt:
             raise exceptions.CommandError(
-                f'Interrupted. rally has ended.{_kept(folder, found)}'
+                f'Interrupted. rally has ended.{_kept(folder, measured)}'
             ) from None
         except processes.EngineError as error:
             lines = map(printable.text, str(error).splitlines())
             raise exceptions.CommandError(
-                '\n'.join(lines) + _kept(folder, found)
+                '\n'.join(lines) + _kept(folder, measured)
             ) from None
-        return found
+        return measured
 
     def _run(
-        self, program: Any, given: Any, choices: Any, folder: pathlib.Path
+        self, program: Any, whole_plan: Any, choices: Any, folder: pathlib.Path
     ) -> Iterator[list[Any]]:
         """Run a task for each level, and yield its results."""
         from rbd_bench.control_plane import ratios
         from rbd_bench.control_plane import tasks
 
-        levels = tasks.levels(given, choices)
+        levels = tasks.levels(whole_plan, choices)
         numbers = {
-            level: len(list(tasks.workloads(given, choices, level)))
+            level: len(list(tasks.workloads(whole_plan, choices, level)))
             for level in levels
         }
         total = sum(numbers.values())
@@ -191,8 +195,8 @@ class BenchControlPlane(lister.Lister):
                 bar(done, total, left)
 
             for level in levels:
-                task = tasks.text(tasks.task(given, choices, level))
-                poll = given.settings.poll(level)
+                task = tasks.text(tasks.task(whole_plan, choices, level))
+                poll = whole_plan.settings.poll(level)
                 log = folder / f'rally-{level}.log'
                 reported = program.run(task, poll, log, show)
                 ended += numbers[level]
@@ -213,7 +217,7 @@ class BenchControlPlane(lister.Lister):
         self.app.stderr.write(f'{printable.text(line)}\n')
 
 
-def _checked_user(connection: Any, given: Any, choices: Any) -> Any:
+def _checked_user(connection: Any, whole_plan: Any, choices: Any) -> Any:
     """Return the user of the cloud, whose project has types and quota."""
     from rbd_bench.control_plane import cloud
     from rbd_bench.control_plane import tasks
@@ -222,17 +226,17 @@ def _checked_user(connection: Any, given: Any, choices: Any) -> Any:
     cloud.check_types(connection.block_storage, choices.types)
     cloud.check_quota(
         connection.block_storage,
-        tasks.volumes(given, choices),
-        given.settings.size,
+        tasks.volumes(whole_plan, choices),
+        whole_plan.settings.size,
     )
     return user
 
 
-def _kept(folder: pathlib.Path, found: list[Any]) -> str:
+def _kept(folder: pathlib.Path, samples: list[Any]) -> str:
     """Return where the results of the levels that have ended are."""
     from rbd_bench.control_plane import report
 
-    if not found:
+    if not samples:
         return ''
     return (
         '\nThe results of the levels that have ended are in '
@@ -273,8 +277,8 @@ def _plan(parsed_args: argparse.Namespace) -> Any:
     """Return the plan, with the settings of the options."""
     from rbd_bench.control_plane import plan
 
-    given = plan.load(parsed_args.plan)
-    settings = dataclasses.asdict(given.settings)
+    whole_plan = plan.load(parsed_args.plan)
+    settings = dataclasses.asdict(whole_plan.settings)
     for option in (*_LEVELS, *_NUMBERS):
         name = option.replace('-', '_')
         value = getattr(parsed_args, name)
@@ -283,7 +287,7 @@ def _plan(parsed_args: argparse.Namespace) -> Any:
     for name in ('at_once', 'servers_at_once'):
         settings[name] = list(settings[name])
     return dataclasses.replace(
-        given, settings=plan.read_settings('options', settings)
+        whole_plan, settings=plan.read_settings('options', settings)
     )
 
 

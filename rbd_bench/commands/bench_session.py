@@ -70,13 +70,13 @@ class Cleaning(running.Cleaning):
 def run(
     app: Any,
     parsed_args: argparse.Namespace,
-    given: Any,
+    whole_plan: Any,
     cells: Sequence[Any],
     folder: pathlib.Path,
 ) -> tuple[Any, exceptions.CommandError | None]:
     """Measure; return the results, and why the run ended early.
 
-    :param given: the plan
+    :param whole_plan: the plan
     :raises CommandError: if nothing can be measured
     """
     import rados
@@ -91,7 +91,9 @@ def run(
     failure = None
     try:
         with running.ended_by_signals(cleaning):
-            _measure(app, parsed_args, given, cells, folder, cleaning, say)
+            _measure(
+                app, parsed_args, whole_plan, cells, folder, cleaning, say
+            )
     except KeyboardInterrupt:
         failure = exceptions.CommandError(
             f'Interrupted. To continue, use the same command with --output '
@@ -109,7 +111,7 @@ def run(
 def _measure(
     app: Any,
     parsed_args: argparse.Namespace,
-    given: Any,
+    whole_plan: Any,
     cells: Sequence[Any],
     folder: pathlib.Path,
     cleaning: Cleaning,
@@ -144,7 +146,7 @@ def _measure(
             options,
         )
         place = bench_cloud.cloud(parsed_args, app.cloud, cluster.get_fsid())
-        measured = session.Session(target, given, folder, say, place)
+        measured = session.Session(target, whole_plan, folder, say, place)
         cleaning.measured = measured
         watched = 0.3 if parsed_args.short else session.WATCHED
         measured.run(cells, show, watched)

@@ -117,11 +117,11 @@ def check_types(storage: Any, names: Sequence[str]) -> None:
     :param storage: Cinder's API
     :raises OptionError: if one does not exist for the user
     """
-    found = [each.name for each in storage.types()]
+    existing = [each.name for each in storage.types()]
     for name in names:
-        if name not in found:
+        if name not in existing:
             raise fields.refused(
-                '--types', name, 'no such volume type', ', '.join(found)
+                '--types', name, 'no such volume type', ', '.join(existing)
             )
 
 
@@ -133,19 +133,19 @@ def check_quota(storage: Any, volumes: int, size: int) -> None:
     :param size: GiB of each
     :raises OptionError: if it does not
     """
-    found = storage.get_limits().absolute
+    limits = storage.get_limits().absolute
     for name, needed, most, used in (
         (
             'volumes',
             volumes,
-            found.max_total_volumes,
-            found.total_volumes_used,
+            limits.max_total_volumes,
+            limits.total_volumes_used,
         ),
         (
             'gigabytes',
             volumes * size,
-            found.max_total_volume_gigabytes,
-            found.total_gigabytes_used,
+            limits.max_total_volume_gigabytes,
+            limits.total_gigabytes_used,
         ),
     ):
         if most is not None and most != _UNLIMITED and used + needed > most:
@@ -164,15 +164,15 @@ def remaining(connection: Any, prefix: str) -> list[str]:
     :param connection: of openstacksdk
     :param prefix: with which their names begin
     """
-    found = [
+    resources = [
         f'volume {each.id}'
         for each in connection.block_storage.volumes(details=False)
         if str(each.name).startswith(prefix)
     ]
     if connection.has_service('compute'):
-        found += [
+        resources += [
             f'server {each.id}'
             for each in connection.compute.servers(details=False)
             if str(each.name).startswith(prefix)
         ]
-    return found
+    return resources

@@ -121,10 +121,12 @@ def parse(text: str) -> Plan:
     :raises OptionError: for an invalid value
     """
     try:
-        given = yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise fields.refused('plan', str(error), 'not YAML', 'YAML') from None
-    top = fields.Fields('', given, ('name', 'title', 'settings', 'scenarios'))
+    top = fields.Fields(
+        '', content, ('name', 'title', 'settings', 'scenarios')
+    )
     scenarios = top.each('scenarios', _scenario)
     if len({each.name for each in scenarios}) < len(scenarios):
         raise fields.refused(
@@ -134,66 +136,66 @@ def parse(text: str) -> Plan:
     return Plan(top.name('name'), top.text('title'), settings, scenarios)
 
 
-def read_settings(where: str, given: Any) -> Settings:
+def read_settings(where: str, content: Any) -> Settings:
     """Return settings.
 
     :param where: what the settings are part of, for errors
     :raises OptionError: for a missing or an invalid value
     """
     names = tuple(each.name for each in dataclasses.fields(Settings))
-    found = fields.Fields(where, given, names)
+    section = fields.Fields(where, content, names)
 
     def level(where: str, value: Any) -> int:
         return fields.number(where, value, 1, _MOST)
 
     return Settings(
-        size=found.number('size', 1, 1024),
-        rounds=found.number('rounds', 1, 100),
-        times=found.number('times', 1, _MOST),
-        at_once=found.each('at_once', level),
-        server_times=found.number('server_times', 1, _MOST),
-        servers_at_once=found.each('servers_at_once', level),
-        shortest_poll_milliseconds=found.number(
+        size=section.number('size', 1, 1024),
+        rounds=section.number('rounds', 1, 100),
+        times=section.number('times', 1, _MOST),
+        at_once=section.each('at_once', level),
+        server_times=section.number('server_times', 1, _MOST),
+        servers_at_once=section.each('servers_at_once', level),
+        shortest_poll_milliseconds=section.number(
             'shortest_poll_milliseconds', 10, 10_000
         ),
-        polls_per_second=found.number('polls_per_second', 1, _MOST),
+        polls_per_second=section.number('polls_per_second', 1, _MOST),
     )
 
 
-def _scenario(where: str, given: Any) -> Scenario:
+def _scenario(where: str, content: Any) -> Scenario:
     names = tuple(each.name for each in dataclasses.fields(Scenario))
-    found = fields.Fields(where, given, names)
-    servers = found.raw('servers', False)
+    section = fields.Fields(where, content, names)
+    servers = section.raw('servers', False)
     if not isinstance(servers, bool):
         raise fields.refused(
-            found.path('servers'), servers, 'not a boolean', 'true, false'
+            section.path('servers'), servers, 'not a boolean', 'true, false'
         )
-    actions = _mapping(found, 'actions')
+    actions = _mapping(section, 'actions')
     if not actions or not all(isinstance(x, str) for x in actions.values()):
         raise fields.refused(
-            found.path('actions'),
+            section.path('actions'),
             actions,
             'not names of actions',
             'a mapping with the names of actions of rally',
         )
     return Scenario(
-        name=found.name('name'),
-        rally=found.text('rally'),
-        arguments=_mapping(found, 'arguments'),
-        contexts=_mapping(found, 'contexts'),
-        volumes=found.number('volumes', 1, 100),
+        name=section.name('name'),
+        rally=section.text('rally'),
+        arguments=_mapping(section, 'arguments'),
+        contexts=_mapping(section, 'contexts'),
+        volumes=section.number('volumes', 1, 100),
         actions={
-            fields.name(found.path('actions'), key): value
+            fields.name(section.path('actions'), key): value
             for key, value in actions.items()
         },
         servers=servers,
     )
 
 
-def _mapping(found: fields.Fields, key: str) -> Mapping[str, Any]:
-    value = found.raw(key, {})
+def _mapping(section: fields.Fields, key: str) -> Mapping[str, Any]:
+    value = section.raw(key, {})
     if not isinstance(value, Mapping):
         raise fields.refused(
-            found.path(key), value, 'not a mapping', 'names and values'
+            section.path(key), value, 'not a mapping', 'names and values'
         )
     return value

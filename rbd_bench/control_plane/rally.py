@@ -108,18 +108,18 @@ class Rally:
                 'virtual environment of its own, and name its program with '
                 '--rally.'
             )
-        found = {}
+        versions = {}
         for line in self._call('version').splitlines():
             name, colon, version = line.partition(':')
             if colon and version.strip():
                 key = name.strip().lower().replace('_', '-')
-                found[key.removesuffix(' version')] = version.strip()
-        if PACKAGE not in found:
+                versions[key.removesuffix(' version')] = version.strip()
+        if PACKAGE not in versions:
             raise processes.EngineError(
                 f'{self._program}: {PACKAGE} is not installed in the '
                 f'environment of rally. Install it there.'
             )
-        return found
+        return versions
 
     def prepare(self, user: cloud.User) -> None:
         """Create the database and the environment.
@@ -242,11 +242,11 @@ def _text(log: pathlib.Path) -> str:
 
 def _task(log: pathlib.Path) -> str | None:
     """Return the ID of the task that was started."""
-    found = _STARTED.search(_text(log))
-    return found.group(1) if found else None
+    started = _STARTED.search(_text(log))
+    return started.group(1) if started else None
 
 
 def _ended(log: pathlib.Path) -> int:
     """Return the number of workloads that have ended."""
-    found = _DONE.findall(_text(log))
-    return int(found[-1][0]) if found else 0
+    iterations = _DONE.findall(_text(log))
+    return int(iterations[-1][0]) if iterations else 0

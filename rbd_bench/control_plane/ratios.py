@@ -113,23 +113,23 @@ def _sample(title: str, iterations: Sequence[Any]) -> Sample:
 
 
 def rows(
-    given: plan.Plan, choices: tasks.Choices, found: Sequence[Sample]
+    whole_plan: plan.Plan, choices: tasks.Choices, samples: Sequence[Sample]
 ) -> list[Row]:
     """Return the actions of all scenarios and levels.
 
-    :param found: the results of all workloads
+    :param samples: the results of all workloads
     """
-    by_title = {each.title: each for each in found}
+    by_title = {each.title: each for each in samples}
     return [
-        _row(given, scenario, level, name, action, by_title)
-        for scenario in tasks.scenarios(given, choices)
+        _row(whole_plan, scenario, level, name, action, by_title)
+        for scenario in tasks.scenarios(whole_plan, choices)
         for name, action in scenario.actions.items()
-        for level in scenario.levels(given.settings)
+        for level in scenario.levels(whole_plan.settings)
     ]
 
 
 def _row(
-    given: plan.Plan,
+    whole_plan: plan.Plan,
     scenario: plan.Scenario,
     level: int,
     name: str,
@@ -141,7 +141,7 @@ def _row(
     for side in (tasks.FIRST, tasks.SECOND):
         titles = [
             tasks.Workload(scenario, level, side, number).title
-            for number in range(given.settings.rounds)
+            for number in range(whole_plan.settings.rounds)
         ]
         chosen = [by_title[title] for title in titles if title in by_title]
         failed += sum(each.failed for each in chosen)
@@ -157,14 +157,14 @@ def _row(
     )
 
 
-def _side(action: str, found: Sequence[Sample]) -> Side | None:
-    measured = [each.seconds.get(action, []) for each in found]
+def _side(action: str, samples: Sequence[Sample]) -> Side | None:
+    measured = [each.seconds.get(action, []) for each in samples]
     measured = [each for each in measured if each]
     if not measured:
         return None
     return Side(
         statistics.median(took for each in measured for took in each),
         steady.spread([statistics.median(each) for each in measured]),
-        sum(each.iterations for each in found),
-        sum(each.failed for each in found),
+        sum(each.iterations for each in samples),
+        sum(each.failed for each in samples),
     )

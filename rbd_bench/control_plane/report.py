@@ -69,10 +69,10 @@ def _side(side: ratios.Side | None) -> tuple[float | None, str]:
 
 def write(
     folder: pathlib.Path,
-    given: plan.Plan,
+    whole_plan: plan.Plan,
     choices: tasks.Choices,
     facts: Mapping[str, str],
-    found: Sequence[ratios.Sample],
+    samples: Sequence[ratios.Sample],
 ) -> list[pathlib.Path]:
     """Write the results and the report; return their paths.
 
@@ -82,17 +82,17 @@ def write(
     """
     content = {
         'format': _FORMAT,
-        'plan': dataclasses.asdict(given),
+        'plan': dataclasses.asdict(whole_plan),
         'choices': dataclasses.asdict(choices),
         'facts': dict(facts),
         'rows': [
             dataclasses.asdict(each)
-            for each in ratios.rows(given, choices, found)
+            for each in ratios.rows(whole_plan, choices, samples)
         ],
-        'samples': [dataclasses.asdict(each) for each in found],
+        'samples': [dataclasses.asdict(each) for each in samples],
     }
     texts = {
-        REPORT: _markdown(given, choices, facts, found),
+        REPORT: _markdown(whole_plan, choices, facts, samples),
         RESULTS: json.dumps(content, indent=1) + '\n',
     }
     for name in NAMES:
@@ -103,17 +103,17 @@ def write(
 
 
 def _markdown(
-    given: plan.Plan,
+    whole_plan: plan.Plan,
     choices: tasks.Choices,
     facts: Mapping[str, str],
-    found: Sequence[ratios.Sample],
+    samples: Sequence[ratios.Sample],
 ) -> str:
     lines = [
-        f'# {given.title}',
+        f'# {whole_plan.title}',
         '',
         _line(HEADERS),
         _line(['---'] * len(HEADERS)),
-        *(_line(cells(x)) for x in ratios.rows(given, choices, found)),
+        *(_line(cells(x)) for x in ratios.rows(whole_plan, choices, samples)),
         '',
         f'- First: volume type {_code(choices.types[0])}',
         f'- Second: volume type {_code(choices.types[1])}',
@@ -125,11 +125,11 @@ def _markdown(
         '## Intervals of the queries',
         '',
         *(
-            f'- {level} at once: {given.settings.poll(level):.2f} s'
-            for level in tasks.levels(given, choices)
+            f'- {level} at once: {whole_plan.settings.poll(level):.2f} s'
+            for level in tasks.levels(whole_plan, choices)
         ),
     ]
-    errors = {each.error for each in found if each.error}
+    errors = {each.error for each in samples if each.error}
     if errors:
         lines += ['', '## Errors', '', *(f'- {_code(x)}' for x in errors)]
     return '\n'.join([*lines, ''])

@@ -67,73 +67,75 @@ class Workload:
         return f'{self.scenario.name}/{self.at_once}/{self.side}/{self.round}'
 
 
-def scenarios(given: plan.Plan, choices: Choices) -> list[plan.Scenario]:
+def scenarios(whole_plan: plan.Plan, choices: Choices) -> list[plan.Scenario]:
     """Return the scenarios that are run."""
-    return [x for x in given.scenarios if choices.servers or not x.servers]
+    return [
+        x for x in whole_plan.scenarios if choices.servers or not x.servers
+    ]
 
 
-def levels(given: plan.Plan, choices: Choices) -> list[int]:
+def levels(whole_plan: plan.Plan, choices: Choices) -> list[int]:
     """Return the levels of the plan. Each has a task of its own."""
-    found: set[int] = set()
-    for each in scenarios(given, choices):
-        found.update(each.levels(given.settings))
-    return sorted(found)
+    numbers: set[int] = set()
+    for each in scenarios(whole_plan, choices):
+        numbers.update(each.levels(whole_plan.settings))
+    return sorted(numbers)
 
 
 def workloads(
-    given: plan.Plan, choices: Choices, at_once: int
+    whole_plan: plan.Plan, choices: Choices, at_once: int
 ) -> Iterator[Workload]:
     """Yield the workloads of a level, in their order.
 
     The types take turns. Each round begins with the other type than the one
     before, so that the order favours neither.
     """
-    for number in range(given.settings.rounds):
-        for each in scenarios(given, choices):
-            if at_once in each.levels(given.settings):
+    for number in range(whole_plan.settings.rounds):
+        for each in scenarios(whole_plan, choices):
+            if at_once in each.levels(whole_plan.settings):
                 sides = (FIRST, SECOND)
                 for side in sides if number % 2 == 0 else sides[::-1]:
                     yield Workload(each, at_once, side, number)
 
 
-def task(given: plan.Plan, choices: Choices, at_once: int) -> Any:
+def task(whole_plan: plan.Plan, choices: Choices, at_once: int) -> Any:
     """Return the task of a level, in rally's format 2."""
     return {
         'version': 2,
-        'title': f'{given.name}, {at_once} at once',
+        'title': f'{whole_plan.name}, {at_once} at once',
         'subtasks': [
-            _subtask(given, choices, each)
-            for each in workloads(given, choices, at_once)
+            _subtask(whole_plan, choices, each)
+            for each in workloads(whole_plan, choices, at_once)
         ],
     }
 
 
-def text(found: Any) -> str:
+def text(content: Any) -> str:
     """Return a task as the text of a file.
 
     rally renders its files as Jinja2 templates. Names are not templates.
     """
-    shown = json.dumps(found, indent=1, ensure_ascii=False)
+    shown = json.dumps(content, indent=1, ensure_ascii=False)
     return f'{{% raw %}}{shown}{{% endraw %}}\n'
 
 
-def volumes(given: plan.Plan, choices: Choices) -> int:
+def volumes(whole_plan: plan.Plan, choices: Choices) -> int:
     """Return the maximum number of volumes that exist at a time."""
     most = 0
-    for each in scenarios(given, choices):
-        for level in each.levels(given.settings):
-            number = each.iterations(given.settings, level)
+    for each in scenarios(whole_plan, choices):
+        for level in each.levels(whole_plan.settings):
+            number = each.iterations(whole_plan.settings, level)
             # One more is the source of clones.
             most = max(most, number * each.volumes + bool(each.contexts))
     return most
 
 
 def _subtask(
-    given: plan.Plan, choices: Choices, workload: Workload
+    whole_plan: plan.Plan, choices: Choices, workload: Workload
 ) -> dict[str, Any]:
     scenario = workload.scenario
     values = {
-        '$size': given.settings.size,
+        '$size': whole_plan.settings.size,
         '$type': choices.types[workload.side == SECOND],
         '$image': choices.image,
         '$flavor': choices.flavor,
@@ -145,7 +147,9 @@ def _subtask(
         'contexts': _filled(scenario.contexts, values),
         'runner': {
             'constant': {
-                'times': scenario.iterations(given.settings, workload.at_once),
+                'times': scenario.iterations(
+                    whole_plan.settings, workload.at_once
+                ),
                 'concurrency': workload.at_once,
             }
         },
@@ -154,10 +158,14 @@ def _subtask(
     }
 
 
-def _filled(given: Any, values: Mapping[str, Any]) -> Any:
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
     """Return arguments with the names replaced by values."""
-    if isinstance(given, Mapping):
-        return {key: _filled(each, values) for key, each in given.items()}
-    if isinstance(given, list):
-        return [_filled(each, values) for each in given]
-    return values.get(given, given) if isinstance(given, str) else given
+    if isinstance(template, Mapping):
+        return {key: _filled(each, values) for key, each in template.items()}
+    if isinstance(template, list):
+        return [_filled(each, values) for each in template]
+    return (
+        values.get(template, template)
+        if isinstance(template, str)
+        else template
+    )

@@ -58,8 +58,8 @@ def request(
         raise processes.EngineError(
             f'{method} {path}: {response.status_code}: {text}'
         )
-    found: Record = response.json() if response.content else {}
-    return found
+    answer: Record = response.json() if response.content else {}
+    return answer
 
 
 def wait(done: Callable[[], Any], what: str, limit: float = PATIENCE) -> Any:
@@ -70,8 +70,8 @@ def wait(done: Callable[[], Any], what: str, limit: float = PATIENCE) -> Any:
     :raises processes.EngineError: if it does not happen
     """
     end = time.monotonic() + limit
-    while not (found := done()):
+    while not (result := done()):
         if time.monotonic() > end:
             raise processes.EngineError(f'{what} after {limit:.0f} seconds')
         time.sleep(_POLL)
-    return found
+    return result

@@ -82,12 +82,12 @@ class Cloud:
             find = connection.network.find_network
             needed.append(('--network', wanted.network, find))
         for option, name, find in needed:
-            found = find(name)
-            if found is None:
+            resource = find(name)
+            if resource is None:
                 raise fields.refused(
                     option, name, 'not found in the cloud', 'a name or an ID'
                 )
-            self._found[option] = found.id
+            self._found[option] = resource.id
 
     # Servers
 
@@ -181,8 +181,10 @@ class Cloud:
 
     def volume(self, ident: str) -> api.Record:
         """Return a volume."""
-        found: api.Record = self._storage('GET', f'/volumes/{ident}')['volume']
-        return found
+        volume: api.Record = self._storage('GET', f'/volumes/{ident}')[
+            'volume'
+        ]
+        return volume
 
     def set_metadata(self, volume: str, key: str, value: str) -> None:
         """Set a key in the metadata of a volume."""
@@ -216,9 +218,9 @@ class Cloud:
         self._compute('POST', path, body)
 
         def attached() -> api.Record | None:
-            found = self.volume(volume)
-            if found['status'] == 'in-use':
-                return found
+            current = self.volume(volume)
+            if current['status'] == 'in-use':
+                return current
             if not self._compute('GET', f'{path}/{volume}', missing=True):
                 raise processes.EngineError(
                     'Nova did not attach the volume; see the log of '
@@ -263,20 +265,20 @@ class Cloud:
         return {each['name'] for each in (*self._servers(), *self._volumes())}
 
     def _servers(self, name: str = '') -> list[api.Record]:
-        found = self._compute('GET', f'/servers/detail?name={images.PREFIX}')[
-            'servers'
-        ]
-        return self._own(found, name)
+        servers = self._compute(
+            'GET', f'/servers/detail?name={images.PREFIX}'
+        )['servers']
+        return self._own(servers, name)
 
     def _volumes(self, name: str = '') -> list[api.Record]:
-        found = self._storage('GET', '/volumes/detail')['volumes']
-        return self._own(found, name)
+        volumes = self._storage('GET', '/volumes/detail')['volumes']
+        return self._own(volumes, name)
 
-    def _own(self, found: list[api.Record], name: str) -> list[api.Record]:
+    def _own(self, resources: list[api.Record], name: str) -> list[api.Record]:
         """Return those of a run; of all runs with this pool by default."""
         return [
             each
-            for each in found
+            for each in resources
             if (each['name'] or '').startswith(name or images.PREFIX)
             and each['metadata'].get(POOL) == self._pool
         ]

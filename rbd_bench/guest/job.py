@@ -102,10 +102,10 @@ def is_ready(console: str) -> bool:
 
     :raises processes.EngineError: if it cannot run them
     """
-    found = re.findall(rf'^{_MAGIC}: (ready|failed .*?)\r?$', console, re.M)
-    if found and found[-1] != 'ready':
-        raise processes.EngineError(f'guest: {found[-1]}')
-    return bool(found)
+    messages = re.findall(rf'^{_MAGIC}: (ready|failed .*?)\r?$', console, re.M)
+    if messages and messages[-1] != 'ready':
+        raise processes.EngineError(f'guest: {messages[-1]}')
+    return bool(messages)
 
 
 def answer(console: str, number: int) -> Answer | None:
@@ -156,10 +156,10 @@ def _series(log: str) -> tuple[float, ...]:
     It has a line for each interval and direction: milliseconds, operations
     per second, direction, and other values.
     """
-    found: dict[int, float] = {}
+    rates: dict[int, float] = {}
     for line in log.splitlines():
         if line.strip():
             time, rate, *_ = (float(word) for word in line.split(','))
             interval = round(time / _SECOND)
-            found[interval] = found.get(interval, 0.0) + rate
-    return tuple(found[interval] for interval in sorted(found))
+            rates[interval] = rates.get(interval, 0.0) + rate
+    return tuple(rates[interval] for interval in sorted(rates))

@@ -256,12 +256,13 @@ class Guest:
             self._facts[plan.CACHE_MODE] = 'not verified'
             return
         self._facts.setdefault(plan.CACHE_MODE, 'verified')
-        for found in recorded.values():
-            if found is None:
+        for recorded_mode in recorded.values():
+            if recorded_mode is None:
                 raise processes.EngineError(
                     f'the compute host chose the cache mode instead of {mode}'
                 )
-            if found != mode:
+            if recorded_mode != mode:
                 raise processes.EngineError(
-                    f'the volume was attached with {found} instead of {mode}'
+                    f'the volume was attached with {recorded_mode} instead '
+                    f'of {mode}'
                 )
