@@ -26,6 +26,7 @@ from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import next_attachment
 from cinder_rbd_ext.api import options
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import types
 from cinder_rbd_ext.api import volumes
@@ -42,6 +43,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
     def __init__(self, ext_mgr: Any) -> None:
         super().__init__(ext_mgr)
         policies.register()
+        refusals.show_reasons_only()
         self._reported = pools.ReportedPools()
         self._types = known_types.KnownTypes()
 

@@ -12,14 +12,48 @@
 
 """Refusals as HTTP responses."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
+from typing import Any
 
+from cinder import exception
+from cinder.volume import rpcapi
 import webob.exc
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
+
+# The calls to the volume service in which the driver refuses an attachment.
+_REFUSING = ('attachment_update', 'initialize_connection')
+
+
+def show_reasons_only() -> None:
+    """Make Cinder's API respond with the reason of a refusal by the driver.
+
+    The text of an exception that RPC has transported ends with its traceback
+    in the volume service. Cinder puts the whole text into the response (seen
+    with 29.0.0).
+    """
+    for name in _REFUSING:
+        method = getattr(rpcapi.VolumeAPI, name)
+        if not hasattr(method, '_shows_reasons_only'):
+            setattr(rpcapi.VolumeAPI, name, _without_traceback(method))
+
+
+def _without_traceback(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except exception.InvalidVolume as error:
+            # Only str() has the traceback.
+            raise exception.InvalidVolume(error.msg) from error
+
+    call._shows_reasons_only = True  # type: ignore[attr-defined]
+    return call
 
 
 @contextlib.contextmanager
