@@ -71,6 +71,11 @@ class ConnectorTestCase(base.CloudTestCase):
         for text in (message, told):
             self.assertNotIn('compute-7', text)
 
+    def messages(self, volume: str) -> list[str]:
+        """Return the user messages about a volume, the newest first."""
+        answer = self.request('GET', f'/messages?resource_uuid={volume}')
+        return [each['user_message'] for each in answer['messages']]
+
     def check_free(self, volume: str, attachment: str = '') -> None:
         """Check that a volume is unchanged after its attachment is deleted."""
         if attachment:
@@ -96,6 +101,7 @@ class RefusalTest(ConnectorTestCase):
         answer = self.connect(attachment, rbd_cache_modes='none,directsync')
         words = 'does not offer it; allowed: none, directsync'
         self.check_refused_with(volume, answer, words)
+        self.assertIn(words, self.messages(volume)[0])
         self.check_free(volume, attachment)
 
     def test_attachment_at_once(self) -> None:
@@ -127,6 +133,8 @@ class RefusalTest(ConnectorTestCase):
             self._check_text(volume, message, 'conf_rbd_cache = false')
         else:
             self.check_refused_with(volume, answer, 'conf_rbd_cache = false')
+            self.assertNotIn('Traceback', answer.text)
+        self.assertIn('conf_rbd_cache = false', self.messages(volume)[0])
         self.check_free(volume, attachment)
         body = {
             'volume_uuid': volume,
@@ -181,6 +189,25 @@ class ReplacedTest(ConnectorTestCase):
         self.complete(second)
         self.assertEqual(['writeback'], self.modes())
         self.drop(second)
+
+    def test_refused_live_migration_does_not_mark_the_volume(self) -> None:
+        """The disk works: only the user message tells of the refusal."""
+        self.connect(self.first, rbd_cache_modes=['writeback'])
+        self.complete(self.first)
+        body = {
+            'volume_uuid': self.volume,
+            'instance_uuid': self.machine,
+            'connector': {**_CONNECTOR, 'host': 'compute-8'},
+        }
+        answer = self.respond(
+            'POST', '/attachments', {'attachment': body}, self.operator
+        )
+        self.assertEqual(400, answer.status_code, answer.text)
+        shown = self.show(self.volume)
+        self.assertEqual('in-use', shown['status'])
+        self.assertIsNone(shown[_REFUSED])
+        self.assertIn('offers no cache modes', self.messages(self.volume)[0])
+        self.drop(self.first)
 
     def test_live_migration_from_a_host_without_the_plugin(self) -> None:
         path = f'/volumes/{self.volume}/metadata'
