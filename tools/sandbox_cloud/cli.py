@@ -45,8 +45,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='tools/sandbox', description=_DESCRIPTION
     )
-    # The shell script calls this check before it installs anything.
-    parser.add_argument('--check', action='store_true', help=argparse.SUPPRESS)
+    parser.add_argument(
+        '--name',
+        help='a sandbox of this name in its own network, mount and process '
+        'namespaces, beside others; must be the first argument',
+    )
+    # The shell script calls these before it installs anything, and to install
+    # what needs a network.
+    for flag in ('--check', '--install'):
+        parser.add_argument(flag, action='store_true', help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest='command', required=True)
 
     def add(name: str, summary: str) -> argparse.ArgumentParser:
@@ -72,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         help='the image for "cinder-rbd-ext bench", which contains fio',
     )
     _add_logs(add)
+    _add_exec(add)
     return parser
 
 
@@ -103,12 +111,7 @@ def _add_env(add: _Add) -> None:
     env = add(
         'env', 'print variables for clients: eval "$(tools/sandbox env)"'
     )
-    env.add_argument(
-        '--cloud',
-        choices=('demo', 'admin'),
-        default='demo',
-        help='user of the clients (default: demo, a tenant)',
-    )
+    _add_cloud(env)
     env.add_argument('--json', action='store_true', help='print JSON')
 
 
@@ -125,6 +128,26 @@ def _add_logs(add: _Add) -> None:
     )
 
 
+def _add_cloud(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--cloud',
+        choices=('demo', 'admin'),
+        default='demo',
+        help='user of the clients (default: demo, a tenant)',
+    )
+
+
+def _add_exec(add: _Add) -> None:
+    execute = add('exec', 'run a client: tools/sandbox exec -- COMMAND')
+    _add_cloud(execute)
+    execute.add_argument(
+        'words',
+        nargs=argparse.REMAINDER,
+        metavar='COMMAND',
+        help='a command with its arguments',
+    )
+
+
 def _up(place: state.State, args: argparse.Namespace) -> int:
     # Imported here, because other commands run without the bootstrap venv.
     from sandbox_cloud import cloud
@@ -134,6 +157,12 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
     os.umask(0o077)
     start = time.monotonic()
     with place.alone():
+        if args.install:
+            release = args.release or place.release or state.releases()[-1]
+            place.make()
+            with progress.shown() as shown:
+                cloud.Cloud(place, release).fetch(shown)
+            return 0
         # Check again: the state may have changed in the meantime.
         release = preflight.check(place, args.release)
         place.make()
@@ -143,9 +172,14 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
             place.set_osds(args.osds)
         with progress.shown() as shown:
             cloud.Cloud(place, release).up(shown)
+    clients = (
+        f'tools/sandbox --name {args.name} exec -- COMMAND'
+        if args.name
+        else 'eval "$(tools/sandbox env)"'
+    )
     print(
         f'The cloud is up after {time.monotonic() - start:.0f} s. '
-        'For openstack and rbd: eval "$(tools/sandbox env)"\n'
+        f'For openstack and rbd: {clients}\n'
         f'Dashboard: {horizon.URL} as demo or admin, with the passwords of '
         f'{place.run / "clouds.yaml"}'
     )
@@ -208,6 +242,20 @@ def _env(place: state.State, args: argparse.Namespace) -> int:
     return 0
 
 
+def _exec(place: state.State, args: argparse.Namespace) -> int:
+    words = args.words[args.words[:1] == ['--'] :]
+    if not words:
+        raise errors.SandboxError('exec needs a command')
+    environ = dict(os.environ)
+    if place.release:
+        environ.update(_environ(place, args.cloud))
+    sys.stdout.flush()
+    try:
+        os.execvpe(words[0], words, environ)  # noqa: S606 - as for a shell
+    except OSError as error:
+        raise errors.SandboxError(f'{words[0]}: {error.strerror}') from None
+
+
 def _guest_image(place: state.State, args: argparse.Namespace) -> int:
     from sandbox_cloud import fio_image
     from sandbox_cloud import guest_image
@@ -249,6 +297,7 @@ _COMMANDS: dict[str, Any] = {
     'env': _env,
     'guest-image': _guest_image,
     'logs': _logs,
+    'exec': _exec,
 }
 
 

@@ -58,6 +58,12 @@ class Cloud:
             )
         schedule.run(self._tasks(progress))
 
+    def fetch(self, progress: Progress) -> None:
+        """Do everything in advance that requires a network."""
+        self._install(progress)
+        with progress.step('guest image'):
+            self.services['libvirt'].initialise()
+
     def _install(self, progress: Progress) -> str:
         if missing := packages.missing('sandbox'):
             with progress.step(f'{len(missing)} Debian packages'):

@@ -16,6 +16,7 @@ import pathlib
 import subprocess
 
 import fixtures
+import testtools
 
 from sandbox_cloud import cli
 from sandbox_cloud import fio_image
@@ -48,6 +49,51 @@ class EnvTestCase(base.TestCase):
             check=True,
         )
         self.assertEqual(str(place.root), done.stdout.strip())
+
+
+_SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
+_LISTEN = """
+import os, socket
+with socket.create_server(('127.0.0.1', 5000)):
+    print(os.getpid(), flush=True)
+    input()
+"""
+
+
+def _line(child: subprocess.Popen[str]) -> str:
+    return child.stdout.readline() if child.stdout else ''
+
+
+@testtools.skipIf(os.geteuid() != 0, 'namespaces need root')
+class NamespacesTestCase(base.TestCase):
+    def _sandbox(self, number: int, *words: str) -> subprocess.Popen[str]:
+        root = str(self.root / str(number))
+        child = subprocess.Popen(
+            [_SANDBOX, '--name', f'test-{number}', *words],
+            env={**os.environ, 'RBD_SANDBOX_STATE': root},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def test_two_sandboxes_use_the_same_port_and_end_separately(self) -> None:
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        listen = ('exec', '--', '/usr/bin/python3', '-c', _LISTEN)
+        first, second = (self._sandbox(n, *listen) for n in (1, 2))
+        for child in (first, second):
+            # A process number of its own namespace.
+            self.assertIn(int(_line(child)), range(2, 100))
+        self.assertIn('is down', self._sandbox(1, 'down').communicate()[0])
+        self.assertNotEqual(0, first.wait(20))
+        self.assertIsNone(second.poll())
+        second.communicate('end\n')
+        self.assertEqual(0, second.returncode)
+        self.assertIn('is down', self._sandbox(2, 'down').communicate()[0])
+        self.assertEqual([], list(self.root.iterdir()))
 
 
 class GuestImageTestCase(base.TestCase):
