@@ -25,11 +25,43 @@ import subprocess
 import time
 from typing import Any
 
-from rbd_bench import crush
 from rbd_bench import qemu
 from rbd_command_line import ceph_options
 from rbd_volume_options import layout
 from rbd_volume_options import wire
+
+_Tree = Mapping[int, Mapping[str, Any]]
+
+
+def osds(tree: Mapping[str, Any], rule: int) -> set[int]:
+    """Return the OSDs below the buckets that a rule takes.
+
+    A device class is a bucket of its own, such as ``default~ssd``.
+
+    :param tree: the answer to ``osd crush dump``
+    :param rule: ID of the rule
+    """
+    buckets: _Tree = {each['id']: each for each in tree['buckets']}
+    numbers: set[int] = set()
+    for each in tree['rules']:
+        if each['rule_id'] == rule:
+            for step in each['steps']:
+                if step['op'] == 'take':
+                    numbers |= _below(buckets, step['item'])
+    return numbers
+
+
+def _below(buckets: _Tree, item: int) -> set[int]:
+    """Return the OSDs of a bucket, or the OSD itself."""
+    # Buckets have negative IDs.
+    if item >= 0:
+        return {item}
+    return {
+        osd
+        for each in buckets.get(item, {}).get('items', ())
+        for osd in _below(buckets, each['id'])
+    }
+
 
 #: Options of the client that affect the results.
 OPTIONS = (*ceph_options.NAMES, wire.RBD_DEFAULT_FEATURES)
@@ -102,7 +134,7 @@ def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _osds(cluster: Any, dump: Mapping[str, Any], rule: int) -> int:
     """Return the number of OSDs in the cluster that a CRUSH rule chooses."""
-    chosen = crush.osds(command(cluster, 'osd crush dump'), rule)
+    chosen = osds(command(cluster, 'osd crush dump'), rule)
     there = {each['osd'] for each in dump['osds'] if each['in']}
     return len(chosen & there)
 

@@ -22,9 +22,90 @@ from typing import Any
 import yaml
 
 from rbd_bench import fields
-from rbd_bench import variants
 from rbd_bench import workload
 from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import options
+
+Keys = dict[str, str]
+
+
+def read_variants(section: fields.Fields, key: str) -> dict[str, Keys]:
+    """Return keys of volume types by the names that the plan gives them.
+
+    :raises OptionError: for an invalid value
+    """
+    if key not in section:
+        return {'default': {}}
+    where = section.path(key)
+    by_name = section.raw(key)
+    if not isinstance(by_name, Mapping) or not by_name:
+        raise fields.refused(
+            where, by_name, 'not a mapping', 'names with keys'
+        )
+    return {
+        fields.name(where, name): _keys(f'{where}.{name}', each)
+        for name, each in by_name.items()
+    }
+
+
+def _keys(where: str, content: Any) -> Keys:
+    if content is None:
+        return {}
+    names = (
+        keys.OBJECT_SIZE,
+        keys.STRIPE_UNIT,
+        keys.STRIPE_COUNT,
+        keys.OBJECT_MAP,
+        keys.FEATURES,
+    )
+    checked = fields.Fields(where, content, names)
+    wanted = {key: str(checked.raw(key)) for key in names if key in checked}
+    _check(where, wanted)
+    return wanted
+
+
+def _check(where: str, wanted: Keys) -> None:
+    """Check that librbd accepts the keys."""
+    try:
+        parsed = options.parse(
+            wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+        )
+        layout.check_unit(
+            layout.ImageLayout(
+                parsed.object_size or layout.DEFAULT_OBJECT_SIZE,
+                parsed.striping,
+            )
+        )
+    except errors.OptionError as error:
+        raise fields.refused(
+            f'{where}.{error.key}', error.value, error.reason, error.allowed
+        ) from None
+
+
+def check_together(
+    section: fields.Fields,
+    layouts: Mapping[str, Keys],
+    image_features: Mapping[str, Keys],
+) -> None:
+    """Check each layout with each set of features.
+
+    :raises OptionError: if both set a key, or their keys contradict each other
+    """
+    where = section.path('features')
+    for one in layouts.values():
+        for name, other in image_features.items():
+            if both := set(one) & set(other):
+                raise fields.refused(
+                    where,
+                    ', '.join(sorted(both)),
+                    'set in layouts too',
+                    'a key in one of the two',
+                )
+            _check(f'{where}.{name}', {**one, **other})
+
 
 #: The paths to a volume: the programs that send the requests.
 LIBRBD = 'librbd'
@@ -54,8 +135,6 @@ _OF_REQUESTS = ('osds', 'cache-policy', 'flush')
 _OF_DELETION = ('objects',)
 #: Bytes of an image. librbd counts with 63 bits.
 _SMALLEST, _LARGEST = 2**20, 2**60
-
-Keys = variants.Keys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,12 +303,12 @@ def _run(where: str, content: Any) -> Run:
         PATHS,
     )
     section = fields.Fields(where, content, ('name', 'path', *_KEYS[path]))
-    layouts = variants.read(section, 'layouts')
-    image_features = variants.read(section, 'features')
+    layouts = read_variants(section, 'layouts')
+    image_features = read_variants(section, 'features')
     works: tuple[workload.Workload, ...] = ()
     if path != DELETION:
         works = section.each('workloads', workload.read)
-    variants.check_together(section, layouts, image_features)
+    check_together(section, layouts, image_features)
     return Run(
         section.name('name'), path, layouts, image_features,
         _axes(section, path), works,

@@ -21,13 +21,48 @@ import pathlib
 from typing import Any
 from typing import Protocol
 
-from rbd_bench import client_conf
 from rbd_bench import fio
 from rbd_bench import images
 from rbd_bench import matrix
 from rbd_bench import plan
 from rbd_bench import processes
 from rbd_bench import space
+
+#: Modes of messages to the cluster, by the names that plans use.
+_MESSENGERS = ('ms_client_mode', 'ms_mon_client_mode')
+
+
+def write_client_conf(
+    folder: pathlib.Path,
+    base: pathlib.Path,
+    user: str,
+    *,
+    cache: bool,
+    secure: bool,
+) -> pathlib.Path:
+    """Write a configuration file and return its path.
+
+    The file is a copy of the operator's, with options in the section of the
+    user. They override other sections and the options that the monitors store.
+
+    :param base: the configuration file of the operator
+    :param cache: whether to enable the cache of librbd. QEMU overrides this.
+    :param secure: whether messages are encrypted
+    """
+    lines = [f'[client.{user}]', f'rbd_cache = {str(cache).lower()}']
+    # The operator's file may set either mode.
+    mode = 'secure' if secure else 'crc secure'
+    lines += [f'{option} = {mode}' for option in _MESSENGERS]
+    # The file keeps its name, because Ceph derives the name of the cluster
+    # from it.
+    name = f'{"cache" if cache else "plain"}-{"secure" if secure else "crc"}'
+    path = folder / name / base.name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        base.read_text().rstrip() + '\n\n' + '\n'.join(lines) + '\n'
+    )
+    return path
+
 
 #: Measures a combination. Takes the file for the output of fio.
 Measure = Callable[[matrix.Cell, pathlib.Path], fio.Figures]
@@ -91,7 +126,7 @@ class Surroundings:
 
     def conf(self, *, cache: bool, secure: bool) -> pathlib.Path:
         """Return the path of a ceph.conf; see :mod:`client_conf`."""
-        return client_conf.write(
+        return write_client_conf(
             self.scratch,
             self.target.conf,
             self.target.user,

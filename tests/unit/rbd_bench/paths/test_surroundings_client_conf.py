@@ -11,13 +11,13 @@
 #    under the License.
 
 
-"""Unit tests of rbd_bench.client_conf."""
+"""Unit tests of rbd_bench.paths.surroundings."""
 
 import pathlib
 
 import fixtures
 
-from rbd_bench import client_conf
+from rbd_bench.paths import surroundings
 from tests.unit import base
 
 
@@ -29,10 +29,12 @@ class ClientConfTest(base.TestCase):
         not_encrypted = (
             'ms_client_mode = crc secure\nms_mon_client_mode = crc secure\n'
         )
-        plain = client_conf.write(
+        plain = surroundings.write_client_conf(
             folder, conf, 'me', cache=False, secure=False
         )
-        secure = client_conf.write(folder, conf, 'me', cache=True, secure=True)
+        secure = surroundings.write_client_conf(
+            folder, conf, 'me', cache=True, secure=True
+        )
         self.assertNotEqual(plain, secure)
         # Ceph takes the cluster's name from the file name.
         self.assertEqual('east.conf', plain.name)
@@ -46,5 +48,7 @@ class ClientConfTest(base.TestCase):
         )
         self.assertEqual(
             plain,
-            client_conf.write(folder, conf, 'me', cache=False, secure=False),
+            surroundings.write_client_conf(
+                folder, conf, 'me', cache=False, secure=False
+            ),
         )

@@ -10,23 +10,23 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of rbd_bench.variants."""
+"""Unit tests of rbd_bench.plan."""
 
 from typing import Any
 
 import ddt
 
 from rbd_bench import fields
-from rbd_bench import variants
+from rbd_bench import plan
 from rbd_volume_options import errors
 from tests.unit import base
 
 
 @ddt.ddt
 class VariantsTest(base.TestCase):
-    def read(self, given: Any) -> dict[str, variants.Keys]:
+    def read(self, given: Any) -> dict[str, plan.Keys]:
         found = fields.Fields('runs[0]', {'layouts': given}, ('layouts',))
-        return variants.read(found, 'layouts')
+        return plan.read_variants(found, 'layouts')
 
     def test_variants_have_keys_of_volumes(self) -> None:
         self.assertEqual(
@@ -36,7 +36,7 @@ class VariantsTest(base.TestCase):
 
     def test_default_variant_has_no_keys(self) -> None:
         found = fields.Fields('runs[0]', {}, ())
-        self.assertEqual({'default': {}}, variants.read(found, 'layouts'))
+        self.assertEqual({'default': {}}, plan.read_variants(found, 'layouts'))
 
     @ddt.data(
         (
@@ -63,6 +63,6 @@ class VariantsTest(base.TestCase):
         ):
             error = self.assertRaises(
                 errors.OptionError,
-                *(variants.check_together, found, layouts, {'b': keys}),
+                *(plan.check_together, found, layouts, {'b': keys}),
             )
             self.assertRegex(str(error), text)

@@ -10,13 +10,13 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Unit tests of rbd_bench.crush."""
+"""Unit tests of rbd_bench.facts."""
 
 from typing import Any
 
 import ddt
 
-from rbd_bench import crush
+from rbd_bench import facts
 from tests.unit import base
 
 _EMIT = {'op': 'emit'}
@@ -49,4 +49,4 @@ class CrushTest(base.TestCase):
     def test_rule_selects_osds_of_its_root_and_class(
         self, rule: int, expected: set[int]
     ) -> None:
-        self.assertEqual(expected, crush.osds(_TREE, rule))
+        self.assertEqual(expected, facts.osds(_TREE, rule))
