@@ -17,9 +17,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from rbd_command_line import findings
+from rbd_volume_options import features
 
 #: The Ceph options to read.
 NAMES = (
+    'rbd_blocklist_expire_seconds',
+    'rbd_blocklist_on_break_lock',
     'rbd_cache',
     'rbd_cache_policy',
     'rbd_cache_size',
@@ -28,6 +31,7 @@ NAMES = (
     'rados_osd_op_timeout',
     'osd_heartbeat_grace',
     'ms_client_mode',
+    'rbd_default_features',
 )
 #: Seconds, Ceph's default of osd_heartbeat_grace.
 HEARTBEAT_GRACE = 20.0
@@ -56,7 +60,10 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
     """
     problems = [
         finding
-        for rule in (_policy, _size, _until_flush, _timeout, _messenger)
+        for rule in (
+            *(_blocklist_expiry, _blocklist, _features, _cache),
+            *(_policy, _size, _until_flush, _timeout, _messenger),
+        )
         if (finding := rule(subject, values))
     ]
     yield from problems
@@ -66,6 +73,64 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
 
 def _seen(values: Values, name: str) -> str:
     return f'{name} = {values.get(name, "")}'
+
+
+def _blocklist_expiry(subject: str, values: Values) -> Finding | None:
+    name = 'rbd_blocklist_expire_seconds'
+    if number(values, name, 0) == 0:
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.WARNING,
+        'Remove the option. A host that comes back after this time can write '
+        'to images whose exclusive lock another host has taken meanwhile.',
+    )
+
+
+def _blocklist(subject: str, values: Values) -> Finding | None:
+    name = 'rbd_blocklist_on_break_lock'
+    if values.get(name) != 'false':
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.WARNING,
+        'Remove the option. A host that lost its connection can write to '
+        'images whose exclusive lock another host has taken meanwhile.',
+    )
+
+
+def _features(subject: str, values: Values) -> Finding | None:
+    name = 'rbd_default_features'
+    given = values.get(name, '')
+    try:
+        mask = int(given or features.to_mask({features.EXCLUSIVE_LOCK}))
+        there = features.from_mask(mask)
+    except ValueError:
+        there = frozenset(each.strip() for each in given.split(','))
+    if features.EXCLUSIVE_LOCK in there:
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.WARNING,
+        'Remove the option. New images have no exclusive lock and no object '
+        'map unless their volume type requests one, so that Ceph does not '
+        'keep two hosts from writing to the same image.',
+    )
+
+
+def _cache(subject: str, values: Values) -> Finding | None:
+    if values.get(_CACHE) != 'false':
+        return None
+    return Finding(
+        subject,
+        _seen(values, _CACHE),
+        Severity.NOTICE,
+        'Remove the option. Clients other than QEMU, such as cinder-volume, '
+        'write without a cache. QEMU sets it by the cache mode of each disk.',
+    )
 
 
 def _policy(subject: str, values: Values) -> Finding | None:

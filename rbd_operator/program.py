@@ -22,6 +22,8 @@ import sys
 NAME = 'cinder-rbd-ext'
 #: The packages with the libraries that the commands import.
 REQUIRED = 'python-openstackclient'
+#: Exit status of commands that could not do their work; 1 is for findings.
+_FAILED = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,5 +36,5 @@ def main(argv: Sequence[str] | None = None) -> int:
             f'({sys.prefix}).',
             file=sys.stderr,
         )
-        return 1
+        return _FAILED
     return shell.main(sys.argv[1:] if argv is None else argv)

@@ -16,12 +16,14 @@ import argparse
 from collections.abc import Sequence
 import contextlib
 from importlib import metadata
+import os
 from typing import Any
 
 from cliff import app
 from cliff import commandmanager
 from cliff import help
 from cliff import lister
+from keystoneauth1 import exceptions as keystone
 import openstack
 from osc_lib import exceptions
 
@@ -32,12 +34,15 @@ from rbd_operator.commands import audit
 from rbd_operator.commands import backend_types
 from rbd_operator.commands import clean
 from rbd_operator.commands import doctor
+from rbd_operator.commands import exit_status
 from rbd_operator.commands import exporter
 from rbd_operator.commands import object_map
 from rbd_operator.commands import retype
 from rbd_volume_options import errors
 
 DISTRIBUTION = 'rbd-volume-options'
+#: Variables one of which selects a cloud.
+_CLOUD = frozenset({'OS_CLOUD', 'OS_AUTH_URL', 'OS_ENDPOINT'})
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
@@ -142,6 +147,7 @@ class Shell(app.App):
     """The application; OS_CLOUD or OS_* variables select the cloud."""
 
     def __init__(self) -> None:
+        self._connection: Any = None
         # rbd_bench adds its commands by entry points of this group.
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
@@ -178,7 +184,17 @@ class Shell(app.App):
         with contextlib.suppress(help.HelpExit):
             self.options.deferred_help = True
             self.print_help_if_requested()
-        raise SystemExit(2)
+        raise SystemExit(exit_status.USAGE)
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        """Run a command; an unknown one is a usage error."""
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            super().run_subcommand(argv)
+            return exit_status.USAGE
+        status: int = super().run_subcommand(argv)
+        return status
 
     def build_option_parser(
         self, *args: Any, **kwargs: Any
@@ -199,11 +215,40 @@ class Shell(app.App):
         return self.cloud().block_storage
 
     def cloud(self) -> Any:
-        """Return a connection to the cloud with the user from the options."""
-        return openstack.connect(cloud=self.options.os_cloud)
+        """Return a connection to the cloud with the user from the options.
+
+        :raises CommandError: if no cloud is selected, or it refuses the user
+        """
+        if self._connection is None:
+            try:
+                connection = openstack.connect(cloud=self.options.os_cloud)
+                connection.authorize()
+            except (
+                keystone.ClientException,
+                openstack.exceptions.SDKException,
+            ) as error:
+                raise exceptions.CommandError(self._advice(error)) from error
+            self._connection = connection
+        return self._connection
+
+    def _advice(self, error: Exception) -> str:
+        if self.options.os_cloud or _CLOUD & os.environ.keys():
+            return (
+                f'Could not sign in to the cloud: {error}. Check clouds.yaml '
+                'or the OS_* variables.'
+            )
+        return (
+            'No cloud is selected. Set --os-cloud or OS_CLOUD to a name in '
+            'clouds.yaml, or OS_AUTH_URL and the other OS_* variables of an '
+            'administrator.'
+        )
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command line; return its exit status."""
-    status: int = Shell().run(list(argv))
+    try:
+        status: int = Shell().run(list(argv))
+    except SystemExit as ended:
+        # argparse has ended the process.
+        return exit_status.USAGE if ended.code else 0
     return status

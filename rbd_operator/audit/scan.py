@@ -26,6 +26,7 @@ import queue
 import threading
 from typing import Any
 
+from rbd_command_line import ceph_connection
 from rbd_operator.audit import images
 
 LOG = logging.getLogger(__name__)
@@ -322,9 +323,12 @@ class Cluster:
             )
             connection.connect()
         except self.librados.Error as error:
+            advice = ceph_connection.advice(
+                self.librados, error, self._conf, self._user
+            )
             raise NotConnected(
                 f'Could not connect to Ceph as client.{self._user} with '
-                f'{self._conf}: {error}'
+                f'{self._conf}: {error}. {advice}'
             ) from error
         try:
             yield connection

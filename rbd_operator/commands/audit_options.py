@@ -69,12 +69,12 @@ def audited(
     :param with_usage: whether to read the used space of images
     :raises RuntimeError: if Ceph's libraries for Python are not installed
     """
+    # Before the scan, which can take long.
+    cloud = None if parsed_args.no_cloud else shell.cloud()
     cluster = ceph_cluster.connected(parsed_args, timeout)
 
     def read_records() -> records.Records | None:
-        if parsed_args.no_cloud:
-            return None
-        return records.of_cloud(shell.cloud())
+        return None if cloud is None else records.of_cloud(cloud)
 
     return run.run(
         cluster,

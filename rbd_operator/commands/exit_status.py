@@ -20,6 +20,9 @@ from rbd_command_line import printable
 
 #: Exit status if the check itself failed, as monitoring expects it.
 UNKNOWN = 3
+#: Exit status if the command line is wrong, EX_USAGE of sysexits.h. argparse
+#: has 2, which is the status of findings.
+USAGE = 64
 #: Exit status if the Ceph user may not read a part of what was selected.
 INCOMPLETE = 4
 

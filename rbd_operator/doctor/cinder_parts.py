@@ -12,17 +12,27 @@
 
 """The parts of Cinder: driver, API extension, and the pools of back ends."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import difflib
+import pathlib
+import uuid
 
 from rbd_command_line import findings
 from rbd_operator.doctor import configuration
 from rbd_volume_options import wire
 
+DEFAULT = configuration.DEFAULT
 OURS = 'cinder_rbd_ext.driver.RBDExtDriver'
 STOCK = 'cinder.volume.drivers.rbd.RBDDriver'
 STANDARD = 'cinder.api.contrib.standard_extensions'
 EXTENSION = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
+_BACKUP = 'cinder.backup.drivers.ceph.'
+_CONF = '/etc/ceph/ceph.conf'
+#: Where oslo.config looks for the policy file, besides the folder of the
+#: configuration file.
+_FOLDERS = (pathlib.Path('/etc/cinder'), pathlib.Path('/etc'))
 
 Finding = findings.Finding
 Severity = findings.Severity
@@ -47,7 +57,7 @@ def back_ends(conf: configuration.Configuration) -> tuple[str, ...]:
     """Return the enabled back ends with an RBD driver."""
     return tuple(
         section
-        for section in conf.list(configuration.DEFAULT, 'enabled_backends')
+        for section in conf.list(DEFAULT, 'enabled_backends')
         if conf.get(section, 'volume_driver') in (OURS, STOCK)
     )
 
@@ -66,10 +76,39 @@ def accesses(
         extra = data_pools.get(name, set()) | ({own} if own else set())
         yield Access(
             f'Cinder [{section}]',
-            conf.get(section, 'rbd_ceph_conf') or '/etc/ceph/ceph.conf',
+            conf.get(section, 'rbd_ceph_conf') or _CONF,
             conf.get(section, 'rbd_user') or 'admin',
             (conf.get(section, 'rbd_pool', 'rbd'), *sorted(extra)),
         )
+    if conf.get(DEFAULT, 'backup_driver').startswith(_BACKUP):
+        yield Access(
+            'Cinder backup_ceph_user',
+            conf.get(DEFAULT, 'backup_ceph_conf') or _CONF,
+            conf.get(DEFAULT, 'backup_ceph_user') or 'cinder',
+            (conf.get(DEFAULT, 'backup_ceph_pool') or 'backups',),
+        )
+
+
+def check_sections(
+    service: str, conf: configuration.Configuration, named: Iterable[str]
+) -> Iterator[Finding]:
+    """Check that the sections of back ends exist.
+
+    :param named: the names in ``enabled_backends``
+    """
+    for name in named:
+        if name not in conf.sections():
+            near = difflib.get_close_matches(name, conf.sections(), 1)
+            yield Finding(
+                f'{service} enabled_backends',
+                f'{conf} has no section [{name}]',
+                Severity.ERROR,
+                f'Add the section, or correct its name{_meant(near)}.',
+            )
+
+
+def _meant(near: list[str]) -> str:
+    return f', such as {near[0]}' if near else ''
 
 
 def check(
@@ -87,10 +126,15 @@ def check(
             Severity.WARNING,
             f'Set volume_driver = {OURS} in the section of a back end.',
         )
+    yield from check_sections(
+        'Cinder', conf, conf.list(DEFAULT, 'enabled_backends')
+    )
     for section in sections:
         yield _driver(section, conf.get(section, 'volume_driver'))
         yield from _timeout(conf, section, heartbeat_grace)
+        yield from _secret(conf, section)
     yield _extension(conf)
+    yield from _policy_file(conf)
 
 
 def _driver(section: str, driver: str) -> Finding:
@@ -106,9 +150,40 @@ def _driver(section: str, driver: str) -> Finding:
     )
 
 
+def _secret(
+    conf: configuration.Configuration, section: str
+) -> Iterator[Finding]:
+    given = conf.get(section, 'rbd_secret_uuid')
+    try:
+        uuid.UUID(given or uuid.uuid4().hex)
+    except ValueError:
+        yield Finding(
+            f'Cinder [{section}] rbd_secret_uuid',
+            f'{given} is not a UUID',
+            Severity.ERROR,
+            "Set the UUID of libvirt's secret on the compute hosts (virsh "
+            'secret-list).',
+        )
+
+
+def _policy_file(conf: configuration.Configuration) -> Iterator[Finding]:
+    given = conf.get('oslo_policy', 'policy_file')
+    if not given or '$' in given:
+        return
+    folders = (*(path.parent for path in conf.paths), *_FOLDERS)
+    if not any((folder / given).is_file() for folder in folders):
+        yield Finding(
+            'Cinder [oslo_policy] policy_file',
+            f'there is no {given}',
+            Severity.ERROR,
+            'Correct the name, or create the file. Without it, the default '
+            'policies apply, which may allow what the file is to forbid.',
+        )
+
+
 def _extension(conf: configuration.Configuration) -> Finding:
     subject = 'Cinder API extension'
-    given = conf.all(configuration.DEFAULT, 'osapi_volume_extension')
+    given = conf.all(DEFAULT, 'osapi_volume_extension')
     if EXTENSION not in given:
         return Finding(
             subject,

@@ -47,6 +47,10 @@ class Configuration:
         """Return the names of the sections."""
         return tuple(self._sections)
 
+    def names(self, section: str) -> tuple[str, ...]:
+        """Return the names of the options that a section sets."""
+        return tuple(self._sections.get(section, ()))
+
     def all(self, section: str, name: str) -> tuple[str, ...]:
         """Return the values of an option that can be repeated."""
         return tuple(self._sections.get(section, {}).get(name, ()))

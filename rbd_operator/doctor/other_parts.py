@@ -22,6 +22,7 @@ from typing import Any
 from rbd_command_line import findings
 from rbd_operator.doctor import cinder_parts
 from rbd_operator.doctor import configuration
+from rbd_volume_options import cache_modes
 from rbd_volume_options import wire
 
 STORE = wire.STORE_TYPE
@@ -35,6 +36,8 @@ ENABLED_FOLDERS = (
 )
 _CONF = '/etc/ceph/ceph.conf'
 _UNSAFE = 'unsafe'
+_CACHED = frozenset({'writeback', 'writethrough'})
+_FILTER = 'RBDCacheModeFilter'
 
 Finding = findings.Finding
 Severity = findings.Severity
@@ -54,6 +57,7 @@ def glance_stores(conf: configuration.Configuration) -> dict[str, str]:
 def check_glance(conf: configuration.Configuration) -> Iterator[Finding]:
     """Check the stores of Glance."""
     stores = glance_stores(conf)
+    yield from cinder_parts.check_sections('Glance', conf, stores)
     for name, kind in stores.items():
         if kind == STORE:
             yield Finding(f'Glance store {name}', kind)
@@ -137,6 +141,15 @@ def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
             'Use writeback. Volumes that request no mode lose data if the '
             'host fails.',
         )
+    elif mode in _CACHED:
+        yield Finding(
+            subject,
+            f'network={mode}',
+            Severity.NOTICE,
+            'Remove network, and set rbd:cache_mode in the volume types that '
+            'need it. All RBD volumes that request no mode get this one, '
+            'whatever rbd_allowed_cache_modes of their back end.',
+        )
     else:
         yield Finding(
             subject,
@@ -158,6 +171,79 @@ def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
             'false: the main thread of QEMU serves RBD volumes',
             Severity.NOTICE,
             'Set disk_iothread = true (Nova 33 or later).',
+        )
+
+
+def check_scheduler(
+    nova: configuration.Configuration,
+    cinder: configuration.Configuration | None,
+) -> Iterator[Finding]:
+    """Check that nova-scheduler knows about hosts with fewer modes."""
+    if _FILTER in nova.list('filter_scheduler', 'enabled_filters'):
+        return
+    safe = frozenset(each.value for each in cache_modes.SAFE_CACHE_MODES)
+    offered = frozenset(nova.list('rbd_cache', 'allowed_modes')) or safe
+    if not nova.is_true('rbd_cache', 'enabled', True):
+        offered = frozenset()
+    allowed = safe
+    if cinder is not None:
+        allowed = frozenset(
+            mode
+            for section in cinder_parts.back_ends(cinder)
+            for mode in cinder.list(section, wire.RBD_ALLOWED_CACHE_MODES)
+            or safe
+        )
+    known = {each.value for each in cache_modes.CacheMode}
+    missing = sorted(allowed & known - offered)
+    if missing:
+        yield Finding(
+            'Nova [filter_scheduler] enabled_filters',
+            f'no {_FILTER}, and this host does not offer {", ".join(missing)}',
+            Severity.NOTICE if cinder is None else Severity.WARNING,
+            f'Add {_FILTER} for nova-scheduler, or allow the modes in '
+            '[rbd_cache] allowed_modes. The scheduler otherwise selects hosts '
+            'to which Cinder refuses to attach volumes with these modes.',
+        )
+
+
+def check_secrets(
+    run: Run,
+    nova: configuration.Configuration,
+    cinder: configuration.Configuration | None,
+) -> Iterator[Finding]:
+    """Check that libvirt has the secrets that the files name."""
+    uuids = {'Nova [libvirt]': nova.get('libvirt', 'rbd_secret_uuid')}
+    if cinder is not None:
+        for section in cinder_parts.back_ends(cinder):
+            uuids[f'Cinder [{section}]'] = cinder.get(
+                section, 'rbd_secret_uuid'
+            )
+    uuids = {origin: each for origin, each in uuids.items() if each}
+    if not uuids:
+        return
+    try:
+        status, out, _ = run(['virsh', '-c', 'qemu:///system', 'secret-list'])
+    except OSError:
+        status = 1
+    if status:
+        yield Finding(
+            "libvirt's secrets",
+            'unknown: virsh is missing or failed',
+            Severity.NOTICE,
+            'Run the command as root on a compute host, in the container of '
+            'libvirt if there is one.',
+        )
+        return
+    for origin, each in uuids.items():
+        there = each.lower() in out.lower().split()
+        yield Finding(
+            f'{origin} rbd_secret_uuid',
+            each if there else f'libvirt on this host has no secret {each}',
+            None if there else Severity.ERROR,
+            ''
+            if there
+            else 'Correct the UUID, or define the secret (virsh '
+            'secret-define, virsh secret-set-value). Attachments fail.',
         )
 
 

@@ -15,9 +15,11 @@
 from collections.abc import Iterator
 import contextlib
 import errno
+import json
 from typing import Any
 import uuid
 
+from rbd_command_line import ceph_connection
 from rbd_command_line import ceph_options
 from rbd_command_line import findings
 from rbd_operator.doctor import cinder_parts
@@ -28,6 +30,7 @@ PATIENCE = '10'
 _OBJECT = 'rbd_data.cinder-rbd-ext-doctor.'
 _CONTENT = b'probe'
 _MON_TIMEOUTS = ('client_mount_timeout', 'rados_mon_op_timeout')
+_NO_ADDRESS = 'none/0'
 _UNSUPPORTED = (errno.EOPNOTSUPP,)
 
 Finding = findings.Finding
@@ -50,6 +53,19 @@ class Clients:
         """The exceptions that the methods raise."""
         return (self._rados.Error, self._rbd.Error)
 
+    def connection_failure(
+        self, access: cinder_parts.Access, error: Exception
+    ) -> Finding:
+        """Return the finding for a user that cannot connect."""
+        return Finding(
+            f'{access.origin} as client.{access.user}',
+            f'cannot connect with {access.conf}: {error}',
+            Severity.ERROR,
+            ceph_connection.advice(
+                self._rados, error, access.conf, access.user
+            ),
+        )
+
     def options(self, access: cinder_parts.Access) -> dict[str, str]:
         """Return the options that Ceph gives to a user.
 
@@ -62,6 +78,33 @@ class Clients:
                 with contextlib.suppress(self._rados.Error):
                     values[name] = str(client.conf_get(name) or '')
             return values
+
+    def check_blocklisting(
+        self, access: cinder_parts.Access
+    ) -> Iterator[Finding]:
+        """Check that a user may blocklist clients.
+
+        The monitor checks the capability before it parses the address, which
+        is none: it refuses the command in both cases, for another reason.
+
+        :raises rados.Error: without a connection
+        """
+        command = {
+            'prefix': 'osd blocklist',
+            'blocklistop': 'add',
+            'addr': _NO_ADDRESS,
+        }
+        with self._connected(access, _MON_TIMEOUTS) as client:
+            number, _, _ = client.mon_command(json.dumps(command), b'')
+        if -number in (errno.EACCES, errno.EPERM):
+            yield Finding(
+                f'{access.origin} as client.{access.user}',
+                'may not blocklist other clients',
+                Severity.ERROR,
+                f"Add the MON capability 'profile rbd' to client.{access.user}"
+                ' (ceph auth caps). Without it, images stay locked after '
+                'their client has died.',
+            )
 
     def check_pools(self, access: cinder_parts.Access) -> Iterator[Finding]:
         """Check the pools of a user, on one connection.
@@ -138,19 +181,6 @@ def clients() -> Clients | None:
     except ImportError:
         return None
     return Clients(rados, rbd)
-
-
-def connection_failure(
-    access: cinder_parts.Access, error: Exception
-) -> Finding:
-    """Return the finding for a user that cannot connect."""
-    return Finding(
-        f'{access.origin} as client.{access.user}',
-        f'cannot connect with {access.conf}: {error}',
-        Severity.ERROR,
-        'Check the file, the monitors, and whether this user may read the '
-        f'keyring of client.{access.user}.',
-    )
 
 
 def _remedy(user: str, pool: str, number: int | None) -> str:

@@ -26,6 +26,7 @@ from rbd_operator.doctor import api_parts
 from rbd_operator.doctor import cinder_parts
 from rbd_operator.doctor import configuration
 from rbd_operator.doctor import guests
+from rbd_operator.doctor import options
 from rbd_operator.doctor import other_parts
 from rbd_operator.doctor import pools
 
@@ -104,12 +105,19 @@ class Doctor:
         host = self._host
         if host.cinder is not None:
             yield from cinder_parts.check(host.cinder, self._grace)
+            yield from options.check_cinder(host.cinder)
         if host.glance is not None:
             yield from other_parts.check_glance(host.glance)
+            yield from options.check_glance(host.glance)
         yield from other_parts.check_horizon(host.root)
         if host.nova is not None:
             yield from versions.check_host(self._run)
             yield from other_parts.check_nova(host.nova)
+            yield from options.check_nova(host.nova)
+            yield from other_parts.check_scheduler(host.nova, host.cinder)
+            yield from other_parts.check_secrets(
+                self._run, host.nova, host.cinder
+            )
             yield from other_parts.check_nova_plugin(
                 self._run, host.nova.paths
             )
@@ -157,11 +165,12 @@ class Doctor:
                     yield from self._check_options(self._clients, access)
                 yield from self._clients.check_pools(access)
             except self._clients.errors as error:
-                yield pools.connection_failure(access, error)
+                yield self._clients.connection_failure(access, error)
 
     def _check_options(
         self, clients: pools.Clients, access: cinder_parts.Access
     ) -> Iterator[Finding]:
+        yield from clients.check_blocklisting(access)
         values = clients.options(access)
         self._grace = ceph_options.number(
             values, 'osd_heartbeat_grace', self._grace

@@ -65,17 +65,16 @@ class SharedCluster:
         return self._ioctx[pool]
 
     @contextlib.contextmanager
-    def user(self, name: str, *caps: str, lines: str = '') -> Iterator[str]:
+    def user(self, name: str, *caps: str) -> Iterator[str]:
         """Create a Ceph user; yield the path of a ceph.conf for it.
 
         :param caps: as for ``ceph auth get-or-create``
-        :param lines: more lines of ceph.conf
         """
         folder = pathlib.Path(tempfile.mkdtemp(dir='/var/tmp'))
         keyring = folder / 'keyring'
         text = pathlib.Path(self.conf).read_text()
         (folder / 'ceph.conf').write_text(
-            f'{text}\n{lines}\n[client.{name}]\nkeyring = {keyring}\n'
+            f'{text}\n[client.{name}]\nkeyring = {keyring}\n'
         )
         made = ('auth', 'get-or-create', f'client.{name}', *caps)
         keyring.write_text(self.daemons.command(*made))

@@ -21,6 +21,9 @@ from tests.unit.rbd_operator.doctor import hosts
 
 _S = findings.Severity
 _DEFAULTS = {
+    'rbd_blocklist_expire_seconds': '0',
+    'rbd_blocklist_on_break_lock': 'true',
+    'rbd_default_features': 'layering,exclusive-lock',
     'rbd_cache': 'true',
     'rbd_cache_policy': 'writearound',
     'rbd_cache_size': '33554432',
@@ -41,6 +44,11 @@ class CephOptionsTest(base.TestCase):
         self.assertEqual([], hosts.problems(found))
 
     @ddt.data(
+        ('rbd_blocklist_expire_seconds', '60', _S.WARNING),
+        ('rbd_blocklist_on_break_lock', 'false', _S.WARNING),
+        ('rbd_default_features', '1', _S.WARNING),
+        ('rbd_default_features', 'layering,striping', _S.WARNING),
+        ('rbd_cache', 'false', _S.NOTICE),
         ('rbd_cache_policy', 'writethrough', _S.WARNING),
         ('rbd_cache_size', '0', _S.WARNING),
         ('rbd_cache_max_dirty', '0', _S.WARNING),

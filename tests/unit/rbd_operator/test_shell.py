@@ -13,8 +13,10 @@
 """Unit tests of rbd_operator.shell."""
 
 import contextlib
+from importlib import metadata
 import io
 import json
+import os
 from typing import Any
 from unittest import mock
 
@@ -146,10 +148,7 @@ class HelpTest(base.TestCase):
             ),
             contextlib.redirect_stdout(shown),
         ):
-            try:
-                status = shell.main(words)
-            except SystemExit as done:
-                status = int(done.code or 0)
+            status = shell.main(words)
         return status, ' '.join(shown.getvalue().split())
 
     @ddt.data(
@@ -169,8 +168,14 @@ class HelpTest(base.TestCase):
     def test_without_a_command(self) -> None:
         """Fail without arguments, so that a script does not continue."""
         status, text = self._run()
-        self.assertEqual(2, status)
+        self.assertEqual(64, status)
         self.assertIn('types ensure', text)
+
+    @ddt.data('audit --none-such', '--none-such audit', 'audits', 'clean')
+    def test_wrong_command_line_is_not_a_finding(self, line: str) -> None:
+        with contextlib.redirect_stderr(io.StringIO()):
+            status, _ = self._run(*line.split())
+        self.assertEqual(64, status)
 
     @ddt.data('--help', 'help')
     def test_of_the_program(self, word: str) -> None:
@@ -180,5 +185,36 @@ class HelpTest(base.TestCase):
 
     def test_unknown_command(self) -> None:
         status, text = self._run('types')
-        self.assertEqual(2, status)
+        self.assertEqual(64, status)
         self.assertIn('types ensure', text)
+
+
+class CloudTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        for name in [*os.environ]:
+            if name.startswith('OS_'):
+                self.useFixture(fixtures.EnvironmentVariable(name))
+        self.useFixture(
+            fixtures.EnvironmentVariable(
+                'OS_CLIENT_CONFIG_FILE', f'{folder}/none.yaml'
+            )
+        )
+        self.err = io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        patch = mock.patch.object(
+            metadata, 'version', autospec=True, return_value='1'
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_no_cloud_is_selected(self) -> None:
+        # Before it connects to Ceph.
+        self.assertEqual(3, shell.main(['audit', '--ceph-conf', '/none']))
+        self.assertIn('Set --os-cloud or OS_CLOUD', self.err.getvalue())
+
+    def test_unknown_cloud(self) -> None:
+        self.assertEqual(3, shell.main(['--os-cloud', 'mine', 'audit']))
+        self.assertIn('Could not sign in', self.err.getvalue())
+        self.assertIn('mine', self.err.getvalue())

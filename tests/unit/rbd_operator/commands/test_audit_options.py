@@ -56,7 +56,7 @@ class AuditOptionsTest(base.TestCase):
             self.assertRaises(
                 OSError,
                 audit_options.audited,
-                None,
+                mock.MagicMock(),
                 self.parsed('--ceph-conf', 'c', '--ceph-user', 'u'),
                 timeout=7,
             )

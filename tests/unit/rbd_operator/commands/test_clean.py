@@ -62,5 +62,5 @@ class CleanTest(commands.CommandTestCase):
         self.assertIn('--journal is required', self.err.getvalue())
 
     def test_invalid(self) -> None:
-        self.assertRaises(SystemExit, self.clean, '--delay', '-1')
-        self.assertRaises(SystemExit, self.clean, '--kind', 'none-such')
+        self.assertEqual(64, self.clean('--delay', '-1'))
+        self.assertEqual(64, self.clean('--kind', 'none-such'))

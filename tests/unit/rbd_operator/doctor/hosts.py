@@ -38,6 +38,8 @@ volume_driver = cinder.volume.drivers.rbd.RBDDriver
 GLANCE = """
 [DEFAULT]
 enabled_backends = fast:rbd_objmap, old:rbd, files:file
+[files]
+[old]
 [fast]
 rbd_store_user = glance
 rbd_store_pool = pictures
@@ -47,7 +49,7 @@ NOVA = """
 images_type = rbd
 images_rbd_pool = vms
 rbd_user = nova
-disk_cachemodes = "file=none",network=writeback
+disk_cachemodes = "file=none",network=none
 hw_machine_type = x86_64=q35
 [rbd_cache]
 disk_iothread = true

@@ -65,30 +65,6 @@ class CinderPartsTest(base.TestCase):
             ('Cinder back ends', _S.WARNING),
         ),
         (
-            {'rbd_pool': f'volume_driver = {cinder_parts.STOCK}'},
-            ('Cinder [ceph] driver', _S.WARNING),
-        ),
-        (
-            {
-                'osapi_volume_extension': (
-                    f'osapi_volume_extension = {cinder_parts.STANDARD}'
-                )
-            },
-            ('Cinder API extension', _S.WARNING),
-        ),
-        (
-            {
-                'osapi_volume_extension': (
-                    f'osapi_volume_extension = {cinder_parts.EXTENSION}'
-                )
-            },
-            ('Cinder API extension', _S.ERROR),
-        ),
-        (
-            {'rbd_pool': 'rados_connect_timeout = 20'},
-            ('Cinder [ceph] rados_connect_timeout', _S.WARNING),
-        ),
-        (
             {'rbd_pool': 'rados_connect_timeout = x'},
             ('Cinder [ceph] rados_connect_timeout', _S.ERROR),
         ),

@@ -64,11 +64,15 @@ class Ceph:
         self._do('open_ioctx')
         return self
 
+    def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
+        """Refuse the address."""
+        return -errno.EINVAL, b'', 'unable to parse address'
+
     def conf_get(self, name: str) -> str | None:
         """Return an option, except for an unknown one."""
         if name == 'ms_client_mode':
             raise Error(errno.ENOENT)
-        return '0'
+        return {'rbd_default_features': '61'}.get(name, '0')
 
     def pool_metadata_list(self, ioctx: Any) -> list[tuple[str, str]]:
         """Return no metadata."""
@@ -123,6 +127,6 @@ class PoolsTest(base.TestCase):
         self.ceph.fails['connect'] = errno.EACCES
         error = self.assertRaises(Error, self.clients.options, _ACCESS)
         self.assertEqual('shutdown', self.ceph.done[-1])
-        found = pools.connection_failure(_ACCESS, error)
+        found = self.clients.connection_failure(_ACCESS, error)
         self.assertEqual(_S.ERROR, found.severity)
         self.assertIn('client.u', found.subject)

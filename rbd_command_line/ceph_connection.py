@@ -1,0 +1,70 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""What to do about a connection to Ceph that could not be made."""
+
+import errno
+import os
+import pathlib
+from typing import Any
+
+
+def advice(librados: Any, error: Exception, conf: str, user: str) -> str:
+    """Return what is wrong, and what to do.
+
+    The text of librados names neither the file nor the user.
+
+    :param librados: the module ``rados``
+    :param error: what librados raised
+    :param conf: path of ceph.conf
+    :param user: name of the Ceph user, without ``client.``
+    """
+    if not os.access(conf, os.R_OK):
+        return f'{conf} does not exist or cannot be read. Correct the path.'
+    number = getattr(error, 'errno', None)
+    if number not in (errno.ENOENT, errno.EACCES, errno.EPERM):
+        return f'Check the monitors in {conf} and the network.'
+    keyrings = _keyrings(librados, conf, user)
+    there = [path for path in keyrings if os.path.exists(path)]
+    if not there:
+        names = ' or '.join(keyrings)
+        return (
+            f'There is no keyring of client.{user}: {names}. Copy it to this '
+            'host, or correct the name of the user.'
+        )
+    (path, *_) = there
+    if not os.access(path, os.R_OK):
+        return (
+            f'The keyring {path} cannot be read. Run the command as a user '
+            'who may read it.'
+        )
+    if number == errno.ENOENT:
+        return (
+            f'The keyring {path} has no key of client.{user}. Add the key, or '
+            'correct the name of the user.'
+        )
+    return (
+        f'Ceph does not accept the key in {path}. Compare it with ceph auth '
+        f'get client.{user}.'
+    )
+
+
+def _keyrings(librados: Any, conf: str, user: str) -> list[str]:
+    """Return the paths where librados looks for the key of a user."""
+    client = librados.Rados(conffile=conf, rados_id=user)
+    try:
+        return [
+            str(pathlib.Path(each.strip()))
+            for each in client.conf_get('keyring').split(',')
+        ]
+    finally:
+        client.shutdown()

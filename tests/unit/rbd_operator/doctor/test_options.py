@@ -1,0 +1,71 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.doctor.options."""
+
+from cinder.volume.drivers import rbd as cinder_rbd
+import fixtures
+from glance_store._drivers import rbd as glance_rbd
+
+from rbd_command_line import findings
+from rbd_operator.doctor import options
+from tests.unit import base
+from tests.unit.rbd_operator.doctor import hosts
+
+
+class OptionsTest(base.TestCase):
+    """The functional tests of the doctor plant faults in whole files."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = self.useFixture(fixtures.TempDir()).path
+
+    def test_stock_options_are_not_taken_for_ours(self) -> None:
+        lines = [f'{each.dest} = 1' for each in cinder_rbd.RBD_OPTS]
+        text = '\n'.join([hosts.CINDER, '[ceph]', *lines])
+        conf = hosts.conf(self.folder, text)
+        self.assertIn('rbd_max_clone_depth', conf.names('ceph'))
+        self.assertEqual([], list(options.check_cinder(conf)))
+        lines = [f'{each.dest} = 1' for each in glance_rbd._RBD_OPTS]
+        text = '\n'.join([hosts.GLANCE, '[fast]', *lines])
+        conf = hosts.conf(self.folder, text)
+        self.assertEqual([], list(options.check_glance(conf)))
+
+    def test_options_of_other_sections_of_nova_are_not_ours(self) -> None:
+        conf = hosts.conf(
+            self.folder, '[vnc]\nenabled = true\n[cache]\n[libvirt]\n'
+        )
+        self.assertEqual([], list(options.check_nova(conf)))
+
+    def test_options_of_nova_in_another_section(self) -> None:
+        conf = hosts.conf(self.folder, '[libvirt]\ndisk_queues = 4')
+        self.assertEqual(
+            [('Nova [libvirt] disk_queues', findings.Severity.WARNING)],
+            hosts.problems(options.check_nova(conf)),
+        )
+
+    def test_references_are_not_resolved(self) -> None:
+        conf = hosts.conf(
+            self.folder, '[rbd_cache]\nallowed_modes = $libvirt.modes'
+        )
+        self.assertEqual([], list(options.check_nova(conf)))
+
+    def test_options_of_packages_that_are_missing_are_not_checked(
+        self,
+    ) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'rbd_operator.doctor.options._CINDER', 'none_such'
+            )
+        )
+        conf = hosts.conf(self.folder, '[DEFAULT]\nrbd_tenant_options = x')
+        self.assertEqual([], list(options.check_cinder(conf)))
