@@ -12,7 +12,28 @@
 
 """For tools that still call setup.py; pyproject.toml names the backend."""
 
+import configparser
+import os
+import subprocess
+
 import setuptools
+
+
+def set_version_of_shallow_clone() -> None:
+    """Have pbr use the version of setup.cfg where git lacks the tags.
+
+    In a shallow clone pbr would use version 0.0.0.
+    """
+    command = ['git', 'rev-parse', '--is-shallow-repository']
+    try:
+        shallow = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return
+    if shallow.stdout.strip() == 'true':
+        setup = configparser.ConfigParser()
+        setup.read('setup.cfg')
+        version = setup['metadata']['version']
+        os.environ.setdefault('PBR_VERSION', f'{version}.dev0')
 
 
 class Distribution(setuptools.Distribution):
@@ -33,6 +54,7 @@ class Distribution(setuptools.Distribution):
         super().run_commands()
 
 
+set_version_of_shallow_clone()
 setuptools.setup(
     setup_requires=['pbr>=6.1.1'], pbr=True, distclass=Distribution
 )

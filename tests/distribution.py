@@ -68,9 +68,27 @@ def build_archive(
         source = pathlib.Path(scratch, 'source')
         tree.export(source, root)
         shutil.rmtree(source / '.git')
-        _run_build(python, source, target, '--wheel', PBR_VERSION='0.1.0')
+        _run_build(python, source, target, '--wheel', PBR_VERSION='1.0.0')
     (wheel,) = target.glob('*.whl')
     return wheel
+
+
+def build_shallow_clones(
+    targets: list[pathlib.Path], python: str = sys.executable
+) -> list[pathlib.Path]:
+    """Build wheels from clones of the checkout that have no history."""
+    wheels = []
+    with tempfile.TemporaryDirectory() as scratch:
+        whole = pathlib.Path(scratch, 'whole')
+        tree.export(whole)
+        for target in targets:
+            source = pathlib.Path(scratch, target.name)
+            command = ['git', 'clone', '--quiet', '--depth', '1']
+            subprocess.run([*command, f'file://{whole}', source], check=True)
+            times = {'SOURCE_DATE_EPOCH': '1800000000'}
+            _run_build(python, source, target, '--wheel', **times)
+            wheels += target.glob('*.whl')
+    return wheels
 
 
 def _run_build(

@@ -64,3 +64,11 @@ class DescribedTestCase(base.TestCase):
         for page in pages:
             found = _JOINED.search(page.read_text())
             self.assertIsNone(found, f'{page}: {found and found[0]}')
+
+    def test_no_page_installs_the_distribution_by_name(self) -> None:
+        """The name is not registered: somebody else could publish it."""
+        by_name = re.compile(r"install (?:-\S+ )*'?rbd-volume-options")
+        for name in tree.files():
+            if name.endswith(('.rst', '.sh', '.yaml', '.in')):
+                text = (tree.ROOT / name).read_text()
+                self.assertNotRegex(text, by_name, name)

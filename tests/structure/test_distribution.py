@@ -13,6 +13,7 @@
 """Test that the wheel and the sdist are complete and load."""
 
 import configparser
+import hashlib
 import io
 import json
 import os
@@ -129,11 +130,22 @@ class BuiltTestCase(base.TestCase):
                 if member.isfile()
             }
         # Files that only git reads are not part of a release.
-        left_out = {'.gitignore', '.mailmap', '.gitattributes'}
+        left_out = {'.gitignore', '.mailmap', '.gitattributes', '.gitreview'}
         self.assertEqual(set(), set(tree.files()) - held - left_out)
 
+    def test_shallow_clones_build_equal_wheels_with_the_version(self) -> None:
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        one, other = distribution.build_shallow_clones(
+            [folder / 'one', folder / 'other']
+        )
+        self.assertIn('-1.0.0.dev0-', one.name)
+        digests = [
+            hashlib.sha256(x.read_bytes()).digest() for x in (one, other)
+        ]
+        self.assertEqual(*digests)
+
     def test_version_of_a_tree_without_tags(self) -> None:
-        self.assertIn('-0.1.0', self.built.wheel.name)
+        self.assertIn('-1.0.0', self.built.wheel.name)
 
     def test_entry_points_are_those_of_setup_cfg(self) -> None:
         wanted = configparser.ConfigParser()
