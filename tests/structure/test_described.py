@@ -67,7 +67,7 @@ class DescribedTestCase(base.TestCase):
 
     def test_no_page_installs_the_distribution_by_name(self) -> None:
         """The name is not registered: somebody else could publish it."""
-        by_name = re.compile(r"install (?:-\S+ )*'?rbd-volume-options")
+        by_name = re.compile(r"pip install (?:-\S+ )*'?rbd-volume-options")
         for name in tree.files():
             if name.endswith(('.rst', '.sh', '.yaml', '.in')):
                 text = (tree.ROOT / name).read_text()
