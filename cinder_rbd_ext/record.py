@@ -155,15 +155,18 @@ def made(
     state: plan.ImageState,
     backend: str | None = None,
     given: Mapping[precedence.Part, errors.Origin] | None = None,
+    accepted: Mapping[str, str] | None = None,
 ) -> None:
     """Record the image that was created for a volume.
 
     :param backend: the back end, as from :func:`backend_of`; None to keep the
         recorded one
     :param given: where each part was set; None to keep the recorded origins
+    :param accepted: the metadata with which the volume was accepted; None if
+        it was not checked again
     """
     admin = context.get_admin_context()
-    entry = as_metadata(state)
+    entry = as_metadata(state) | _accepted(accepted or {})
     if backend:
         entry[wire.RECORD_RECORDED_BY] = backend
     if given is not None:
@@ -172,6 +175,43 @@ def made(
     if not state.data_pool:
         stale.add(keys.DATA_POOL)
     _write(admin, volume_id, entry, stale)
+
+
+def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
+    mode = metadata.get(keys.CACHE_MODE)
+    return {wire.RECORD_ACCEPTED_CACHE_MODE: mode} if mode else {}
+
+
+def accepted(volume_id: str, metadata: Mapping[str, str]) -> None:
+    """Record that changes of a volume's metadata were accepted.
+
+    Only the cache mode is recorded: it takes effect later, and who may set it
+    can change in between. A failure is logged and not raised, because the
+    change is already made. The mode is then checked at the attachment.
+    """
+    entry = _accepted(metadata)
+    if not entry:
+        return
+    try:
+        db.volume_admin_metadata_update(
+            context.get_admin_context(), volume_id, entry, False
+        )
+    except Exception:
+        LOG.exception(
+            'Could not record the accepted keys of volume %s', volume_id
+        )
+
+
+def is_accepted(volume: Any, mode: str) -> bool:
+    """Return whether a cache mode in the metadata of a volume was accepted.
+
+    :param volume: Cinder's volume object
+    """
+    if volume.obj_attr_is_set('admin_metadata'):
+        recorded = volume.admin_metadata or {}
+    else:
+        recorded = items_of(volume.id)
+    return bool(recorded.get(wire.RECORD_ACCEPTED_CACHE_MODE) == mode)
 
 
 def _write(

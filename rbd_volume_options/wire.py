@@ -199,6 +199,9 @@ RECORD_REFUSED = (
 #: to snapshots, copies and Glance images.
 RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
 RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+#: The cache mode in the volume's metadata that the API extension or the driver
+#: accepted last. A mode without this mark was set past the API extension.
+RECORD_ACCEPTED_CACHE_MODE = 'rbd:accepted_cache_mode'
 #: The reason of the last refusal, for the user message about it, and the ID of
 #: the request that was refused.
 RECORD_MESSAGE = 'rbd:message'

@@ -238,7 +238,7 @@ class _Door:
                 'error': found.error,
             },
         )
-        refused_attachment.tell(volume, volume, found.error)
+        refused_attachment.tell(volume, found.error)
         with refusals.bad_request():
             raise found.error
 

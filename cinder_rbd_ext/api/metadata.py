@@ -21,6 +21,7 @@ from cinder.api.openstack import wsgi
 from cinder.objects import fields
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import fixed_keys
 from cinder_rbd_ext.api import offers
@@ -155,6 +156,7 @@ class MetadataController(wsgi.Controller):
                 req.environ['cinder.context'], volume_id, body.get('metadata')
             )
         tell((yield), notice)
+        record.accepted(volume_id, body['metadata'])
 
     @wsgi.extends
     def update(
@@ -170,6 +172,7 @@ class MetadataController(wsgi.Controller):
                 req.environ['cinder.context'], volume_id, body.get('meta')
             )
         tell((yield), notice)
+        record.accepted(volume_id, body['meta'])
 
     @wsgi.extends
     def update_all(
@@ -182,6 +185,7 @@ class MetadataController(wsgi.Controller):
                 req.environ['cinder.context'], volume_id, body['metadata']
             )
         tell((yield), notice)
+        record.accepted(volume_id, body['metadata'])
 
     @wsgi.extends
     def delete(

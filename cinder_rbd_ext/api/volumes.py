@@ -23,6 +23,7 @@ from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import record
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
@@ -145,6 +146,7 @@ class VolumesController(wsgi.Controller):
                 req.environ['cinder.context'], id, volume['metadata']
             )
         metadata.tell((yield), notice)
+        record.accepted(id, volume.get('metadata') or {})
 
     @wsgi.extends(action='os-retype')
     def retype(

@@ -16,12 +16,17 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from oslo_log import log as logging
+
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sharing
+
+LOG = logging.getLogger(__name__)
 
 # All other keys are fixed when the volume is created. They must not prevent
 # its attachment.
@@ -65,9 +70,11 @@ def asked(
     when they are set. If such keys exist, because the API extension was not
     enabled, they do not prevent an attachment.
 
-    This function does not check which keys tenants may set. That was checked
-    when the key was set. A key that was removed from the list later must not
-    prevent an attachment.
+    Whether tenants may set the key was checked when it was set, and a key that
+    was removed from the list later must not prevent an attachment. It is
+    checked here only for a mode that neither the API extension nor the driver
+    has accepted. That was set through a cinder-api service without the
+    extension, or before the suite was installed.
 
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
@@ -75,5 +82,18 @@ def asked(
         return Asked(sharing.MULTIATTACH_CACHE_MODE, None, shared=True)
     metadata = relevant(request.metadata_of(volume))
     specs = relevant(request.specs_of(volume.volume_type))
-    choice = request.read(metadata, specs, settings).resolve().cache_mode
+    texts = request.Texts(metadata, specs)
+    mode = metadata.get(keys.CACHE_MODE)
+    if mode is not None and not record.is_accepted(volume, mode):
+        LOG.warning(
+            'Volume %(id)s: %(key)s = %(mode)s was not set through the API '
+            'extension. Load the extension in every cinder-api service.',
+            {
+                'id': volume.id,
+                'key': keys.CACHE_MODE,
+                'mode': errors.shown(mode),
+            },
+        )
+        texts.check_tenant(settings)
+    choice = texts.request(settings).resolve().cache_mode
     return Asked(choice.value, choice.origin) if choice else None

@@ -101,11 +101,11 @@ class Connections:
         if consumer is requester.Consumer.OTHER:
             return None
         judge = functools.partial(
-            self._judge, volume, current, host_modes.host_of(connector)
+            self._judge, current, host_modes.host_of(connector)
         )
         earlier = functools.partial(requester.replaced, current)
         found = agreement.agree(
-            volume,
+            current,
             connector,
             self._driver.settings,
             consumer is requester.Consumer.SERVER,
@@ -149,7 +149,6 @@ class Connections:
     def _judge(
         self,
         volume: Any,
-        current: Any,
         host: str,
         error: errors.OptionError,
         found: agreement.Agreement,
@@ -178,7 +177,7 @@ class Connections:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s', about
         )
-        refused_attachment.tell(volume, current, error)
+        refused_attachment.tell(volume, error)
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
     def cache_override(self, volume: Any) -> bool | None:

@@ -46,19 +46,19 @@ class Refusal:
     at: str
 
 
-def tell(volume: Any, current: Any, reason: errors.OptionError) -> None:
+def tell(volume: Any, reason: errors.OptionError) -> None:
     """Tell the tenant why a volume is not attached.
 
     A failure to do so is logged and not raised: it must not hide the refusal.
 
-    :param volume: the volume, with the context of the request
-    :param current: the volume, as in the database
+    :param volume: the volume as in the database, with the context of the
+        request
     """
     user_messages.refused(volume, user_messages.Operation.ATTACHMENT, reason)
     if not any(
         each.instance_uuid
         and each.attach_status == fields.VolumeAttachStatus.ATTACHED
-        for each in current.volume_attachment
+        for each in volume.volume_attachment
     ):
         _record(volume.id, str(reason))
 

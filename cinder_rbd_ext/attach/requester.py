@@ -119,8 +119,14 @@ class OwnConnector(dict[str, Any]):
 
 
 def current(volume: Any) -> Any:
-    """Return a volume as in the database, attachments included."""
-    return objects.Volume.get_by_id(context.get_admin_context(), volume.id)
+    """Return a volume as in the database, attachments included.
+
+    It has the context of the request, for user messages.
+    """
+    admin = context.get_admin_context()
+    found = objects.Volume.get_by_id(admin, volume.id)
+    found._context = volume._context or admin
+    return found
 
 
 def current_for(volume: Any, connector: Any) -> Any:

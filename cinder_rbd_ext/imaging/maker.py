@@ -26,6 +26,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
@@ -253,7 +254,11 @@ class Maker:
         elif state is None:
             state = self._images.state_of(volume.name)
         record.made(
-            volume.id, state, record.backend_of(volume), creation.origins
+            volume.id,
+            state,
+            record.backend_of(volume),
+            creation.origins,
+            request.metadata_of(volume),
         )
 
     def execute(

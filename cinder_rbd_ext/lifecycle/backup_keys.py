@@ -25,6 +25,7 @@ from cinder import context
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from cinder_rbd_ext import record
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -104,6 +105,9 @@ def repair(volume_id: str, check: Check) -> None:
         for key in dropped:
             db.volume_metadata_delete(admin, volume_id, key)
         db.volume_metadata_update(admin, volume_id, wanted, False)
+    record.accepted(
+        volume_id, {k: v for k, v in wanted.items() if k not in own}
+    )
     for name in recorded:
         if name == wire.RECORD_RESTORING or name.startswith(
             wire.RECORD_BEFORE_RESTORE

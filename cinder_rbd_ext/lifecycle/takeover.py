@@ -80,7 +80,12 @@ class Takeovers:
             if request.changes_features(specs):
                 # The stock driver has changed it for the type.
                 state = self._images.state_of(volume.name)
-            record.made(volume.id, state, record.backend_of(volume))
+            record.made(
+                volume.id,
+                state,
+                record.backend_of(volume),
+                accepted=request.metadata_of(volume),
+            )
             undo.pop_all()
 
     def _undo_rename(self, name: str, original: str) -> None:

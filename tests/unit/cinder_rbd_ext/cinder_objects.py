@@ -20,6 +20,7 @@ from oslo_config import cfg
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import opts
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 _GROUP = 'ceph'
 
@@ -68,11 +69,14 @@ def volume_type(**specs: str) -> Any:
 def volume(
     metadata: dict[str, str] | None = None, type_: Any = None, **fields: Any
 ) -> Any:
-    """Return a volume that is not in a database."""
+    """Return a volume that is not in a database, with accepted metadata."""
+    mode = (metadata or {}).get(keys.CACHE_MODE)
+    accepted = {wire.RECORD_ACCEPTED_CACHE_MODE: mode} if mode else {}
     return objects.Volume(
         **{
             'id': '11111111-2222-4333-8444-555555555555',
             'metadata': metadata or {},
+            'admin_metadata': accepted,
             'volume_type': type_,
             'size': 1,
             'multiattach': False,

@@ -10,10 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+from typing import ClassVar
 from unittest import mock
 
 from cinder import context
 from cinder import exception
+from cinder import objects
 from cinder.db import api as db
 from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
@@ -153,3 +155,32 @@ class RefusedTest(RecordTestCase):
             record.refused(self.volume.id, 'the reason')
         self.assertIn('Could not record', self.log.output)
         self.assertIn('down', self.log.output)
+
+
+class AcceptedTest(RecordTestCase):
+    """The cache mode that the API extension or the driver accepted."""
+
+    _MODE: ClassVar[dict[str, str]] = {'rbd:cache_mode': 'writeback'}
+
+    def test_accepted_mode_is_recognized_with_and_without_its_record(
+        self,
+    ) -> None:
+        record.accepted(self.volume.id, {**self._MODE, 'a': 'b'})
+        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
+        self.assertFalse(record.is_accepted(self.volume, 'none'))
+        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.assertTrue(record.is_accepted(volume, 'writeback'))
+
+    def test_other_keys_leave_the_accepted_mode(self) -> None:
+        record.accepted(self.volume.id, self._MODE)
+        record.accepted(self.volume.id, {'a': 'b'})
+        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
+
+    def test_made_volume_is_accepted_with_its_metadata(self) -> None:
+        record.made(self.volume.id, _PLAIN, accepted=self._MODE)
+        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
+
+    def test_failure_to_record_is_only_logged(self) -> None:
+        db.volume_destroy(self.admin, self.volume.id)
+        record.accepted(self.volume.id, self._MODE)
+        self.assertIn('Could not record the accepted', self.log.output)

@@ -30,6 +30,7 @@ import fixtures
 import oslo_messaging
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -270,12 +271,16 @@ class RefusalTest(AttachmentsTestCase):
         words = 'not allowed by this back end; allowed: none, writeback'
         self.check_refused(volume, words, request, self.nova)
 
-    def test_what_tenants_may_set_by_now(self) -> None:
-        """The list applies when a key is set, not at attachment."""
+    def test_mode_needs_permission_unless_it_was_accepted(self) -> None:
+        """The list applies when a key is set through the extension."""
         self.get_pools.return_value = [
             base.pool('rbd', base.settings(tenant_options=frozenset()))
         ]
-        request = self.put(self.reserved(self.volume(_MODE)), 'writeback')
+        volume = self.volume(_MODE)
+        request = self.put(self.reserved(volume), 'writeback')
+        words = 'tenants may not set this key'
+        self.check_refused(volume, words, request, self.nova)
+        record.accepted(volume.id, _MODE)
         self.ok(*request, app=self.nova)
 
     @ddt.data(True, False)

@@ -140,7 +140,7 @@ class AttributesTest(base.ApiTestCase):
     def test_refused_attachment(self) -> None:
         volume = self.volume()
         error = errors.OptionError('rbd:cache_mode', 'none', 'x' * 300, 'no')
-        refused_attachment.tell(volume, volume, error)
+        refused_attachment.tell(volume, error)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         refused = self.attributes(shown)['attach_refused']
         self.assertEqual(255, len(refused['reason']))

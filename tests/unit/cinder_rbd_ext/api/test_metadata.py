@@ -17,6 +17,8 @@ from urllib import parse
 
 from cinder import objects
 
+from cinder_rbd_ext import record
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -118,6 +120,34 @@ class MetadataTest(base.ApiTestCase):
         self.assertLess(response.status_int, 300, response.text)
         found: str | None = response.headers.get('Warning')
         return found
+
+    def _accepted(self, volume: Any) -> str | None:
+        recorded = record.items_of(volume.id)
+        return recorded.get(wire.RECORD_ACCEPTED_CACHE_MODE)
+
+    def test_changes_leave_the_mark_that_the_driver_requires(self) -> None:
+        volume = self.volume()
+        path = f'/volumes/{volume.id}'
+        for method, where, name, mode in (
+            ('POST', f'{path}/metadata', 'metadata', 'none'),
+            ('PUT', f'{path}/metadata', 'metadata', 'writeback'),
+            ('PUT', f'{path}/metadata/rbd:cache_mode', 'meta', 'none'),
+        ):
+            body = {name: {'rbd:cache_mode': mode}}
+            self.ok(method, where, body)
+            self.assertEqual(mode, self._accepted(volume))
+        metadata = {'rbd:cache_mode': 'writeback'}
+        self.ok('PUT', path, {'volume': {'metadata': metadata}})
+        self.assertEqual('writeback', self._accepted(volume))
+
+    def test_refused_change_leaves_no_mark(self) -> None:
+        volume = self.volume()
+        body = {'metadata': {'rbd:cache_mode': 'none'}}
+        path = f'/volumes/{volume.id}/metadata'
+        self.enforce_new_defaults()
+        response = self.call('POST', path, body, app=self.reader)
+        self.assertEqual(403, response.status_int)
+        self.assertIsNone(self._accepted(volume))
 
     def test_attachments_keep_what_they_were_made_with(self) -> None:
         """Only a request that changes the mode returns a warning."""

@@ -120,10 +120,10 @@ class CacheModeTest(base.TestCase):
         self.assertEqual(errors.Origin.VOLUME_METADATA, error.origin)
 
     @ddt.data({}, {'rbd_tenant_options': 'rbd:object_map'})
-    def test_tenants_are_not_held_to_their_keys(
+    def test_accepted_mode_outlives_the_permission(
         self, specs: dict[str, str]
     ) -> None:
-        """The key was checked when it was set; the list may have changed."""
+        """The list may have changed since the key was set."""
         volume = cinder_objects.volume(
             {'rbd:cache_mode': 'none'}, cinder_objects.volume_type(**specs)
         )

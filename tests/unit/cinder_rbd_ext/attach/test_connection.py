@@ -21,8 +21,10 @@ from cinder.volume import manager
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -68,8 +70,7 @@ class AttachingTestCase(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.data, volume, connector
         )
-        found = self.refusal(volume)
-        told = found.reason if found else ''
+        told = self.recorded(volume)[wire.RECORD_MESSAGE]
         for word in words:
             for text in (str(error), self.log.output, told):
                 self.assertIn(word, text)
@@ -158,11 +159,25 @@ class ServerTest(AttachingTestCase):
         volume.save()
         self.check_refused(volume, _PLAIN, 'offers no cache modes')
 
-    def test_tenants_may_not_set_it_by_now(self) -> None:
-        """A key that was removed from the list still takes effect."""
+    def test_accepted_mode_outlives_the_permission_to_set_it(self) -> None:
+        volume = self.waiting()
+        record.accepted(volume.id, volume.metadata)
         self.driver = self.make_driver(rbd_tenant_options='')
-        data = self.data(self.waiting(), _PLUGGED)
+        data = self.data(volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
+        self.assertNotIn('API extension', self.log.output)
+
+    def test_mode_past_the_api_extension_needs_permission(self) -> None:
+        volume = self.waiting()
+        self.driver = self.make_driver(rbd_tenant_options='')
+        self.check_refused(volume, _PLUGGED, 'tenants may not set this key')
+        self.assertIn('Load the extension', self.log.output)
+
+    def test_accepted_mode_does_not_permit_another(self) -> None:
+        volume = self.waiting()
+        record.accepted(volume.id, {'rbd:cache_mode': 'none'})
+        self.driver = self.make_driver(rbd_tenant_options='')
+        self.check_refused(volume, _PLUGGED, 'tenants may not set this key')
 
 
 @ddt.ddt

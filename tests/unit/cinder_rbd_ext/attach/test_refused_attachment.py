@@ -38,9 +38,7 @@ _PLAIN_RECORDED = {
 class AttachRefusedTest(test_record.RecordTestCase):
     def _tell(self, reason: str) -> None:
         error = errors.OptionError(keys.CACHE_MODE, 'none', reason, 'another')
-        refused_attachment.tell(
-            self.volume, requester.current(self.volume), error
-        )
+        refused_attachment.tell(requester.current(self.volume), error)
 
     def _refusal(self) -> str:
         refusal = refused_attachment.of_volume(self.recorded())
