@@ -26,6 +26,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 Record = dict[str, Any]
@@ -221,7 +222,15 @@ def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:
-    """Return the origin of a value; empty if the API does not show it."""
+    """Return the origin of a value.
+
+    The recorded origin comes first: the keys of a volume may have been changed
+    through a cinder-api service without the extension.
+    """
+    recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
+    for part, names in precedence.KEYS_OF_PART.items():
+        if key in names and part.value in recorded:
+            return str(recorded[part.value])
     asked = volume['metadata']
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label

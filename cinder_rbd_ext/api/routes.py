@@ -36,6 +36,24 @@ _DRIVER = 'cinder_rbd_ext.driver'
 _MOVING = 'cinder_rbd_ext.lifecycle.migration'
 _RESTORING = 'cinder_rbd_ext.lifecycle.restore'
 
+# What a cinder-api service without the extension lets through.
+_ERROR = 'Nothing: the driver checks it, and the volume is then in error.'
+_STORED = (
+    'Keys are stored. No image changes. A cache mode needs the permission of '
+    'the type or the back end at the attachment; the policy for it is not '
+    'checked. A later retype checks the other keys.'
+)
+_NO_EFFECT = 'Keys are stored and have no effect.'
+_CONNECTOR = (
+    'A tenant may list cache modes in a connector of its own. The driver '
+    'checks that the volume may have the mode, and nova-compute what its host '
+    'allows, each time it starts a guest.'
+)
+_SPECS = (
+    'Administrators may set invalid extra specs. The driver refuses volumes '
+    'of the type.'
+)
+
 _STATE = 'Changes the status only.'
 _REMOVES = 'Deletes; no values are set.'
 _NAMES = 'Changes name and description only.'
@@ -48,17 +66,29 @@ class Route:
     :ivar request: method, path below the project, and action, if any
     :ivar check: the module that checks it; None if no check is required
     :ivar what: what is checked, or why no check is required
+    :ivar past: what a cinder-api service without the extension lets through;
+        only for requests that the extension checks
     :ivar since: the first major version of Cinder that has it
     """
 
     request: str
     check: str | None
     what: str
+    past: str = ''
     since: int = 0
 
+    @property
+    def without_extension(self) -> str:
+        """What a service without the extension lets through."""
+        if self.past:
+            return self.past
+        return 'Nothing: the driver checks it.' if self.check else 'No change.'
 
-def _volume(action: str, check: str | None, what: str) -> Route:
-    return Route(f'POST /volumes/{{id}}/action {action}', check, what)
+
+def _volume(
+    action: str, check: str | None, what: str, past: str = ''
+) -> Route:
+    return Route(f'POST /volumes/{{id}}/action {action}', check, what, past)
 
 
 ROUTES: tuple[Route, ...] = (
@@ -67,36 +97,45 @@ ROUTES: tuple[Route, ...] = (
         _VOLUMES,
         'Keys, values, scope and policy; also without keys, size and source '
         'against the type and its back ends.',
+        _ERROR,
     ),
     Route(
         'PUT /volumes/{id}',
         _VOLUMES,
         'Metadata, which replaces all existing items, as PUT of the metadata.',
+        _STORED,
     ),
     Route('DELETE /volumes/{id}', None, _REMOVES),
     Route(
         'POST /volumes/{volume_id}/metadata',
         _METADATA,
         'Keys, values, scope and policy; fixed keys do not change.',
+        _STORED,
     ),
     Route(
         'PUT /volumes/{volume_id}/metadata',
         _METADATA,
         'The same; fixed keys that are missing would be removed.',
+        _STORED,
     ),
     Route(
         'PUT /volumes/{volume_id}/metadata/{id}',
         _METADATA,
         'The same, for the key of the path and of the body.',
+        _STORED,
     ),
     Route(
         'DELETE /volumes/{volume_id}/metadata/{id}',
         _METADATA,
         'Fixed keys are not removed, nor keys that the database considers '
         'equal to the given one.',
+        _STORED,
     ),
     _volume(
-        'os-extend', _VOLUMES, 'The new size against the layout of the image.'
+        'os-extend',
+        _VOLUMES,
+        'The new size against the layout of the image.',
+        _ERROR,
     ),
     _volume(
         'os-extend_volume_completion', None, 'os-extend has been checked.'
@@ -106,11 +145,13 @@ ROUTES: tuple[Route, ...] = (
         _VOLUMES,
         'Keys, layout and features with the new type, if the caller sees the '
         'type.',
+        'Nothing: the driver checks it, and the volume keeps its type.',
     ),
     _volume(
         'os-set_image_metadata',
         _VOLUMES,
         'No key that the database considers equal to an ``rbd:`` key.',
+        _NO_EFFECT,
     ),
     _volume('os-unset_image_metadata', None, 'Image metadata is not used.'),
     _volume('os-show_image_metadata', None, 'Reads only.'),
@@ -118,6 +159,7 @@ ROUTES: tuple[Route, ...] = (
         'os-initialize_connection',
         _ATTACHMENTS,
         'The cache mode against the modes that the compute host accepts.',
+        _CONNECTOR,
     ),
     _volume(
         'os-migrate_volume',
@@ -152,6 +194,7 @@ ROUTES: tuple[Route, ...] = (
         'os-terminate_connection',
         _ATTACHMENTS,
         'Refused during the restore of a backup.',
+        'The tenant may end the restore of its own backup.',
     ),
     _volume('os-set_bootable', None, 'Changes a flag of the volume.'),
     _volume('os-update_readonly_flag', None, 'Changes a flag of the volume.'),
@@ -159,11 +202,13 @@ ROUTES: tuple[Route, ...] = (
         'POST /attachments',
         _ATTACHMENTS,
         'The connector, if the request has one, as PUT.',
+        _CONNECTOR,
     ),
     Route(
         'PUT /attachments/{id}',
         _ATTACHMENTS,
         'The cache mode against the modes that the compute host accepts.',
+        _CONNECTOR,
     ),
     Route('DELETE /attachments/{id}', None, 'Ends an attachment.'),
     Route('POST /attachments/{id}/action os-complete', None, _STATE),
@@ -172,28 +217,35 @@ ROUTES: tuple[Route, ...] = (
         _MANAGING,
         'Keys, values, scope and policy, but not rbd_tenant_options. The '
         'driver compares them with the RBD image.',
+        _ERROR,
     ),
-    Route('POST /manageable_volumes', _MANAGING, 'The same.'),
+    Route('POST /manageable_volumes', _MANAGING, 'The same.', _ERROR),
     Route(
         'POST /types',
         _TYPES,
         'Keys, values and policy; the layout against the back ends.',
+        _SPECS,
     ),
     Route(
         'POST /types/{id}/action create',
         _TYPES,
         'The same method; Cinder refuses the request.',
+        _SPECS,
     ),
     Route(
         'POST /types/{type_id}/extra_specs',
         _TYPES,
         'As POST of the type, with all resulting extra specs.',
+        _SPECS,
     ),
-    Route('PUT /types/{type_id}/extra_specs/{id}', _TYPES, 'The same.'),
+    Route(
+        'PUT /types/{type_id}/extra_specs/{id}', _TYPES, 'The same.', _SPECS
+    ),
     Route(
         'DELETE /types/{type_id}/extra_specs/{id}',
         _TYPES,
         'The remaining extra specs, if they were valid before.',
+        _SPECS,
     ),
     Route('PUT /types/{id}', None, _NAMES),
     Route('DELETE /types/{id}', None, 'Cinder refuses it for a type in use.'),
@@ -224,17 +276,27 @@ ROUTES: tuple[Route, ...] = (
         'POST /snapshots',
         _SNAPSHOTS,
         'No ``rbd:`` keys, because they would have no effect.',
+        _NO_EFFECT,
     ),
-    Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.'),
-    Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.'),
+    Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.', _NO_EFFECT),
+    Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.', _NO_EFFECT),
     Route(
         'POST /snapshots/{snapshot_id}/metadata',
         _SNAPSHOTS,
         'No ``rbd:`` key is added or changed.',
+        _NO_EFFECT,
     ),
-    Route('PUT /snapshots/{snapshot_id}/metadata', _SNAPSHOTS, 'The same.'),
     Route(
-        'PUT /snapshots/{snapshot_id}/metadata/{id}', _SNAPSHOTS, 'The same.'
+        'PUT /snapshots/{snapshot_id}/metadata',
+        _SNAPSHOTS,
+        'The same.',
+        _NO_EFFECT,
+    ),
+    Route(
+        'PUT /snapshots/{snapshot_id}/metadata/{id}',
+        _SNAPSHOTS,
+        'The same.',
+        _NO_EFFECT,
     ),
     Route(
         'POST /backups',
@@ -256,16 +318,19 @@ ROUTES: tuple[Route, ...] = (
         _GROUPS,
         'The size and the source of each volume against its type and the '
         'back end of the group. The request has no keys.',
+        _ERROR,
     ),
     Route(
         'POST /groups/{id}/action create-from-src',
         _GROUPS,
         'The same method; Cinder refuses the request.',
+        _ERROR,
     ),
     Route(
         'POST /consistencygroups/create_from_src',
         _GROUPS,
         'As POST of a group.',
+        _ERROR,
     ),
     Route('POST /groups/{id}/action delete', None, _REMOVES),
     Route('POST /groups/action delete', None, _REMOVES),
@@ -298,13 +363,17 @@ def table() -> str:
 
 def _lines() -> Iterator[str]:
     yield from _head(
-        'Request', 'Check', 'What is checked, or why no check is required'
+        'Request',
+        'Check',
+        'What is checked, or why no check is required',
+        'What a service without the extension lets through',
     )
     for route in ROUTES:
         yield f'   * - ``{route.request}``'
         yield f'     - {f"``{route.check}``" if route.check else "none"}'
         since = f' Since Cinder {route.since}.' if route.since else ''
         yield f'     - {route.what}{since}'
+        yield f'     - {route.without_extension}'
     yield ''
     yield 'These requests do not affect any of that:'
     yield ''

@@ -61,6 +61,16 @@ class Doctor(exit_status.StatusLister):
             '--os-cloud or OS_AUTH_URL is set',
         )
         parser.add_argument(
+            '--api-endpoint',
+            metavar='<url>',
+            action='append',
+            default=[],
+            help='URL of a cinder-api service, with the version, such as '
+            'http://192.0.2.11:8776/v3. Repeat the option for each service '
+            'behind a load balancer. The endpoints of the catalog are always '
+            'asked for the API extension.',
+        )
+        parser.add_argument(
             '--problems',
             action='store_true',
             help='List only findings with something to do',
@@ -90,7 +100,10 @@ class Doctor(exit_status.StatusLister):
         )
         host = run.Host(read['cinder'], read['glance'], read['nova'])
         doctor = run.Doctor(
-            host, pools.clients(), shell.cloud if asks else None
+            host,
+            pools.clients(),
+            shell.cloud if asks else None,
+            nodes=parsed_args.api_endpoint,
         )
         found = list(doctor.check())
         self.status = int(findings.worst(found))

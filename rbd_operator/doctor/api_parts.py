@@ -13,35 +13,31 @@
 """Checks the running parts through the APIs of the cloud."""
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from rbd_command_line import findings
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
+# The endpoints may belong to different services.
+_INTERFACES = ('public', 'internal', 'admin')
 _BACKEND_NAME = 'volume_backend_name'
 
 Finding = findings.Finding
 Severity = findings.Severity
 
 
-def check(cinder: Any) -> Iterator[Finding]:
+def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
     """Check Cinder's running services, as an administrator.
 
     :param cinder: the block storage API of openstacksdk
+    :param nodes: URLs of cinder-api services, with the version, to ask in
+        addition to the endpoints of the catalog
     """
-    aliases = {
-        each['alias'] for each in _get(cinder, '/extensions')['extensions']
-    }
-    if wire.ALIAS in aliases:
-        yield Finding('running API extension', wire.ALIAS)
-    else:
-        yield Finding(
-            'running API extension',
-            f'{wire.ALIAS} is not among the extensions of cinder-api',
-            Severity.WARNING,
-            'Set osapi_volume_extension and restart cinder-api.',
-        )
+    urls = {cinder.get_endpoint(interface=each) for each in _INTERFACES}
+    for url in sorted({url.rstrip('/') for url in (*urls, *nodes) if url}):
+        yield _check_extension(cinder, url)
     pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
     for pool in pools:
         report = pool['capabilities']
@@ -56,6 +52,29 @@ def check(cinder: Any) -> Iterator[Finding]:
         )
 
 
+def _check_extension(cinder: Any, url: str) -> Finding:
+    """Check that the service at a URL has loaded the API extension."""
+    subject = f'running API extension, {url}'
+    try:
+        extensions = _get(cinder, '/extensions', endpoint_override=url)
+    except Exception as error:
+        return Finding(
+            subject,
+            f'not asked: {type(error).__name__}: {error}',
+            Severity.WARNING,
+            'Run the check on a host that reaches this endpoint.',
+        )
+    if wire.ALIAS in {each['alias'] for each in extensions['extensions']}:
+        return Finding(subject, wire.ALIAS)
+    return Finding(
+        subject,
+        f'{wire.ALIAS} is not among the extensions of this cinder-api',
+        Severity.ERROR,
+        'Set osapi_volume_extension in every cinder-api service and restart '
+        'it. Until then, tenants can store keys that were not checked.',
+    )
+
+
 def data_pools(cinder: Any) -> dict[str, set[str]]:
     """Return the data pools of volume types, by the names of back ends."""
     found: dict[str, set[str]] = {}
@@ -67,8 +86,8 @@ def data_pools(cinder: Any) -> dict[str, set[str]]:
     return found
 
 
-def _get(cinder: Any, path: str) -> dict[str, Any]:
-    response = cinder.get(path)
+def _get(cinder: Any, path: str, **how: Any) -> dict[str, Any]:
+    response = cinder.get(path, **how)
     response.raise_for_status()
     body: dict[str, Any] = response.json()
     return body

@@ -14,6 +14,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import pathlib
 import subprocess
@@ -78,6 +79,7 @@ class Doctor:
     :param clients: connections to Ceph; None if its libraries are missing
     :param cloud: connects to the cloud; None if there are no credentials
     :param run: runs a program
+    :param nodes: URLs of cinder-api services that are asked in addition
     """
 
     def __init__(
@@ -86,11 +88,13 @@ class Doctor:
         clients: pools.Clients | None,
         cloud: Callable[[], Any] | None,
         run: other_parts.Run = program,
+        nodes: Sequence[str] = (),
     ) -> None:
         self._host = host
         self._clients = clients
         self._cloud = cloud
         self._run = run
+        self._nodes = nodes
         self._grace = ceph_options.HEARTBEAT_GRACE
         self._data_pools: dict[str, set[str]] = {}
 
@@ -127,7 +131,7 @@ class Doctor:
         try:
             cinder = cloud().block_storage
             self._data_pools = api_parts.data_pools(cinder)
-            yield from api_parts.check(cinder)
+            yield from api_parts.check(cinder, self._nodes)
         except Exception as error:
             # The host can be checked even if the cloud fails.
             yield Finding(

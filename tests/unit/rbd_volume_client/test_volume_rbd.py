@@ -258,6 +258,21 @@ class ShowTest(base.TestCase):
         )
         self.assertEqual('source volume', rows[0][2])
 
+    def test_recorded_origin_overrides_changed_metadata(self) -> None:
+        """A key can be changed past the API extension."""
+        volume = {
+            'metadata': {'rbd:object_size': '8M'},
+            'os-rbd-volume-options:object_size': 1 << 20,
+            'os-rbd-volume-options:origins': {
+                'object_size': 'source volume',
+                'striping': 'volume type',
+            },
+        }
+        rows = volume_rbd.rows_of_volume(volume, _RBD)
+        origins = {key: origin for key, _, origin in rows}
+        self.assertEqual('source volume', origins['rbd:object_size'])
+        self.assertEqual('volume type', origins['rbd:stripe_unit'])
+
     def test_a_cache_mode_that_nobody_asked_for(self) -> None:
         """It does not come from the source volume either."""
         rows = volume_rbd.rows_of_volume(

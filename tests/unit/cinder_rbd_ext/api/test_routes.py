@@ -115,6 +115,12 @@ class RoutesTest(base.ApiTestCase):
             if route.check:
                 importlib.import_module(route.check)
 
+    def test_each_check_says_what_happens_without_the_extension(self) -> None:
+        for route in routes.ROUTES:
+            in_api = '.api.' in (route.check or '')
+            self.assertEqual(in_api, bool(route.past), route.request)
+            self.assertIn(route.without_extension, routes.table())
+
     def test_documentation(self) -> None:
         table = routes.table()
         for request in (*self.table, *self.others):

@@ -52,10 +52,18 @@ class Service:
             path = f'/extensions{ROUTE}'
             self.answers[path] = {'extension': {'alias': ROUTE[1:]}}
 
-    def get(self, path: str) -> requests.Response:
-        """Return the response, or 404."""
-        if path in self.answers:
-            return response(200, self.answers[path])
+    def get_endpoint(self, interface: str) -> str | None:
+        """Return the endpoint of the catalog; no one for administrators."""
+        return None if interface == 'admin' else f'http://{interface}/v3'
+
+    def get(self, path: str, endpoint_override: str = '') -> requests.Response:
+        """Return the response, or 404.
+
+        Answers by the whole URL take precedence.
+        """
+        for name in (f'{endpoint_override}{path}', path):
+            if name in self.answers:
+                return response(200, self.answers[name])
         return fault(404, 'The resource could not be found.')
 
     def post(self, path: str, json: Any) -> requests.Response:

@@ -47,16 +47,33 @@ class ApiPartsTest(base.TestCase):
             ],
         )
         found = list(api_parts.check(self.cinder))
-        self.assertEqual(3, len(found))
+        self.assertEqual(4, len(found))
         self.assertEqual(
             [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
         )
 
-    def test_no_extension(self) -> None:
-        self.answer('/extensions', extensions=[])
+    def test_each_service_without_the_extension_is_named(self) -> None:
         self.answer(_POOLS, pools=[])
+        nodes = ('http://node-1/v3/', 'http://node-2/v3')
+        for url in ('http://node-1/v3', 'http://internal/v3'):
+            self.answer(f'{url}/extensions', extensions=[])
         self.assertEqual(
-            [('running API extension', _S.WARNING)],
+            [
+                ('running API extension, http://internal/v3', _S.ERROR),
+                ('running API extension, http://node-1/v3', _S.ERROR),
+            ],
+            hosts.problems(api_parts.check(self.cinder, nodes)),
+        )
+
+    def test_endpoint_that_does_not_answer_is_a_warning(self) -> None:
+        self.answer(_POOLS, pools=[])
+        del self.cinder.answers['/extensions']
+        self.answer('http://public/v3/extensions', extensions=[])
+        self.assertEqual(
+            [
+                ('running API extension, http://internal/v3', _S.WARNING),
+                ('running API extension, http://public/v3', _S.ERROR),
+            ],
             hosts.problems(api_parts.check(self.cinder)),
         )
 
