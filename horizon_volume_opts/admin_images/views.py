@@ -68,8 +68,7 @@ COMMANDS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
-        'cinder-rbd-ext retype --from <type> --to <type> --all-projects '
-        '--dry-run',
+        'cinder-rbd-ext retype --from <type> --to <type> --dry-run',
         _(
             'lists the volumes of a type that would be retyped. Without '
             '--dry-run, Cinder retypes them, a few at once.'

@@ -105,13 +105,13 @@ def of_cloud(cloud: Any) -> Records:
     )
 
 
-def volumes(cinder: Any, all_projects: bool = True) -> Iterator[Volume]:
-    """Yield the volumes of all projects, or of that of the user.
+def volumes(cinder: Any) -> Iterator[Volume]:
+    """Yield the volumes that the user can see: an administrator sees all.
 
     :param cinder: Cinder's API
     :raises openstack.exceptions.SDKException: if it refuses the request
     """
-    for body in _pages(cinder, 'volumes', all_projects):
+    for body in _pages(cinder, 'volumes'):
         yield of_body(body)
 
 
@@ -161,16 +161,17 @@ def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
     return True
 
 
-def _pages(
-    cinder: Any, kind: str, all_projects: bool = True
-) -> Iterator[Body]:
-    """Yield the resources of all projects, or of the user's project."""
-    whose = int(all_projects)
+def _pages(cinder: Any, kind: str) -> Iterator[Body]:
+    """Yield the resources of all projects.
+
+    Cinder takes ``all_tenants=0`` of an administrator for a filter that no
+    resource matches, and ignores ``all_tenants=1`` of other users.
+    """
     marker = ''
     while True:
         after = f'&marker={marker}' if marker else ''
         answer = _get(
-            cinder, f'/{kind}/detail?all_tenants={whose}&limit={_PAGE}{after}'
+            cinder, f'/{kind}/detail?all_tenants=1&limit={_PAGE}{after}'
         )
         bodies = answer[kind]
         yield from bodies

@@ -77,8 +77,8 @@ class Retype(exit_status.StatusLister):
                 written = stack.enter_context(_journal(parsed_args, wanted))
             chosen = _Choice(service, wanted, parsed_args, written)
             earlier, volumes = chosen.volumes()
-            if not (earlier or volumes or parsed_args.all_projects):
-                maintenance.say('For other projects, use --all-projects.')
+            if wanted.unset:
+                maintenance.say(_kept(wanted))
             if parsed_args.dry_run:
                 return self._rows(map(_planned(wanted), volumes))
             is_healthy = stack.enter_context(_health(parsed_args))
@@ -123,11 +123,26 @@ class Retype(exit_status.StatusLister):
 def _wanted(
     service: volume_service.VolumeService, parsed_args: argparse.Namespace
 ) -> retypes.Wanted:
-    former = service.type_of(parsed_args.former)[1]
-    ident, target = service.type_of(parsed_args.target)
-    if former == target:
-        raise ValueError(f'--from and --to are the same type: {former}.')
-    return retypes.Wanted(former, target, ident, parsed_args.migration_policy)
+    former = service.type_of(parsed_args.former)
+    target = service.type_of(parsed_args.target)
+    if former.ident == target.ident:
+        raise ValueError(f'--from and --to are the same type: {former.name}.')
+    return retypes.Wanted(
+        former.name,
+        target.name,
+        target.ident,
+        parsed_args.migration_policy,
+        retype_rules.unset(former.specs, target.specs),
+    )
+
+
+def _kept(wanted: retypes.Wanted) -> str:
+    return (
+        f'{wanted.target} does not set {", ".join(wanted.unset)}. A volume '
+        f'keeps what its project may request with {wanted.target}, and '
+        'otherwise gets the default of the back end. The result says what '
+        'each volume keeps.'
+    )
 
 
 def _journal(
@@ -179,10 +194,9 @@ class _Choice:
 
     def _listed(self) -> list[records.Volume]:
         projects = self.parsed_args.project
-        all_projects = bool(self.parsed_args.all_projects or projects)
         return [
             each
-            for each in self.service.volumes(all_projects)
+            for each in self.service.volumes()
             if (not projects or each.project in projects)
             and (each.volume_type == self.wanted.former or self._begun(each))
         ]

@@ -48,16 +48,12 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         help='New volume type (name or ID)',
     )
     parser.add_argument(
-        '--all-projects',
-        action='store_true',
-        help='Volumes of all projects (default: of the project of the user)',
-    )
-    parser.add_argument(
         '--project',
         metavar='<id>',
         action='append',
         default=[],
-        help='Volumes of this project; repeat the option for several projects',
+        help='Volumes of this project; repeat the option for several projects '
+        '(default: all projects)',
     )
     parser.add_argument(
         '--limit',

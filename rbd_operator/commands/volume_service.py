@@ -44,8 +44,8 @@ class VolumeService:
     def __init__(self, storage: Any) -> None:
         self._storage = storage
 
-    def type_of(self, given: str) -> tuple[str, str]:
-        """Return the id and the name of a volume type.
+    def type_of(self, given: str) -> retypes.Type:
+        """Return a volume type.
 
         :param given: the ID or name of the type
         :raises ValueError: if the user can see no such type
@@ -56,15 +56,16 @@ class VolumeService:
         for attribute in ('id', 'name'):
             for each in types:
                 if each[attribute] == given:
-                    return each['id'], each['name']
+                    specs = each.get('extra_specs') or {}
+                    return retypes.Type(each['id'], each['name'], specs)
         raise ValueError(
             f'There is no volume type {given}. Volume types: '
             f'{", ".join(sorted(each["name"] for each in types)) or "none"}'
         )
 
-    def volumes(self, all_projects: bool) -> Iterator[records.Volume]:
-        """Yield the volumes of all projects, or of the user's project."""
-        return records.volumes(self._storage, all_projects)
+    def volumes(self) -> Iterator[records.Volume]:
+        """Yield the volumes that the user can see."""
+        return records.volumes(self._storage)
 
     def show(self, ident: str) -> records.Volume | None:
         """Return a volume; None if it does not exist.

@@ -12,11 +12,16 @@
 
 """Rules for the retype of a volume in a given state."""
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
 from rbd_operator.audit import records
 from rbd_operator.maintenance import outcomes
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 #: Status of a volume in a retype.
@@ -24,6 +29,15 @@ _RETYPING = 'retyping'
 
 #: Statuses in which Cinder accepts a retype. For an attached volume, the API
 #: extension refuses a change of more than the image features.
+#: Keys and the attributes that show what an image has.
+_ATTRIBUTES = {
+    keys.OBJECT_SIZE: wire.ATTRIBUTE_OBJECT_SIZE,
+    keys.STRIPE_UNIT: wire.ATTRIBUTE_STRIPE_UNIT,
+    keys.STRIPE_COUNT: wire.ATTRIBUTE_STRIPE_COUNT,
+    keys.OBJECT_MAP: wire.ATTRIBUTE_FEATURES,
+    keys.FEATURES: wire.ATTRIBUTE_FEATURES,
+    keys.DATA_POOL: wire.ATTRIBUTE_DATA_POOL,
+}
 _READY = frozenset({'available', 'in-use'})
 
 BUSY = outcomes.Reason(
@@ -57,6 +71,43 @@ def percent(volume: records.Volume) -> int | None:
     """Return the progress of a conversion; None if it is unknown."""
     found: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
     return found
+
+
+def unset(
+    former: Mapping[str, str], target: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the keys that only the former type sets.
+
+    :param former: extra specs of the former type
+    :param target: extra specs of the new type
+    """
+    return tuple(
+        key for key in _ATTRIBUTES if key in former and key not in target
+    )
+
+
+def kept(
+    unset_keys: Iterable[str], before: records.Volume, after: records.Volume
+) -> str:
+    """Return what a volume keeps although its new type does not set it.
+
+    :param unset_keys: the keys that only the former type sets
+    """
+    attributes = {_ATTRIBUTES[key] for key in unset_keys}
+    parts = [
+        f'{name.partition(":")[2]} = {_shown(name, after.made[name])}'
+        for name in sorted(attributes & before.made.keys())
+        if before.made[name] == after.made.get(name)
+    ]
+    return f'keeps {", ".join(parts)}' if parts else ''
+
+
+def _shown(attribute: str, value: Any) -> str:
+    if attribute in (wire.ATTRIBUTE_OBJECT_SIZE, wire.ATTRIBUTE_STRIPE_UNIT):
+        return sizes.format_size(value)
+    if attribute == wire.ATTRIBUTE_FEATURES:
+        return features.joined(value)
+    return str(value)
 
 
 def check(volume: records.Volume, former: str) -> None:

@@ -69,6 +69,18 @@ class Service(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
+class Type:
+    """A volume type.
+
+    :ivar specs: its extra specs
+    """
+
+    ident: str
+    name: str
+    specs: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Wanted:
     """A retype that the operator requests.
 
@@ -76,12 +88,14 @@ class Wanted:
     :ivar target: name of the new volume type
     :ivar target_id: ID of the new volume type
     :ivar policy: Cinder's migration policy
+    :ivar unset: the keys that the former type sets and the new one does not
     """
 
     former: str
     target: str
     target_id: str
     policy: str = 'never'
+    unset: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass
@@ -89,6 +103,7 @@ class _Running:
     """A volume that is being retyped.
 
     :ivar requested: whether this run requested the retype
+    :ivar before: the volume when it was first seen
     :ivar shown: the last known state of the volume; ``changed`` is the time of
         its last change
     """
@@ -96,6 +111,7 @@ class _Running:
     about: outcomes.Outcome
     began: float
     requested: bool
+    before: records.Volume
     warning: str = ''
     shown: object = None
     changed: float = 0.0
@@ -210,17 +226,18 @@ class Retypes:
         """
         there = self.service.show(volume.ident)
         if there is not None and retype_rules.is_running(there):
-            self._started(volume, requested=self._was_begun(volume.ident))
+            self._started(volume, self._was_begun(volume.ident), there)
             return
         try:
             done = self._settled(volume, there)
-            if done is None:
-                self._request(volume)
+            if done is None and there is not None:
+                self._request(volume, there)
                 return
         except outcomes.Refused as error:
             done = volume.refused(error)
         self._waiting.popleft()
-        self._end(done)
+        if done is not None:
+            self._end(done)
 
     def _settled(
         self, volume: outcomes.Outcome, there: records.Volume | None
@@ -238,7 +255,9 @@ class Retypes:
         retype_rules.check(there, self.wanted.former)
         return None
 
-    def _request(self, volume: outcomes.Outcome) -> None:
+    def _request(
+        self, volume: outcomes.Outcome, there: records.Volume
+    ) -> None:
         if self.written:
             self.written.begin('', '', volume.ident, planned=volume.detail)
         try:
@@ -248,15 +267,19 @@ class Retypes:
                 retype_rules.BY_CINDER, str(error)
             ) from error
         self.pace.begun(0)
-        self._started(volume, requested=True, warning=warning)
+        self._started(volume, True, there, warning)
 
     def _started(
-        self, volume: outcomes.Outcome, requested: bool, warning: str = ''
+        self,
+        volume: outcomes.Outcome,
+        requested: bool,
+        there: records.Volume,
+        warning: str = '',
     ) -> None:
         self._waiting.popleft()
         now = self.now()
         self._running[volume.ident] = _Running(
-            volume, now, requested, warning, changed=now
+            volume, now, requested, there, warning, changed=now
         )
 
     def _look(self, ident: str) -> None:
@@ -270,7 +293,9 @@ class Retypes:
         if there is None:
             self._end(_unchanged(each.about, 'the volume was deleted'))
         elif there.volume_type == self.wanted.target:
-            self._end(self._retyped(each.about, each.warning, each.began))
+            kept = retype_rules.kept(self.wanted.unset, each.before, there)
+            note = '; '.join(filter(None, (each.warning, kept)))
+            self._end(self._retyped(each.about, note, each.began))
         elif each.requested:
             self._end(retype_rules.unchanged(each.about, there))
         else:

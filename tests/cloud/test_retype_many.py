@@ -91,7 +91,7 @@ class RetypesTest(base.CloudTestCase):
         before = {each: _sums(each) for each in volumes}
         folder = self.useFixture(fixtures.TempDir()).path
         journal = pathlib.Path(folder, 'journal')
-        words = ['--from', former, '--to', target, '--all-projects']
+        words = ['--from', former, '--to', target]
         words += ['--journal', str(journal)]
         process = self.begin(*words, '--at-once', '2')
         self.until(lambda: self._is_half_way(journal))

@@ -24,6 +24,7 @@ from rbd_operator.commands import maintenance
 from rbd_operator.commands import volume_service
 from rbd_operator.maintenance import health
 from rbd_operator.maintenance import retypes
+from rbd_volume_options import wire
 from tests.unit.rbd_operator.commands import commands
 from tests.unit.rbd_operator.maintenance import fake_cinder
 
@@ -66,15 +67,29 @@ class RetypeTest(commands.CommandTestCase):
             return {}
         return {each['Volume']: each['Status'] for each in self.rows()}
 
-    def test_of_the_own_project(self) -> None:
-        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype())
+    def test_all_volumes_of_the_type_are_retyped(self) -> None:
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
         self.assertEqual(0, self.status)
-        self.assertIn('2 volumes: 2 done', self.err.getvalue())
+        self.assertIn('3 volumes: 3 done', self.err.getvalue())
         self.assertEqual({}, self.retype())
-        self.assertIn('use --all-projects', self.err.getvalue())
+
+    def test_says_what_stays_without_keys_in_the_new_type(self) -> None:
+        made = {
+            wire.ATTRIBUTE_STRIPE_UNIT: 65536,
+            wire.ATTRIBUTE_STRIPE_COUNT: 8,
+        }
+        for ident in 'ab':
+            self.cinder.change(ident, made=made)
+        self.cinder.made = {**made, wire.ATTRIBUTE_STRIPE_COUNT: 4}
+        self.retype()
+        self.assertIn('new does not set rbd:stripe_unit.', self.err.getvalue())
+        details = {each['Volume']: each['Detail'] for each in self.rows()}
+        self.assertEqual(
+            'retyped to new; keeps stripe_unit = 64 KiB', details['a']
+        )
+        self.assertEqual('retyped to new', details['c'])
 
     @ddt.data(
-        (('--all-projects',), 'abc'),
         (('--project', 'other'), 'c'),
         (('c', 'a'), 'ac'),
         (('--limit', '1'), 'a'),
@@ -119,7 +134,8 @@ class RetypeTest(commands.CommandTestCase):
         words = ('--journal', str(self.journal))
         self.retype('--limit', '1', *words)
         self.assertEqual(
-            {'a': 'done earlier', 'b': 'done'}, self.retype(*words)
+            {'a': 'done earlier', 'b': 'done', 'c': 'done'},
+            self.retype(*words),
         )
         self.assertIn('Resuming', self.err.getvalue())
         lines = self.journal.read_text().splitlines()
@@ -135,7 +151,8 @@ class RetypeTest(commands.CommandTestCase):
             journal.writelines(begun)
         self.cinder.change('b', volume_type='new')
         self.assertEqual(
-            {'a': 'done earlier', 'b': 'done'}, self.retype(*words)
+            {'a': 'done earlier', 'b': 'done', 'c': 'done'},
+            self.retype(*words),
         )
 
     def test_unhealthy_cluster(self) -> None:
@@ -153,9 +170,9 @@ class RetypeTest(commands.CommandTestCase):
                 'rbd_operator.commands.retype.health.Watch', watch
             )
         )
-        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype())
-        self.assertIn('HEALTH_ERR', said[0])
-        self.assertIn('recovered', said[1])
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
+        self.assertIn('HEALTH_ERR', said[1])
+        self.assertIn('recovered', said[2])
 
     @ddt.data('no file', 'no library', 'not wanted')
     def test_without_ceph(self, case: str) -> None:
@@ -167,7 +184,7 @@ class RetypeTest(commands.CommandTestCase):
             self.connected.side_effect = ImportError('rados')
         else:
             words = ('--ignore-health',)
-        self.assertEqual({'a': 'done', 'b': 'done'}, self.retype(*words))
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype(*words))
         shown = 'is not read' in self.err.getvalue()
         self.assertIs(case != 'not wanted', shown)
 
@@ -195,6 +212,7 @@ class RetypeTest(commands.CommandTestCase):
                 'target': 'new',
                 'target_id': 'NEW',
                 'policy': 'on-demand',
+                'unset': ('rbd:stripe_unit',),
             },
             dataclasses.asdict(wanted),
         )

@@ -31,6 +31,7 @@ class Cinder:
     :ivar failed: the reason for volumes whose image is not converted; None
         if Cinder gives no reason
     :ivar silent: number of the next requests without an answer
+    :ivar made: the attributes of a volume after its retype
     :ivar most: how many were being retyped at once
     """
 
@@ -44,6 +45,7 @@ class Cinder:
         self.silent = 0
         self.requested: list[str] = []
         self.most = 0
+        self.made: dict[str, Any] = {}
         self._left: dict[str, int] = {}
 
     def add(self, ident: str, **values: Any) -> None:
@@ -84,15 +86,14 @@ class Cinder:
         self._left[ident] = self.reads
         self.most = max(self.most, len(self._left))
 
-    def type_of(self, given: str) -> tuple[str, str]:
+    def type_of(self, given: str) -> retypes.Type:
         """Return a type whose id is its name in capitals."""
-        return given.upper(), given.lower()
+        specs = {'rbd:stripe_unit': '64K'} if given.lower() == 'old' else {}
+        return retypes.Type(given.upper(), given.lower(), specs)
 
-    def listed(self, all_projects: bool) -> Iterator[records.Volume]:
+    def listed(self) -> Iterator[records.Volume]:
         """Yield the volumes."""
-        for each in self.volumes.values():
-            if all_projects or each.project == 'project':
-                yield each
+        yield from self.volumes.values()
 
     def _answer(self) -> None:
         if self.silent:
@@ -107,4 +108,6 @@ class Cinder:
             made = {wire.ATTRIBUTE_CONVERSION: told}
             self.change(ident, status='available', made=made)
         else:
-            self.change(ident, status='available', volume_type='new', made={})
+            self.change(
+                ident, status='available', volume_type='new', made=self.made
+            )
