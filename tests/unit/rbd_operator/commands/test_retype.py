@@ -160,7 +160,8 @@ class RetypeTest(commands.CommandTestCase):
 
         def recover(message: str) -> None:
             said.append(message)
-            self.health = '{"status": "HEALTH_OK"}'
+            if 'HEALTH_ERR' in message:
+                self.health = '{"status": "HEALTH_OK"}'
 
         said: list[str] = []
         self.replace(maintenance, 'say', side_effect=recover)
