@@ -99,7 +99,7 @@ class DiscoveryTest(base.CloudTestCase):
 class AttributesTest(base.CloudTestCase):
     """Attributes of created volumes."""
 
-    def test_made(self) -> None:
+    def test_attributes_show_what_was_made(self) -> None:
         volume = self.created(metadata=base.ASKED)
         info = self.check_made(volume)
         listed = self.request('GET', '/volumes/detail')['volumes']

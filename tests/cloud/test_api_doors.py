@@ -26,7 +26,7 @@ _EXACT = 'the exact spelling is rbd:stripe_count'
 class SpellingTest(base.CloudTestCase):
     """MariaDB compares names case-insensitively, and so do the checks."""
 
-    def test_metadata(self) -> None:
+    def test_misspelled_keys_are_refused_in_metadata(self) -> None:
         volume = self.created(metadata=base.ASKED)
         path = f'/volumes/{volume}/metadata'
         for key in ('RBD:stripe_count', 'rbd:Stripe_Count'):
@@ -45,7 +45,7 @@ class SpellingTest(base.CloudTestCase):
                 self.check_refused(400, _EXACT, method, where, body)
         self.assertEqual(base.ASKED, self.metadata(volume))
 
-    def test_creation(self) -> None:
+    def test_misspelled_keys_are_refused_at_creation(self) -> None:
         metadata = {'rbd:stripe_unit': '64K', 'RBD:stripe_count': '8'}
         body = {
             'volume': {'size': 1, 'volume_type': 'rbd', 'metadata': metadata}
@@ -103,7 +103,7 @@ class TypesTest(base.CloudTestCase):
             self.check_refused(400, words, 'DELETE', path, None, self.operator)
         self.assertEqual(before, self._specs(ident))
 
-    def test_null(self) -> None:
+    def test_null_is_refused_in_extra_specs(self) -> None:
         ident = self._id(self.make_type())
         path = f'/types/{ident}/extra_specs'
         body = {'extra_specs': {'rbd:stripe_count': None}}
@@ -128,7 +128,7 @@ class TypesTest(base.CloudTestCase):
         shown = self.show(volume)
         self.assertEqual((before, 3), (shown['status'], shown['size']))
 
-    def test_extend(self) -> None:
+    def test_size_without_whole_stripes_is_refused(self) -> None:
         volume = self.created(size=3, metadata=_PAIR)
         self._check_extend(volume)
         self._attach(volume)
@@ -188,7 +188,7 @@ class TypesTest(base.CloudTestCase):
 class ManageTest(base.CloudTestCase):
     """An operator manages an existing RBD image."""
 
-    def test_keys(self) -> None:
+    def test_contradicting_keys_are_refused_when_managing(self) -> None:
         volume = self.created(volume_type='rbd2')
         shown = self.show(volume)
         self.action(volume, self.operator, **{'os-unmanage': {}})
@@ -227,7 +227,7 @@ class ManageTest(base.CloudTestCase):
 class PoolsTest(base.CloudTestCase):
     """Only administrators see the names of Ceph pools."""
 
-    def test_names(self) -> None:
+    def test_names_of_pools_are_for_operators(self) -> None:
         volume = self.created(volume_type='rbd2')
         key = 'os-rbd-volume-options:data_pool'
         self.assertEqual('volumes-data', self.show(volume)[key])

@@ -193,7 +193,7 @@ class BadRequestTest(base.CloudTestCase):
         }
         return {'volume': {**named, 'metadata': metadata}}
 
-    def test_values(self) -> None:
+    def test_invalid_values_are_refused_with_reasons(self) -> None:
         for metadata, words in _VALUES:
             body = self._body(metadata)
             self.check_refused(400, words, 'POST', '/volumes', body)

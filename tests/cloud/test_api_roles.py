@@ -65,7 +65,7 @@ class RolesTest(base.CloudTestCase):
             region_name=self.tenant.config.region_name,
         )
 
-    def test_discovery(self) -> None:
+    def test_each_role_sees_what_it_may_set(self) -> None:
         users = (self.operator, self.tenant, self.reader, self.stranger)
         for user in users:
             self.assertIn(

@@ -27,7 +27,7 @@ MIB = 2**20
 class CreateTest(base.CloudTestCase):
     """Empty volumes, and volumes from volumes and snapshots."""
 
-    def test_create(self) -> None:
+    def test_volume_has_requested_layout(self) -> None:
         volume = self.created(size=8, metadata=base.ASKED)
         info = self.check_made(volume)
         self.assertEqual(8 * 2**30, info['size'])

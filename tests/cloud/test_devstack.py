@@ -109,7 +109,7 @@ class DevStackTest(base.CloudTestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
-    def test_cinder(self) -> None:
+    def test_plug_in_configures_cinder_as_the_sandbox(self) -> None:
         conf = self._stock(
             'cinder/cinder.conf',
             (
@@ -139,7 +139,7 @@ class DevStackTest(base.CloudTestCase):
         self.tree.check('clean')
         self.assertEqual(stock, self._load(_CINDER, conf))
 
-    def test_glance(self) -> None:
+    def test_plug_in_configures_glance_as_the_sandbox(self) -> None:
         conf = self._stock(
             'glance/glance-api.conf',
             (':rbd_objmap', ':rbd'),

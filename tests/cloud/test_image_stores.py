@@ -55,7 +55,9 @@ class CopyTest(StoresTestCase):
 
     @ddt.data((FILES, OURS), (OURS, FILES), (STOCK, OURS), (OURS, STOCK))
     @ddt.unpack
-    def test_copy(self, source: str, target: str) -> None:
+    def test_copy_has_layout_of_its_store(
+        self, source: str, target: str
+    ) -> None:
         image = self.upload(images.content(), source)
         copied = self.copy(image, target)
         for store in (source, target):

@@ -33,7 +33,7 @@ from tests.cloud.images import MIB
 class UploadTest(images.ImageTestCase):
     """Uploads in different formats and to different stores."""
 
-    def test_raw(self) -> None:
+    def test_raw_image_is_striped_and_sparse(self) -> None:
         image = self.upload(images.content())
         self.check_content(image, images.content())
         self.check_ours(image)
@@ -43,7 +43,7 @@ class UploadTest(images.ImageTestCase):
         self.discard(image.id)
         self.check_gone(image.id)
 
-    def test_qcow2(self) -> None:
+    def test_converted_image_has_the_same_content(self) -> None:
         raw, path = self.folder / 'raw', self.folder / 'qcow2'
         raw.write_bytes(images.content())
         subprocess.run(
@@ -79,7 +79,7 @@ class UploadTest(images.ImageTestCase):
         self.discard(image.id)
         self.check_gone(image.id, store)
 
-    def test_range(self) -> None:
+    def test_ranges_of_an_image_are_served(self) -> None:
         image = self.upload(images.content())
         for first, last in ((0, 0), (4 * MIB - 1, 4 * MIB), (5, 9 * MIB)):
             response = self.tenant.image.get(

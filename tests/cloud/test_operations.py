@@ -26,7 +26,7 @@ class OperationsTest(base.CloudTestCase):
     A requested cache mode does not block Cinder's own attachments.
     """
 
-    def test_extend(self) -> None:
+    def test_extended_volume_keeps_its_layout(self) -> None:
         volume = self.created(metadata=base.ASKED)
         self.action(volume, **{'os-extend': {'new_size': 2}})
         self.until(lambda: self.show(volume)['size'] == 2)
@@ -279,7 +279,7 @@ class OperationsTest(base.CloudTestCase):
 class ManageTest(base.CloudTestCase):
     """Management of an existing RBD image."""
 
-    def test_manage(self) -> None:
+    def test_managed_volume_has_attributes_of_its_image(self) -> None:
         name = f'found-{uuid.uuid4().hex[:8]}'
         command = ['rbd', 'create', '--size', '1G', '--object-size', '2M']
         command += ['--stripe-unit', '64K', '--stripe-count', '4']

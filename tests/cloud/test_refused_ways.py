@@ -143,7 +143,7 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
             found['unshelve'] = self.act(self.offloaded, 'unshelve', None)
         return found
 
-    def test_operations(self) -> None:
+    def test_operations_are_refused_before_anything_changes(self) -> None:
         filtered = test_compute_options.documented_filter()
         moved = self.machines['live-migration']
         with self.configured(_NONE_ALLOWED, servers.SECOND):

@@ -210,7 +210,7 @@ class MigrateTest(base.CloudTestCase):
 class CorrectionTest(base.CloudTestCase):
     """An administrator can correct metadata that contradicts an image."""
 
-    def test_keys(self) -> None:
+    def test_administrator_corrects_fixed_keys(self) -> None:
         volume = self.created(metadata=base.ASKED)
         path = f'/volumes/{volume}/metadata'
         key = f'{path}/rbd:stripe_count'

@@ -124,7 +124,7 @@ class HandshakeTest(AttachmentTestCase):
         self.assertEqual('writeback', self.mode(volume))
         self.assertIsNone(refused_attachment.of_volume(self.recorded(volume)))
 
-    def test_lenient(self) -> None:
+    def test_lenient_back_end_attaches_without_the_mode(self) -> None:
         driver = self.make_driver(rbd_cache_mode_enforcement='lenient')
         volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
         self.reserve(volume)
@@ -145,14 +145,14 @@ class OverrideTest(AttachmentTestCase):
         with self.cluster.image(volume.name) as image:
             image.metadata_set('conf_rbd_cache', value)
 
-    def test_image(self) -> None:
+    def test_override_on_the_image_is_refused(self) -> None:
         volume = self.made_volume({keys.CACHE_MODE: 'writeback'})
         self._set(volume, 'false')
         self.refused(volume, 'writeback', 'conf_rbd_cache = false')
         self._set(volume, 'true')
         self.assertEqual('writeback', self.mode(volume))
 
-    def test_pool(self) -> None:
+    def test_override_on_the_pool_is_refused(self) -> None:
         volume = self.made_volume({keys.CACHE_MODE: 'none'})
         option = ('rbd_cache', 'true')
         self.rbd('config', 'pool', 'set', 'volumes', *option)

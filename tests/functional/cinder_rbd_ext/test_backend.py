@@ -26,7 +26,7 @@ from tests.functional.cinder_rbd_ext import base
 class StatsTest(base.DriverTestCase):
     """Tests for the report to the scheduler."""
 
-    def test_capabilities(self) -> None:
+    def test_report_has_the_options_of_the_back_end(self) -> None:
         driver = self.make_driver(
             rbd_volume_object_size='8M',
             rbd_max_stripe_count=4,

@@ -63,7 +63,7 @@ class BenchImagesTest(testtools.TestCase):
     def trashed(self) -> list[str]:
         return [each['name'] for each in rbd.RBD().trash_list(self.ioctx)]
 
-    def test_quota(self) -> None:
+    def test_image_is_removed_at_the_quota(self) -> None:
         """librbd cannot create the trash directory then."""
         with self.images.created(2**20, 0, {}):
             pass

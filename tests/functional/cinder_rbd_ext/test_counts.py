@@ -127,7 +127,7 @@ class CountsTest(base.DriverTestCase):
                 None,
             )
 
-    def test_manage(self) -> None:
+    def test_managing_costs_few_operations(self) -> None:
         name = f'existing-{uuid.uuid4()}'
         self.rbd('create', '--size', '1G', f'volumes/{name}')
         volume = self._loaded()
@@ -145,7 +145,7 @@ class CountsTest(base.DriverTestCase):
         self._costs((1, 3, 0), self.driver.get_manageable_volumes, [], *ask)
         self._costs((1, 3, 0), self.driver.get_manageable_snapshots, [], *ask)
 
-    def test_statistics(self) -> None:
+    def test_statistics_cost_few_operations(self) -> None:
         for shared in (False, True):
             self.driver = self.make_driver(
                 driver.RBDExtDriver,

@@ -300,7 +300,7 @@ class ManageableTest(base.DriverTestCase):
                 self.assertEqual((4, 0), (found.opens, found.commands))
                 self.assertEqual({True, False}, _safe(listed))
 
-    def test_reason(self) -> None:
+    def test_list_of_manageable_volumes_gives_reasons(self) -> None:
         self.rbd('create', '--size', '1G', 'volumes/one')
         volume = self.new_volume()
         list_volumes = functools.partial(

@@ -123,7 +123,9 @@ class LateFailureTest(base.DriverTestCase):
         ('clone', creation_paths.CloneGlanceImage),
     )
     @ddt.unpack
-    def test_undone(self, call: str, way: type[creation_paths.Path]) -> None:
+    def test_late_failure_of_librbd_is_undone(
+        self, call: str, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self)
         path.prepare()
         before = self.cluster.names()

@@ -60,7 +60,7 @@ class SocketFailuresTest(base.DriverTestCase):
         self.driver.extend_volume(volume, 2)
         self.driver.delete_volume(volume)
 
-    def test_burst(self) -> None:
+    def test_operations_survive_broken_connections(self) -> None:
         # The timeout is not gentle: Python's signal handlers cannot interrupt
         # librbd.
         self.useFixture(fixtures.Timeout(600 + 2 * _OPERATIONS, gentle=False))

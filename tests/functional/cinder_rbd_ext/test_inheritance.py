@@ -115,7 +115,9 @@ class InheritanceTest(base.DriverTestCase):
         )
 
     @ddt.data(_from_volume, _from_snapshot)
-    def test_features(self, way: Callable[..., Any]) -> None:
+    def test_features_that_tenants_may_not_set_are_not_inherited(
+        self, way: Callable[..., Any]
+    ) -> None:
         source = self.made_volume({keys.OBJECT_MAP: 'false'})
         self.assertNotIn('object-map', self.features_of(source))
         made = self._made(way, source, rbd_tenant_options='')

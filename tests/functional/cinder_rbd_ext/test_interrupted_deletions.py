@@ -57,7 +57,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.assertRaises(rbd.ImageNotFound, self.cluster.image, name)
 
     @ddt.data('false', 'true')
-    def test_killed(self, object_map: str) -> None:
+    def test_killed_deletion_is_completed(self, object_map: str) -> None:
         """The stock driver reports that the image no longer exists."""
         volume, prefix = self._written(object_map)
         self._kill(volume.name, prefix)
@@ -95,7 +95,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.assertEqual(0, self._objects(prefix))
         self.assertEqual([], self.cluster.names())
 
-    def test_blocklisted(self) -> None:
+    def test_blocklisted_deletion_is_repeated(self) -> None:
         """The deletion is repeated with a new connection."""
         self.warm_up()
         volume, prefix = self._written()

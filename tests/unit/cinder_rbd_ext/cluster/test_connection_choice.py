@@ -47,7 +47,7 @@ class SharingTest(base.DriverTestCase):
             pass
         return int(self.connect.call_count - before)
 
-    def test_shared(self) -> None:
+    def test_shared_connection_is_used(self) -> None:
         self.assertEqual(0, self._connects(self.driver))
 
     def test_turned_off(self) -> None:
@@ -102,7 +102,9 @@ class SharingTest(base.DriverTestCase):
 
     @ddt.data((0, True), (5, False))
     @ddt.unpack
-    def test_clone(self, depth: int, alone: bool) -> None:
+    def test_clone_that_flattens_has_its_own_connection(
+        self, depth: int, alone: bool
+    ) -> None:
         self.override_backend('rbd_max_clone_depth', depth)
         source = self.made_volume({})
         seen = self._spied('create_cloned_volume')
@@ -114,7 +116,7 @@ class SharingTest(base.DriverTestCase):
         self.driver._flatten_volume('image', None)
         self.assertEqual([True], seen)
 
-    def test_migration(self) -> None:
+    def test_migration_has_its_own_connection(self) -> None:
         volume = self.made_volume({})
         seen = self._spied('migrate_volume', runs=False)
         self.driver.migrate_volume(self.context, volume, {'capabilities': {}})

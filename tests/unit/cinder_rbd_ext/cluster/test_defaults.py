@@ -30,7 +30,7 @@ class DefaultsTest(base.DriverTestCase):
         found = defaults.of_back_end(self.driver, with_striping=False)
         self.assertIsNone(found.striping)
 
-    def test_image(self) -> None:
+    def test_unknown_defaults_have_no_features(self) -> None:
         found = defaults.of_back_end(self.driver).image(1 << 20)
         self.assertEqual(1 << 20, found.layout.object_size)
         self.assertEqual(

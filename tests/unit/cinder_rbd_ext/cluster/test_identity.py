@@ -54,7 +54,7 @@ class TextsTest(base.TestCase):
             )
         )
 
-    def test_same(self) -> None:
+    def test_unchanged_files_have_the_same_digest(self) -> None:
         self.keyring.write_text('key = A')
         self.assertEqual(self._digest(), self._digest())
 
@@ -66,12 +66,12 @@ class TextsTest(base.TestCase):
         os.utime(self.keyring, ns=(at.st_atime_ns, at.st_mtime_ns))
         self.assertNotEqual(before, self._digest())
 
-    def test_configuration(self) -> None:
+    def test_changed_configuration_changes_the_digest(self) -> None:
         before = self._digest()
         self.conf.write_text('[global]\nkey = A')
         self.assertNotEqual(before, self._digest())
 
-    def test_keyfile(self) -> None:
+    def test_changed_keyfile_changes_the_digest(self) -> None:
         file = self.folder / 'keyfile'
         self.cluster.config['keyfile'] = str(file)
         before = self._digest()

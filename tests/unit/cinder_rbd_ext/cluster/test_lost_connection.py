@@ -68,13 +68,13 @@ class NumbersTest(base.TestCase):
         inner.__cause__ = error
         self.assertEqual({108, 110}, lost_connection.numbers(error))
 
-    def test_none(self) -> None:
+    def test_no_error_has_no_numbers(self) -> None:
         self.assertEqual(frozenset(), lost_connection.numbers(None))
 
 
 @ddt.ddt
 class RepeatingTest(base.TestCase):
-    def test_lost(self) -> None:
+    def test_operation_is_repeated_after_a_lost_connection(self) -> None:
         driver = _Repeating(True, _SHUT_DOWN)
         self.assertEqual((1,), driver.extend_volume(1))
         self.assertEqual([(1,), (1,)], driver.calls)

@@ -45,7 +45,7 @@ class MonitorsTest(base.DriverTestCase):
     def test_order_and_ipv6(self) -> None:
         self.assertEqual(_FOUND, self.monitors.addresses())
 
-    def test_remembered(self) -> None:
+    def test_addresses_are_remembered_for_their_lifetime(self) -> None:
         self.monitors.addresses()
         self.now = monitors.LIFETIME - 1
         self._no_further_command()
@@ -73,7 +73,7 @@ class MonitorsTest(base.DriverTestCase):
         self.monitors.addresses()[0].clear()
         self.assertEqual(_FOUND, self.monitors.addresses())
 
-    def test_failure(self) -> None:
+    def test_failure_of_a_monitor_is_named(self) -> None:
         self.cluster.mon_status = -errno.EACCES
         error = self.assertRaises(
             exception.VolumeBackendAPIException, self.monitors.addresses

@@ -35,7 +35,7 @@ class AskTest(base.TestCase):
                 self.cluster.rados, ioctx, patience, self.slept.append
             )
 
-    def test_usable(self) -> None:
+    def test_usable_connection_responds(self) -> None:
         self.assertIs(probe.Answer.RESPONDED, self._ask())
         self.assertEqual([], self.slept)
 
@@ -45,7 +45,7 @@ class AskTest(base.TestCase):
         self.assertIs(probe.Answer.RESPONDED, self._ask())
 
     @ddt.data(errno.ESHUTDOWN, errno.ENOTCONN)
-    def test_lost(self, number: int) -> None:
+    def test_lost_connection_is_refused(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
         self.assertIs(probe.Answer.REFUSED, self._ask())
 

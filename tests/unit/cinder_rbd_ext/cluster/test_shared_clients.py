@@ -90,7 +90,7 @@ class SharedClientsTest(base.TestCase):
         self.assertFalse(self.clients.give_back(ioctx, None))
         self.assertEqual('open', ioctx.state)
 
-    def test_crowd(self) -> None:
+    def test_limited_number_of_connections_serves_a_crowd(self) -> None:
         """A limited number of connections serves any number of operations."""
         most = shared_clients.MOST * leased_client.CROWD
         lent = [self._lend() for _ in range(most + 10)]
@@ -100,7 +100,7 @@ class SharedClientsTest(base.TestCase):
         for each in lent:
             self._back(each)
 
-    def test_idle(self) -> None:
+    def test_idle_connection_is_shut_down(self) -> None:
         other = identity.Place('ceph', '/nowhere', 'other', -1)
         self._use()
         self.now += shared_clients.LONGEST_IDLE
@@ -117,7 +117,7 @@ class SharedClientsTest(base.TestCase):
             self.assertEqual(['connected'] * 2, self._states())
         self.assertEqual(['shutdown', 'connected'], self._states())
 
-    def test_lost(self) -> None:
+    def test_lost_connection_is_shut_down_after_its_last_user(self) -> None:
         """A lost connection is shut down when its last user is done."""
         with self._lent():
             self._use(_SHUT_DOWN)
@@ -284,7 +284,7 @@ class SharedClientsTest(base.TestCase):
             each.join(10)
         self.assertEqual([str(failed)] * 5, errors)
 
-    def test_fork(self) -> None:
+    def test_child_process_forgets_connections(self) -> None:
         """A child process forgets the parent's connections."""
         ioctx = self._lend()
         self.clients._abandon()

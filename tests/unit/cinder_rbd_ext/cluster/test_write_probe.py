@@ -54,7 +54,7 @@ class PoolProbeTest(base.DriverTestCase):
         self.assertTrue(name.startswith('rbd_data.'))
 
     @ddt.data('Ioctx.write', 'Ioctx.write part')
-    def test_refused(self, operation: str) -> None:
+    def test_pool_without_permission_is_named(self, operation: str) -> None:
         self.cluster.fail(operation, fake_rados.OSError(errno.EPERM))
         text = self._refused()
         for part in (

@@ -46,7 +46,7 @@ class CreationTest(base.TestCase):
 
         self.assertIs(error, self.assertRaises(type(error), fail))
 
-    def test_plan(self) -> None:
+    def test_plan_is_made_once_with_base_and_parent(self) -> None:
         seen: list[Any] = []
 
         def planner(
@@ -147,7 +147,7 @@ class CreationsTest(base.TestCase):
         self.creations = creations.Creations()
         self.one = creations.Creation('volume-1', _planner)
 
-    def test_held(self) -> None:
+    def test_held_creation_is_found_by_its_image(self) -> None:
         self.assertIsNone(self.creations.get('volume-1'))
         with self.creations.hold(self.one) as held:
             self.assertIs(self.one, held)
@@ -169,7 +169,7 @@ class CreationsTest(base.TestCase):
             self.assertIs(self.one, self.creations.get('volume-1'))
             self.assertIs(two, self.creations.get('volume-2'))
 
-    def test_nested(self) -> None:
+    def test_inner_creation_hides_the_outer_one(self) -> None:
         inner = creations.Creation('volume-1', _planner)
         with self.creations.hold(self.one):
             with self.creations.hold(inner):

@@ -57,7 +57,7 @@ class StateTest(ImagesTestCase):
     def _state(self, image: Any) -> plan.ImageState:
         return existing.state_of(image, self.pool_name)  # type: ignore[arg-type]
 
-    def test_plain(self) -> None:
+    def test_state_of_a_plain_image_has_no_striping(self) -> None:
         image = self.image(order=20, features=_LAYERING | _LOCK)
         self.assertEqual(
             plan.ImageState(
@@ -106,7 +106,9 @@ class FeaturesTest(ImagesTestCase):
         (_LAYERING, set(), _LAYERING),
     )
     @ddt.unpack
-    def test_enable(self, has: int, wanted: set[str], after: int) -> None:
+    def test_features_are_enabled_with_prerequisites(
+        self, has: int, wanted: set[str], after: int
+    ) -> None:
         image = self.image(features=has)
         before = image.features()
         enabled = existing.enable(image, frozenset(wanted))
@@ -121,7 +123,9 @@ class FeaturesTest(ImagesTestCase):
         (_DEFAULT, set(), _DEFAULT),
     )
     @ddt.unpack
-    def test_disable(self, has: int, unwanted: set[str], after: int) -> None:
+    def test_features_are_disabled_with_dependants(
+        self, has: int, unwanted: set[str], after: int
+    ) -> None:
         image = self.image(features=has)
         before = image.features()
         disabled = existing.disable(image, frozenset(unwanted))

@@ -38,7 +38,7 @@ class NamingTest(base.TestCase):
         except Exception as raised:
             return raised
 
-    def test_librbds(self) -> None:
+    def test_error_of_librbd_names_the_image(self) -> None:
         error = self._raised(OSError(110, 'timed out'))
         self.assertIsInstance(error, exceptions.ImageNotMade)
         self.assertIn('volume-1', str(error))

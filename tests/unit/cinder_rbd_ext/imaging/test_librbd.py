@@ -78,7 +78,7 @@ class ModuleTest(librbd_case.LibrbdTestCase):
             )
         self.assertIs(down, error)
 
-    def test_discard(self) -> None:
+    def test_discard_ignores_a_missing_image(self) -> None:
         self.fake.RBD().create(self.ioctx, 'i', 1)
         self.module.discard(self.ioctx, 'i')
         self.assertEqual([], self.cluster.names())
@@ -150,7 +150,7 @@ class CreateTest(librbd_case.LibrbdTestCase):
             )
             self.fake.RBD().remove(self.ioctx, 'new')
 
-    def test_failure(self) -> None:
+    def test_failed_creation_is_recorded(self) -> None:
         self.cluster.fail('RBD.create', self.fault)
         with self.creations.hold(self.creation):
             self.assertRaises(
@@ -248,7 +248,7 @@ class CloneTest(librbd_case.LibrbdTestCase):
             parent,
         )
 
-    def test_failure(self) -> None:
+    def test_failed_clone_is_recorded(self) -> None:
         self.parent()
         self.cluster.fail('RBD.clone', self.fault)
         with self.creations.hold(self.creation):
@@ -270,7 +270,7 @@ class LateFailureTest(librbd_case.LibrbdTestCase):
 
         self.useFixture(fixtures.MockPatchObject(fake_librbd.RBD, name, call))
 
-    def test_undone(self) -> None:
+    def test_late_failure_removes_the_image(self) -> None:
         self._late('create')
         with self.creations.hold(self.creation):
             self.assertRaises(

@@ -34,7 +34,7 @@ class CloseImagesTest(librbd_case.LibrbdTestCase):
         self.assertRaises(self.fake.InvalidArgument, left.size)
         self.assertEqual(1 << 30, kept.size())
 
-    def test_none(self) -> None:
+    def test_closing_without_open_images_does_nothing(self) -> None:
         with self.module.Image(self.ioctx, 'parent'):
             pass
         self.module.close_images(self.ioctx)

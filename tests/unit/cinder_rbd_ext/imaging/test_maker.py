@@ -113,7 +113,9 @@ class EveryWayTest(base.DriverTestCase):
             if p is not creation_paths.ImportGlanceImage
         )
     )
-    def test_refused(self, way: type[creation_paths.Path]) -> None:
+    def test_invalid_key_is_refused_before_anything_is_made(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self, metadata={keys.OBJECT_SIZE: '3M'})
         before = self.cluster.names()
         commands = len(self.commands.ran)

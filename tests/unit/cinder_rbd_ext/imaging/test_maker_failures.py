@@ -97,7 +97,7 @@ class StepTest(FailureTestCase):
 
     @ddt.data(*STEPS)
     @ddt.unpack
-    def test_step(
+    def test_failed_step_is_named_and_undone(
         self, way: type[creation_paths.Path], operation: str
     ) -> None:
         path = way(self)
@@ -109,7 +109,7 @@ class StepTest(FailureTestCase):
 
     @ddt.data(*STEPS)
     @ddt.unpack
-    def test_again(
+    def test_failed_creation_can_be_repeated(
         self, way: type[creation_paths.Path], operation: str
     ) -> None:
         """A failed creation can be repeated."""
@@ -161,7 +161,9 @@ class LastStepTest(FailureTestCase):
         self.assertIs(self.fault, self._fails(path))
 
     @ddt.data(*creation_paths.ALL)
-    def test_recorded(self, way: type[creation_paths.Path]) -> None:
+    def test_failed_record_undoes_the_creation(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self)
         down = DatabaseDown()
         with mock.patch.object(
@@ -182,7 +184,9 @@ class ExistsTest(FailureTestCase):
         creation_paths.FullCopy,
         creation_paths.CloneGlanceImage,
     )
-    def test_stays(self, way: type[creation_paths.Path]) -> None:
+    def test_existing_image_of_the_same_name_stays(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self)
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().create(ioctx, path.volume.name, 7, order=15)
@@ -204,7 +208,9 @@ class UndoFailsTest(FailureTestCase):
     """Log a failed undo step and raise the first failure."""
 
     @ddt.data(*creation_paths.ALL)
-    def test_removal(self, way: type[creation_paths.Path]) -> None:
+    def test_failed_removal_is_reported_with_the_cause(
+        self, way: type[creation_paths.Path]
+    ) -> None:
         path = way(self)
         down = DatabaseDown()
         if way is creation_paths.ImportGlanceImage:
@@ -219,7 +225,7 @@ class UndoFailsTest(FailureTestCase):
         self.assertIn(f'incomplete image {path.volume.name}', self.log.output)
         self.assertIn('made to fail', self.log.output)
 
-    def test_connection(self) -> None:
+    def test_lost_connection_leaves_the_cause(self) -> None:
         self.override_backend('rbd_share_connections', False)
         path = creation_paths.CloneVolume(self)
         error = DatabaseDown()

@@ -50,7 +50,7 @@ class PlanMigratedTest(base.TestCase):
 
     @ddt.data(*_POOLS)
     @ddt.unpack
-    def test_pool(
+    def test_data_pool_is_that_of_the_destination(
         self, of_type: str | None, of_host: str | None, made: str | None
     ) -> None:
         self.assertEqual(

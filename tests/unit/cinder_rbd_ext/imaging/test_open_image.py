@@ -152,7 +152,7 @@ class LockTest(librbd_case.LibrbdTestCase):
         gc.collect()
         self.assertEqual(0, len(locks._of))
 
-    def test_fork(self) -> None:
+    def test_lock_is_not_held_in_a_child_process(self) -> None:
         """A lock of another thread is not held in the child process."""
         locks = open_image.Locks()
         lock = locks.of(1, 'a')

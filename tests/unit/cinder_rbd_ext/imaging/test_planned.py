@@ -54,6 +54,6 @@ _ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
 @ddt.ddt
 class ArgumentsTest(base.TestCase):
     @ddt.data(*_ARGUMENTS)
-    def test_arguments(self, case: str) -> None:
+    def test_plan_becomes_arguments_of_librbd(self, case: str) -> None:
         how, arguments = _ARGUMENTS[case]
         self.assertEqual(arguments, planned.arguments(how))

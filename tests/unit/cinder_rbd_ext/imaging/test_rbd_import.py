@@ -64,7 +64,7 @@ class CreationOfTest(base.TestCase):
         with self.creations.hold(self.creation):
             return rbd_import.creation_of(command, self.creations)
 
-    def test_import(self) -> None:
+    def test_import_is_recognised_by_its_command(self) -> None:
         self.assertIs(self.creation, self._found(*_GLANCE))
         self.assertIs(self.creation, self._found(*_ENCRYPTED))
 
@@ -88,7 +88,7 @@ class ObjectSizeTest(base.TestCase):
     def test_object_size(self, command: tuple[Any, ...], mib: int) -> None:
         self.assertEqual(mib << 20, rbd_import.object_size_of(command))
 
-    def test_text(self) -> None:
+    def test_order_is_read_from_the_command(self) -> None:
         self.assertEqual(
             1 << 20, rbd_import.object_size_of(('x', '--order', '20'))
         )
@@ -100,7 +100,7 @@ class RewriteTest(base.TestCase):
             _GLANCE, rbd_import.rewrite(_GLANCE, plan.ImagePlan())
         )
 
-    def test_layout(self) -> None:
+    def test_layout_is_passed_in_bytes(self) -> None:
         """Sizes are in bytes: ``--object-size 6M`` is silently rounded."""
         how = plan.ImagePlan(
             layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
@@ -132,7 +132,7 @@ class RewriteTest(base.TestCase):
             rbd_import.rewrite(('rbd', 'import'), how)[2:4],
         )
 
-    def test_features(self) -> None:
+    def test_features_that_librbd_sets_are_not_passed(self) -> None:
         """Features that librbd sets by itself are not passed."""
         how = plan.ImagePlan(
             image_features=frozenset(

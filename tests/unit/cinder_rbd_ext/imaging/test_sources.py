@@ -159,7 +159,9 @@ class CachedImageTest(SourcesTestCase):
 class GlanceImageTest(base.TestCase):
     @ddt.data((1, 4, 4), (4, 4, 4), (8, 4, 8), (8, 16, 16))
     @ddt.unpack
-    def test_plain(self, image: int, chunk: int, made: int) -> None:
+    def test_object_size_is_at_least_the_chunk_size(
+        self, image: int, chunk: int, made: int
+    ) -> None:
         """The object size is at least the chunk size, as in stock Cinder."""
         state = plan.ImageState(
             layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
@@ -172,7 +174,7 @@ class GlanceImageTest(base.TestCase):
             sources.of_glance_image(state, chunk * _MIB).level,
         )
 
-    def test_striped(self) -> None:
+    def test_striped_image_passes_on_its_object_size(self) -> None:
         """A striped Glance image passes on its own object size."""
         striping = layout.Striping(64 << 10, 8)
         state = plan.ImageState(
@@ -285,7 +287,7 @@ class OriginsTest(base.TestCase):
     def test_no_record(self) -> None:
         self.assertEqual({}, self._origins({}))
 
-    def test_keys(self) -> None:
+    def test_origins_follow_record_and_keys(self) -> None:
         found = self._origins(
             self._RECORDED, metadata={'rbd:stripe_unit': '64K'}
         )
