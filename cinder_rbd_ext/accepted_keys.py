@@ -25,24 +25,13 @@ from oslo_utils import units
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 
 _FOREIGN = 'the back end does not support RBD volume options'
 _UNKNOWN = 'unknown key'
-
-# Keys that belong together or can contradict each other are dropped together.
-# If an error names none of the volume's keys (such as an object size that is
-# not a multiple of the type's stripe unit), the first of these groups with a
-# key is dropped.
-_GROUPS = (
-    (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
-    (keys.OBJECT_SIZE,),
-    (keys.OBJECT_MAP, keys.FEATURES),
-    (keys.CACHE_MODE,),
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +52,7 @@ class Acceptance:
         An unknown key is untrusted text. It is quoted and limited to ASCII.
         """
         return ', '.join(
-            f'{key if key in keys.KEYS else errors.shown(key)} ({reason})'
+            f'{definitions.shown_key(key)} ({reason})'
             for key, reason in sorted(self.dropped.items())
         )
 
@@ -89,7 +78,8 @@ def of_type(
     own = options.ours(given)
     if settings is None:
         return Acceptance({}, dict.fromkeys(own, _FOREIGN))
-    kept = {k: v for k, v in own.items() if k in keys.VOLUME_KEYS}
+    known = definitions.volume_keys()
+    kept = {k: v for k, v in own.items() if k in known}
     dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
     while error := _complaint(kept, specs, settings, size, as_is):
         names = _at_fault(error, kept)
@@ -128,9 +118,21 @@ def _complaint(
 
 def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:
     """Return the keys to drop because of an error; empty if none are left."""
-    named = [group for group in _GROUPS if error.key in group]
-    for group in (*named, *_GROUPS):
-        found = [name for name in group if name in kept]
-        if found:
-            return found
+    # The error can name a key of the type, such as a stripe unit that is not a
+    # factor of the volume's object size. Keys of the same kind are dropped
+    # then; a striping first, because it follows from an object size.
+    at_fault = definitions.OPTIONS.get(error.key)
+    families = sorted(
+        definitions.families(),
+        key=lambda family: (
+            error.key not in family,
+            at_fault is None
+            or definitions.OPTIONS[family[0]].kind is not at_fault.kind,
+            len(family) == 1,
+        ),
+    )
+    for family in families:
+        present = [name for name in family if name in kept]
+        if present:
+            return present
     return []

@@ -15,7 +15,7 @@
 import dataclasses
 from typing import Any
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -24,7 +24,6 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
-from rbd_volume_options import tenant_options
 from rbd_volume_options import wire
 
 
@@ -85,23 +84,21 @@ class BackendSettings:
             ``rbd_store_chunk_size`` is not a power of two; the key of the
             error is the option's name
         """
-        given = {
+        texts = {
             key: str(value)
-            for key, option in keys.OPTIONS.items()
+            for key, option in definitions.conf_names().items()
             if (value := configuration.safe_get(option)) is not None
         }
-        for_tenants = given.pop(keys.TENANT_OPTIONS, '')
-        data_pool = given.pop(keys.DATA_POOL, None)
         try:
+            bounds = _read_limits(configuration, texts)
             parsed = options.parse(
-                given, keys.Scope.VOLUME, errors.Origin.BACKEND
+                texts, keys.Scope.BACKEND, errors.Origin.BACKEND
             )
-            bounds = _read_limits(configuration, for_tenants)
             _check(parsed, bounds)
         except errors.OptionError as error:
-            raise error.renamed(keys.OPTIONS) from None
+            raise error.renamed(definitions.conf_names()) from None
         return cls(
-            options=dataclasses.replace(parsed, data_pool=data_pool),
+            options=parsed,
             limits=bounds,
             chunk_size=layout.parse_chunk_size(
                 configuration.rbd_store_chunk_size, errors.Origin.BACKEND
@@ -113,7 +110,8 @@ class BackendSettings:
         )
 
 
-def _read_limits(configuration: Any, for_tenants: str) -> limits.Limits:
+def _read_limits(configuration: Any, texts: dict[str, str]) -> limits.Limits:
+    """Read the limits, and remove the keys for tenants from the options."""
     return limits.Limits(
         max_stripe_count=configuration.safe_get(wire.RBD_MAX_STRIPE_COUNT),
         require_whole_stripes=configuration.safe_get(
@@ -123,10 +121,16 @@ def _read_limits(configuration: Any, for_tenants: str) -> limits.Limits:
             configuration.safe_get(wire.RBD_MIN_OBJECT_SIZE)
         ),
         max_objects=configuration.safe_get(wire.RBD_MAX_OBJECTS),
-        cache_modes=cache_modes.parse_cache_modes(
-            configuration.safe_get(wire.RBD_ALLOWED_CACHE_MODES)
+        allowed={
+            option.key: option.allowed.parse(
+                configuration.safe_get(option.allowed.option)
+            )
+            for option in definitions.OPTIONS.values()
+            if option.allowed
+        },
+        tenant_options=definitions.parse_key_list(
+            texts.pop(keys.TENANT_OPTIONS, '')
         ),
-        tenant_options=tenant_options.parse(for_tenants),
     )
 
 
@@ -139,5 +143,4 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
                 layout.ImageLayout(parsed.object_size, parsed.striping),
                 origin,
             )
-    if parsed.cache_mode:
-        limits.check_cache_mode(parsed.cache_mode, bounds, origin)
+    options.check_allowed(parsed, bounds, origin)

@@ -18,13 +18,12 @@ cinder.conf of the API need not have the section of the back end.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
 
 from cinder_rbd_ext import backend_settings
-from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -79,7 +78,14 @@ def reported(
 
 def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
     return {
-        wire.RBD_ALLOWED_CACHE_MODES: [m.value for m in bounds.cache_modes],
+        **{
+            option.allowed.option: [
+                definitions.as_json(value)
+                for value in option.allowed_values(bounds) or ()
+            ]
+            for option in definitions.OPTIONS.values()
+            if option.allowed
+        },
         wire.RBD_TENANT_OPTIONS: sorted(bounds.tenant_options),
         wire.RBD_MAX_STRIPE_COUNT: bounds.max_stripe_count,
         wire.RBD_REQUIRE_WHOLE_STRIPES: bounds.require_whole_stripes,
@@ -89,14 +95,10 @@ def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
 
 
 def _reported_options(given: options.VolumeOptions) -> dict[str, Any]:
-    striping, mode = given.striping, given.cache_mode
+    values = given.values()
     return {
-        wire.RBD_VOLUME_STRIPE_UNIT: striping.unit if striping else None,
-        wire.RBD_VOLUME_STRIPE_COUNT: striping.count if striping else None,
-        wire.RBD_VOLUME_OBJECT_MAP: given.object_map,
-        wire.RBD_VOLUME_FEATURES: _joined(given.image_features),
-        wire.RBD_VOLUME_CACHE_MODE: mode.value if mode else None,
-        wire.RBD_VOLUME_DATA_POOL: given.data_pool,
+        option.conf_name: definitions.as_capability(values.get(option.key))
+        for option in definitions.with_values()
     }
 
 
@@ -151,22 +153,22 @@ def settings_of(
     """
     if not is_ours(report):
         return None
-    given = {
-        key: str(value)
-        for key in keys.VOLUME_KEYS
-        if (value := report.get(keys.KEYS[key].capability)) is not None
+    texts = {
+        option.key: definitions.as_text(value)
+        for option in definitions.with_values()
+        if (value := report.get(option.conf_name)) is not None
     }
     try:
-        parsed = options.parse(given, keys.Scope.VOLUME, errors.Origin.BACKEND)
+        parsed = options.parse(
+            texts, keys.Scope.BACKEND, errors.Origin.BACKEND
+        )
         bounds = _limits_in(report)
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.
         LOG.warning('Ignored the report of a back end: %s', error)
         return None
     return backend_settings.BackendSettings(
-        options=dataclasses.replace(
-            parsed, data_pool=report.get(wire.RBD_VOLUME_DATA_POOL)
-        ),
+        options=parsed,
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
         # A driver of an earlier release does not report this value and applies
@@ -192,12 +194,11 @@ def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
             wire.RBD_MIN_OBJECT_SIZE, default.min_object_size
         ),
         max_objects=report.get(wire.RBD_MAX_OBJECTS, default.max_objects),
-        cache_modes=tuple(
-            map(
-                cache_modes.parse_cache_mode,
-                report.get(wire.RBD_ALLOWED_CACHE_MODES, ()),
-            )
-        ),
+        allowed={
+            option.key: tuple(map(option.parse, report[option.allowed.option]))
+            for option in definitions.OPTIONS.values()
+            if option.allowed and option.allowed.option in report
+        },
         tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
     )
 

@@ -62,7 +62,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.configuration.append_config_values(opts.BACKEND_OPTS)
+        self.configuration.append_config_values(opts.backend_opts())
         self.sharing = connection_choice.Sharing(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self, self.images)
@@ -83,7 +83,7 @@ class RBDExtDriver(rbd.RBDDriver):
     @classmethod
     def get_driver_options(cls) -> list[Any]:
         """Return the options of the stock driver and of this driver."""
-        return [*super().get_driver_options(), *opts.BACKEND_OPTS]
+        return [*super().get_driver_options(), *opts.backend_opts()]
 
     @functools.cached_property
     def settings(self) -> backend_settings.BackendSettings:

@@ -21,6 +21,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -81,6 +82,8 @@ def of_back_end(backend: str) -> Iterator[None]:
     try:
         yield
     except errors.OptionError as error:
+        renamed = error.renamed(definitions.conf_names())
         raise exceptions.InvalidBackendOptions(
-            backend=backend, reason=str(error.renamed(keys.OPTIONS))
+            backend=backend,
+            reason=str(renamed),
         ) from error

@@ -19,8 +19,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from cinder_rbd_ext import config_types
-from rbd_volume_options import cache_modes
+from rbd_volume_options import checked_text
+from rbd_volume_options import definitions
+from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import wire
 
@@ -32,79 +33,8 @@ SHARED_GROUP = 'backend_defaults'
 #: Whether operations share connections to the cluster.
 SHARE_CONNECTIONS = 'rbd_share_connections'
 
-_UNSET = 'If unset, the stock driver decides.'
-
-BACKEND_OPTS: list[cfg.Opt] = [
-    cfg.Opt(
-        wire.RBD_VOLUME_OBJECT_SIZE,
-        type=config_types.OBJECT_SIZE,
-        help=(
-            'Default size of the RADOS objects of volumes, such as 4M. The '
-            'metadata and the type of a volume override it with '
-            'rbd:object_size. A power of two from 4 KiB to 32 MiB, in bytes '
-            'or with a unit. If unset, rbd_store_chunk_size applies.'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_VOLUME_STRIPE_UNIT,
-        type=config_types.STRIPE_UNIT,
-        help=(
-            'Default stripe unit of volumes, such as 64K. The metadata and '
-            'the type of a volume override it with rbd:stripe_unit. A factor '
-            'of the object size, at least 512 bytes. Requires '
-            'rbd_volume_stripe_count. If unset, rbd_default_stripe_unit of '
-            'ceph.conf or of the pool applies.'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_VOLUME_STRIPE_COUNT,
-        type=config_types.STRIPE_COUNT,
-        help=(
-            'Default stripe count of volumes. The metadata and the type of a '
-            'volume override it with rbd:stripe_count. Requires '
-            'rbd_volume_stripe_unit.'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_VOLUME_OBJECT_MAP,
-        type=config_types.OBJECT_MAP,
-        help=(
-            'Whether volumes get an object map by default. The metadata and '
-            'the type of a volume override it with rbd:object_map. true adds '
-            'exclusive-lock, object-map and fast-diff to the image features, '
-            f'false removes object-map and fast-diff. {_UNSET}'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_VOLUME_FEATURES,
-        type=config_types.FEATURES,
-        help=(
-            'Default set of image features of volumes, such as '
-            'layering,exclusive-lock,object-map,fast-diff. The metadata and '
-            'the type of a volume override it with rbd:features. Must include '
-            'layering. If unset, rbd_default_features of ceph.conf applies.'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_VOLUME_CACHE_MODE,
-        type=config_types.CACHE_MODE,
-        help=(
-            'Default cache mode of attachments. The metadata and the type of '
-            'a volume override it with rbd:cache_mode. Must be one of '
-            'rbd_allowed_cache_modes. If unset, the compute host decides '
-            '([libvirt] disk_cachemodes).'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_ALLOWED_CACHE_MODES,
-        type=config_types.CACHE_MODES,
-        default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
-        help=(
-            'Comma-separated list of the cache modes that are allowed. '
-            'unsafe ignores the flushes of the guest, and is allowed only if '
-            'it is listed.'
-        ),
-    ),
+# Options that are not about the value of a key.
+_OTHER_OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         wire.RBD_CACHE_MODE_ENFORCEMENT,
         default=wire.STRICT,
@@ -125,17 +55,6 @@ BACKEND_OPTS: list[cfg.Opt] = [
             'rbd_allowed_cache_modes is always refused.'
         ),
     ),
-    cfg.Opt(
-        wire.RBD_TENANT_OPTIONS,
-        type=config_types.KEYS,
-        default='',
-        help=(
-            'Comma-separated list of the keys that tenants may set in the '
-            'metadata of volumes, such as rbd:stripe_unit,rbd:stripe_count. '
-            'A volume type overrides it with rbd:tenant_options. If empty, '
-            'tenants may set no keys.'
-        ),
-    ),
     cfg.IntOpt(
         wire.RBD_MAX_STRIPE_COUNT,
         default=limits.DEFAULT_MAX_STRIPE_COUNT,
@@ -148,7 +67,9 @@ BACKEND_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         wire.RBD_MIN_OBJECT_SIZE,
-        type=config_types.OBJECT_SIZE,
+        type=checked_text.config_type(
+            layout.parse_object_size, 'size in bytes'
+        ),
         default='64K',
         help=(
             'Minimum object size in the metadata of a volume and in a volume '
@@ -176,16 +97,6 @@ BACKEND_OPTS: list[cfg.Opt] = [
             'extended. librbd does not require it.'
         ),
     ),
-    cfg.Opt(
-        wire.RBD_VOLUME_DATA_POOL,
-        type=config_types.POOL,
-        help=(
-            'Default data pool of volumes, such as an erasure-coded pool. A '
-            'volume type overrides it with rbd:data_pool. The header and the '
-            'object map stay in rbd_pool. The back end reports the capacity '
-            'of the data pool. If unset, the data is stored in rbd_pool.'
-        ),
-    ),
     cfg.BoolOpt(
         SHARE_CONNECTIONS,
         default=True,
@@ -202,9 +113,40 @@ BACKEND_OPTS: list[cfg.Opt] = [
 ]
 
 
+def backend_opts() -> list[cfg.Opt]:
+    """Return the options of a back end."""
+    found = []
+    for option in definitions.OPTIONS.values():
+        found.append(
+            cfg.Opt(
+                option.conf_name,
+                type=checked_text.config_type(option.parse, option.conf_type),
+                # An empty list, unlike an unset option, is a value.
+                default=(
+                    '' if option.kind is definitions.Kind.TENANTS else None
+                ),
+                help=option.conf_help,
+            )
+        )
+        if option.allowed:
+            found.append(
+                cfg.Opt(
+                    option.allowed.option,
+                    type=checked_text.config_type(
+                        option.allowed.parse, f'list of {option.conf_type}s'
+                    ),
+                    default=','.join(
+                        map(definitions.as_text, option.allowed.default)
+                    ),
+                    help=option.allowed.conf_help,
+                )
+            )
+    return [*found, *_OTHER_OPTS]
+
+
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options for oslo-config-generator."""
-    return [(SHARED_GROUP, BACKEND_OPTS)]
+    return [(SHARED_GROUP, backend_opts())]
 
 
 def register_opts(conf: Any, group: str = SHARED_GROUP) -> None:
@@ -213,4 +155,4 @@ def register_opts(conf: Any, group: str = SHARED_GROUP) -> None:
     The driver does not call this. It uses Cinder's configuration object, which
     also reads the shared section.
     """
-    conf.register_opts(BACKEND_OPTS, group=group)
+    conf.register_opts(backend_opts(), group=group)

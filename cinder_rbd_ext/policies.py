@@ -28,13 +28,10 @@ from oslo_policy import policy
 import webob.exc
 
 from cinder_rbd_ext import request
-from rbd_volume_options import keys
+from rbd_volume_options import definitions
 from rbd_volume_options import wire
 
 GET = wire.POLICY_GET
-SET_LAYOUT = wire.POLICY_SET_LAYOUT
-SET_FEATURES = wire.POLICY_SET_FEATURES
-SET_CACHE_MODE = wire.POLICY_SET_CACHE_MODE
 SET_EXTRA_SPECS = wire.POLICY_SET_EXTRA_SPECS
 GET_POOLS = wire.POLICY_GET_POOLS
 GET_QOS_LIMITS = wire.POLICY_GET_QOS_LIMITS
@@ -42,8 +39,6 @@ OFFER_CACHE_MODES = wire.POLICY_OFFER_CACHE_MODES
 CORRECT_FIXED = wire.POLICY_CORRECT_FIXED_KEYS
 
 _ROUTE_OF_TYPE = f'{wire.ROUTE}/{{volume_type}}'
-
-_OF_KEY = {key.name: key.policy for key in keys.KEYS.values() if key.policy}
 
 _CREATE: list[policy.Operation] = [
     {'method': 'POST', 'path': '/volumes'},
@@ -75,32 +70,6 @@ _RULES = [
             {'method': 'GET', 'path': '/volumes/detail'},
             {'method': 'GET', 'path': f'/volumes/{{volume_id}}{wire.ROUTE}'},
         ],
-    ),
-    policy.DocumentedRuleDefault(
-        name=SET_LAYOUT,
-        check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
-        description=(
-            'Set the layout of a volume: rbd:object_size, '
-            'rbd:stripe_unit, rbd:stripe_count.'
-        ),
-        operations=[*_CREATE, *_METADATA],
-    ),
-    policy.DocumentedRuleDefault(
-        name=SET_FEATURES,
-        check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
-        description=(
-            'Set the image features of a volume: rbd:object_map, rbd:features.'
-        ),
-        operations=[*_CREATE, *_METADATA],
-    ),
-    policy.DocumentedRuleDefault(
-        name=SET_CACHE_MODE,
-        check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
-        description=(
-            'Set or change the cache mode of the attachments of a volume: '
-            'rbd:cache_mode.'
-        ),
-        operations=[*_CREATE, *_METADATA],
     ),
     policy.DocumentedRuleDefault(
         name=CORRECT_FIXED,
@@ -174,7 +143,23 @@ _RULES = [
 
 def list_rules() -> list[policy.DocumentedRuleDefault]:
     """Return the rules for oslopolicy-sample-generator."""
-    return list(_RULES)
+    return [
+        *_RULES,
+        *(
+            policy.DocumentedRuleDefault(
+                name=each.name,
+                check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
+                description=f'{each.action}: {", ".join(keys_of_it)}.',
+                operations=[*_CREATE, *_METADATA],
+            )
+            for each, keys_of_it in definitions.policies().items()
+        ),
+    ]
+
+
+def _policy_of(key: str) -> str | None:
+    option = definitions.OPTIONS.get(key)
+    return option.policy.name if option and option.policy else None
 
 
 def register() -> None:
@@ -186,7 +171,7 @@ def register() -> None:
     """
     cinder_policy.init()
     enforcer = cinder_policy._ENFORCER
-    for rule in _RULES:
+    for rule in list_rules():
         if rule.name not in enforcer.registered_rules:
             enforcer.register_default(rule)
 
@@ -202,10 +187,12 @@ def allows(context: Any, action: str, target: Any = None) -> bool:
 
 def settable(context: Any) -> frozenset[str]:
     """Return the keys that the policy lets the caller set."""
-    allowed = {
-        action: allows(context, action) for action in set(_OF_KEY.values())
-    }
-    return frozenset(key for key, action in _OF_KEY.items() if allowed[action])
+    return frozenset(
+        key
+        for each, keys_of_it in definitions.policies().items()
+        if allows(context, each.name)
+        for key in keys_of_it
+    )
 
 
 def settable_by_creator(
@@ -221,7 +208,7 @@ def settable_by_creator(
     :param moved: whether an operator migrates the volume unchanged
     """
     if moved:
-        return frozenset(keys.VOLUME_KEYS)
+        return frozenset(definitions.volume_keys())
     # The context of the object, which the manager passed.
     context = volume._context
     if context is None or not context.roles:
@@ -248,7 +235,7 @@ def check_keys(context: Any, given: Iterable[str], target: Any = None) -> None:
     :raises HTTPForbidden: with the first key that the caller may not set
     """
     for key in sorted(given):
-        action = _OF_KEY.get(key)
+        action = _policy_of(key)
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(
                 explanation=wire.FORBIDDEN_KEY.format(policy=action, key=key)

@@ -19,6 +19,7 @@ module therefore uses the database API with an admin context.
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+import contextlib
 from typing import Any
 
 from cinder import context
@@ -26,6 +27,7 @@ from cinder import exception
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -44,15 +46,10 @@ _MAX_VALUE = 255
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
     """Return an image's state: sizes as digits, features as sorted names."""
-    made = {
-        keys.OBJECT_SIZE: str(state.layout.object_size),
-        keys.STRIPE_UNIT: str(state.layout.stripe_unit),
-        keys.STRIPE_COUNT: str(state.layout.stripe_count),
-        keys.FEATURES: features.joined(state.image_features),
+    return {
+        key: definitions.as_text(value)
+        for key, value in state.values().items()
     }
-    if state.data_pool:
-        made[keys.DATA_POOL] = state.data_pool
-    return made
 
 
 def origins(
@@ -147,7 +144,16 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
         image_layout,
         names & frozenset(features.FEATURES),
         admin_metadata.get(keys.DATA_POOL),
+        _configuration_in(admin_metadata),
     )
+
+
+def _configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+    found = {}
+    for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+        with contextlib.suppress(KeyError, errors.OptionError):
+            found[option.key] = option.parse(admin_metadata[option.key])
+    return found
 
 
 def made(
@@ -171,9 +177,8 @@ def made(
         entry[wire.RECORD_RECORDED_BY] = backend
     if given is not None:
         entry[wire.RECORD_ORIGINS] = _origins_as_text(given)
-    stale = set(wire.RECORD_REFUSED)
-    if not state.data_pool:
-        stale.add(keys.DATA_POOL)
+    # Keys that the image does not have any more, such as a data pool.
+    stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
     _write(admin, volume_id, entry, stale)
 
 

@@ -18,13 +18,12 @@ import functools
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import precedence
 from rbd_volume_options import sharing
-from rbd_volume_options import tenant_options
 
 _REPLICATED = 'replication_enabled'
 _MULTIATTACH = 'multiattach'
@@ -93,7 +92,7 @@ class Texts:
 
         :raises OptionError: for invalid extra specs
         """
-        return self._type_options.tenant_options
+        return self._type_options.plain.get(keys.TENANT_OPTIONS)
 
     def request(self, settings: backend_settings.BackendSettings) -> Request:
         """Return the requested options for a back end.
@@ -110,9 +109,7 @@ class Texts:
             settings.level,
         )
         for level in levels:
-            mode = level.options.cache_mode
-            if mode:
-                limits.check_cache_mode(mode, settings.limits, level.origin)
+            options.check_allowed(level.options, settings.limits, level.origin)
         return Request(
             levels,
             multiattach=is_multiattach(self.specs),
@@ -127,18 +124,7 @@ class Texts:
             Unknown keys are left to :meth:`request`, whose message is more
             precise.
         """
-        given = frozenset(options.ours(self.metadata))
-        allowed = self._allowed(settings)
-        try:
-            tenant_options.check(given & frozenset(keys.VOLUME_KEYS), allowed)
-        except errors.OptionError as error:
-            raise errors.OptionError(
-                error.key,
-                self.metadata[error.key],
-                error.reason,
-                error.allowed,
-                error.origin,
-            ) from None
+        definitions.check_tenant(self.metadata, self._allowed(settings))
 
     def _allowed(
         self, settings: backend_settings.BackendSettings

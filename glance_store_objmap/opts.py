@@ -18,7 +18,9 @@ stock RBD store apply as well.
 
 from oslo_config import cfg
 
-from glance_store_objmap import config_types
+from rbd_volume_options import checked_text
+from rbd_volume_options import features
+from rbd_volume_options import layout
 
 #: The section of glance_store for options of all stores
 #: (``glance_store.driver.SHARED_CONF_GROUP``). It is not imported, so that
@@ -39,7 +41,9 @@ MIN_UPLOAD_MEMORY = 16
 STORE_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_store_object_map',
-        type=config_types.OBJECT_MAP,
+        type=checked_text.config_type(
+            features.parse_object_map, 'boolean value'
+        ),
         help=(
             'Whether uploaded images get an object map. true adds '
             'exclusive-lock, object-map and fast-diff to the image features, '
@@ -49,7 +53,9 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_features',
-        type=config_types.FEATURES,
+        type=checked_text.config_type(
+            features.parse_features, 'list of image features'
+        ),
         help=(
             'Complete set of features of uploaded images, such as '
             'layering,exclusive-lock,object-map,fast-diff. Must include '
@@ -59,7 +65,9 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_object_size',
-        type=config_types.OBJECT_SIZE,
+        type=checked_text.config_type(
+            layout.parse_object_size, 'size in bytes'
+        ),
         help=(
             'Size of the RADOS objects of uploaded images, such as 4M. A '
             'power of two from 4 KiB to 32 MiB, in bytes or with a unit. '
@@ -68,7 +76,9 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_unit',
-        type=config_types.STRIPE_UNIT,
+        type=checked_text.config_type(
+            layout.parse_stripe_unit, 'size in bytes'
+        ),
         help=(
             'Stripe unit of uploaded images, such as 64K. A factor of the '
             'object size, at least 512 bytes. Requires '
@@ -78,7 +88,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_count',
-        type=config_types.STRIPE_COUNT,
+        type=checked_text.config_type(layout.parse_stripe_count, 'count'),
         help=(
             'Stripe count of uploaded images. Requires rbd_store_stripe_unit.'
         ),

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from horizon_volume_opts import answers
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes as modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -30,7 +31,6 @@ from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
-from rbd_volume_options import tenant_options
 from rbd_volume_options import wire
 
 Answer = Mapping[str, Any]
@@ -129,6 +129,19 @@ class UserOffer:
         return tuple(m for m in modes.CacheMode if m.value in allowed)
 
     @property
+    def allowed(self) -> dict[str, tuple[Any, ...]]:
+        """By key, the values that may be requested, if they are limited."""
+        return {
+            key: tuple(
+                option.parse(choice)
+                for choice in option.choices
+                if choice in self.options.get(key, {}).get('allowed', ())
+            )
+            for key, option in definitions.OPTIONS.items()
+            if option.is_plain and option.choices
+        }
+
+    @property
     def limits(self) -> limits_module.Limits:
         """The limits of the type and its back ends."""
         count = self.options.get(keys.STRIPE_COUNT, {})
@@ -142,7 +155,7 @@ class UserOffer:
             max_objects=object_size.get(
                 wire.MAXIMUM_OBJECTS, _UNKNOWN_MAXIMUM
             ),
-            cache_modes=self.cache_modes,
+            allowed=self.allowed,
             tenant_options=self.settable,
         )
 
@@ -164,13 +177,13 @@ class UserOffer:
         """
         origin = Origin.VOLUME_METADATA
         asked = options_module.parse(metadata, keys.Scope.VOLUME, origin)
-        given = frozenset(options_module.ours(metadata))
+        given = options_module.ours(metadata)
         if self.reason and given:
             key = min(given)
             raise errors.OptionError(
                 key, metadata[key], self.reason, keys.NO_KEY, origin
             )
-        tenant_options.check(given, self.settable)
+        definitions.check_tenant(given, self.settable)
         self._check_allowed(asked)
         if size is not None:
             levels = [precedence.Level(origin, asked)]
@@ -207,10 +220,9 @@ class UserOffer:
                 ', '.join(str(each).lower() for each in choices),
                 Origin.VOLUME_METADATA,
             )
-        if asked.cache_mode:
-            limits_module.check_cache_mode(
-                asked.cache_mode, self.limits, Origin.VOLUME_METADATA
-            )
+        options_module.check_allowed(
+            asked, self.limits, Origin.VOLUME_METADATA
+        )
 
     def _base(self, source: plan.ImageState | None) -> plan.ImageState:
         """Return the image of a volume without requested options.

@@ -22,7 +22,7 @@ from openstack_dashboard.api.rest import utils
 from horizon_volume_opts import discovery
 from horizon_volume_opts import packing
 from horizon_volume_opts import source
-from rbd_volume_options import keys
+from rbd_volume_options import definitions
 from rbd_volume_options import wire
 
 _UNAVAILABLE = 503
@@ -44,7 +44,7 @@ class Types(generic.View):
             found = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
             return utils.JSONResponse('unavailable', _UNAVAILABLE)
-        return packing.packed(found, keys.VOLUME_KEYS)
+        return packing.packed(found, definitions.volume_keys())
 
 
 class Source(generic.View):

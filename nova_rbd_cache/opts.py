@@ -19,8 +19,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from nova_rbd_cache import config_types
 from rbd_volume_options import cache_modes
+from rbd_volume_options import checked_text
+from rbd_volume_options import features
 
 GROUP = 'rbd_cache'
 
@@ -39,7 +40,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'allowed_modes',
-        type=config_types.CACHE_MODES,
+        type=checked_text.config_type(
+            cache_modes.parse_cache_modes, 'list of cache modes'
+        ),
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
         help=(
             'Comma-separated list of the cache modes in which RBD volumes '
@@ -86,7 +89,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_object_map',
-        type=config_types.OBJECT_MAP,
+        type=checked_text.config_type(
+            features.parse_object_map, 'boolean value'
+        ),
         help=(
             'Whether the RBD images of ephemeral disks ([libvirt] images_type '
             '= rbd) get an object map. true adds exclusive-lock, object-map '
@@ -97,7 +102,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_image_features',
-        type=config_types.FEATURES,
+        type=checked_text.config_type(
+            features.parse_features, 'list of image features'
+        ),
         help=(
             'Complete set of features of the RBD images of ephemeral disks '
             '([libvirt] images_type = rbd), such as '

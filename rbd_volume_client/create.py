@@ -22,11 +22,9 @@ from osc_lib.command import command
 
 from rbd_command_line import answers
 from rbd_command_line import columns
-from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import layout
 
 Record = dict[str, Any]
 
@@ -35,6 +33,14 @@ _INSTEAD = (
     '--property rbd:KEY=VALUE": the driver checks the options when it creates '
     'the volume'
 )
+
+
+_METAVARS = {
+    definitions.ValueType.SIZE: '<size>',
+    definitions.ValueType.COUNT: '<count>',
+    definitions.ValueType.FEATURES: '<name,...>',
+    definitions.ValueType.WORD: '<word>',
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,35 +146,18 @@ class CreateRBDVolume(command.ShowOne):
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    for option, metavar, check in (
-        ('--object-size', '<size>', layout.parse_object_size),
-        ('--stripe-unit', '<size>', layout.parse_stripe_unit),
-        ('--stripe-count', '<count>', layout.parse_stripe_count),
-        ('--features', '<name,...>', features.parse_features),
-    ):
-        key = f'{keys.PREFIX}{option[2:].replace("-", "_")}'
-        add(
-            option,
-            metavar=metavar,
-            type=_checked(check),
-            help=_help(key),
-        )
-    add(
-        '--object-map',
-        action=argparse.BooleanOptionalAction,
-        help=_help(keys.OBJECT_MAP),
-    )
-    add(
-        '--cache-mode',
-        choices=[mode.value for mode in cache_modes.CacheMode],
-        help=_help(keys.CACHE_MODE),
-    )
-
-
-def _help(key: str) -> str:
-    summary = keys.KEYS[key].summary
-    return f'{summary[0].upper()}{summary[1:]}'
+    for key in definitions.volume_keys():
+        option = definitions.OPTIONS[key]
+        kind = option.value_type
+        how: dict[str, Any] = {'help': option.sentence}
+        if kind is definitions.ValueType.BOOLEAN:
+            how['action'] = argparse.BooleanOptionalAction
+        elif option.choices:
+            how['choices'] = list(option.choices)
+        else:
+            how['metavar'] = _METAVARS[kind]
+            how['type'] = _checked(option.parse)
+        parser.add_argument(f'--{option.name.replace("_", "-")}', **how)
 
 
 def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
@@ -178,7 +167,7 @@ def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
     """
     arguments = vars(parsed_args)
     metadata = {}
-    for key in keys.VOLUME_KEYS:
+    for key in definitions.volume_keys():
         value = arguments.get(key.removeprefix(keys.PREFIX))
         if value is not None:
             metadata[key] = str(value)

@@ -13,7 +13,6 @@
 """``openstack volume rbd``: options of volume types and of volumes."""
 
 import argparse
-from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 from urllib import parse
@@ -22,10 +21,9 @@ from osc_lib.command import command
 
 from rbd_command_line import answers
 from rbd_command_line import columns
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import layout
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
@@ -33,17 +31,6 @@ Record = dict[str, Any]
 Row = tuple[Any, ...]
 Table = tuple[tuple[str, ...], list[Row]]
 
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    keys.OBJECT_SIZE: layout.parse_object_size,
-    keys.STRIPE_UNIT: layout.parse_stripe_unit,
-    keys.STRIPE_COUNT: layout.parse_stripe_count,
-    keys.OBJECT_MAP: features.parse_object_map,
-    keys.FEATURES: lambda text: sorted(features.parse_features(text)),
-}
-#: Attributes of a volume that show the result of a key.
-_SHOWN = {
-    key.name: key.attribute for key in keys.KEYS.values() if key.attribute
-}
 _HINT = (
     f'{answers.NOT_LOADED}: showing the values that the volume and its type '
     f'request, not those of the RBD image. If a request was refused, the '
@@ -154,22 +141,23 @@ def requested(volume: Record, specs: Record) -> Iterator[Row]:
 
     :param specs: the visible extra specs of the volume's type
     """
-    for key in (*keys.VOLUME_KEYS, keys.DATA_POOL):
-        for value, origin in (
+    for option in definitions.with_values():
+        for texts, origin in (
             (volume['metadata'], errors.Origin.VOLUME_METADATA),
             (specs, errors.Origin.VOLUME_TYPE),
         ):
-            if key in value:
-                yield key, _parsed(key, value[key]), origin.label
+            if option.key in texts:
+                value = _parsed(option, texts[option.key])
+                yield option.key, value, origin.label
                 break
         else:
-            yield key, None, answers.NOT_LOADED
+            yield option.key, None, answers.NOT_LOADED
 
 
-def _parsed(key: str, text: str) -> Any:
+def _parsed(option: definitions.Option, text: str) -> Any:
     """Return a value as the API extension would; an invalid one unchanged."""
     try:
-        return _PARSERS.get(key, str)(text)
+        return definitions.as_json(option.parse(text))
     except errors.OptionError:
         return text
 
@@ -179,16 +167,13 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
 
     :param told: options that the volume's type offers
     """
-    for key, attribute in _SHOWN.items():
-        yield key, volume.get(attribute), _origin(key, volume, told)
-    mode, origin = _cache_mode(volume, told)
-    yield keys.CACHE_MODE, mode, origin
-    attached = volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}
-    for ident, made_with in attached.items():
-        when = 'set at attachment'
-        if mode and mode != made_with:
-            when = f'{when}; pending until the next attachment: {mode}'
-        yield f'attachment {ident}', made_with, when
+    of_attachments = definitions.of_kind(definitions.Kind.CONNECTION)
+    for option in definitions.with_values():
+        if option.attribute and option not in of_attachments:
+            value = volume.get(option.attribute)
+            yield option.key, value, _origin(option.key, volume, told)
+    for option in of_attachments:
+        yield from _rows_of_attachments(option, volume, told)
     # The image metadata is not used, because tenants can write it and images
     # pass it on to volumes.
     failed = volume.get(wire.ATTRIBUTE_REFUSED)
@@ -207,18 +192,26 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
         yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
 
 
-def _cache_mode(volume: Record, told: Record) -> tuple[str | None, str]:
-    """Return the mode of the next attachment and its origin.
+def _rows_of_attachments(
+    option: definitions.Option, volume: Record, told: Record
+) -> Iterator[Row]:
+    """Return rows for an option of attachments: the next one, and each.
 
-    Volumes do not inherit the mode. If it is unset, the compute host decides.
+    Volumes do not inherit the value. If it is unset, the compute host decides.
     """
-    asked = volume['metadata'].get(keys.CACHE_MODE)
-    if asked:
-        return asked, errors.Origin.VOLUME_METADATA.label
-    option = told['options'].get(keys.CACHE_MODE) or {}
-    return option.get('default'), option.get(
-        wire.DEFAULT_FROM
-    ) or 'compute host'
+    next_one = volume['metadata'].get(option.key)
+    origin = errors.Origin.VOLUME_METADATA.label
+    if not next_one:
+        offered = told['options'].get(option.key) or {}
+        next_one = offered.get('default')
+        origin = offered.get(wire.DEFAULT_FROM) or 'compute host'
+    yield option.key, next_one, origin
+    attached = volume.get(option.attribute or '') or {}
+    for ident, current in attached.items():
+        when = 'set at attachment'
+        if next_one and next_one != current:
+            when = f'{when}; pending until the next attachment: {next_one}'
+        yield f'attachment {ident}', current, when
 
 
 def _origin(key: str, volume: Record, told: Record) -> str:

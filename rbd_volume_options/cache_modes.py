@@ -50,6 +50,27 @@ SAFE_CACHE_MODES: tuple[CacheMode, ...] = (
 )
 
 
+#: What each mode does, for people who choose one.
+EXPLANATIONS: dict[CacheMode, phrases.Phrase] = {
+    CacheMode.NONE: phrases.Phrase(
+        'no cache on the host; flushed data is safe'
+    ),
+    CacheMode.WRITETHROUGH: phrases.Phrase(
+        'caches reads; each completed write is safe, but writes are slow'
+    ),
+    CacheMode.WRITEBACK: phrases.Phrase(
+        'caches reads and writes; data that was not flushed is lost if the '
+        'host fails'
+    ),
+    CacheMode.DIRECTSYNC: phrases.Phrase(
+        'no cache on the host; each completed write is safe; slowest'
+    ),
+    CacheMode.UNSAFE: phrases.Phrase(
+        'ignores flushes; data is lost if the host fails'
+    ),
+}
+
+
 def parse_cache_mode(value: str) -> CacheMode:
     """Return the cache mode of a name.
 

@@ -10,10 +10,10 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The common base of the configuration types of all services.
+"""The type of options in the configuration files of all services.
 
-This package imports only the standard library. The package of each service
-imports oslo.config and derives an oslo.config type from this class.
+This package imports only the standard library. oslo.config accepts any
+callable as a type, and asks for its name and for its defaults as text.
 """
 
 from __future__ import annotations
@@ -70,6 +70,14 @@ class CheckedText:
     def __hash__(self) -> int:
         return hash(self.type_name)
 
-    def _formatter(self, value: Any) -> str:
-        """Return the value for a sample; called by oslo.config."""
-        return str(value)
+    def format_defaults(
+        self, default: Any, sample_default: Any = None
+    ) -> list[str]:
+        """Return the default for a sample; called by oslo.config."""
+        shown = default if sample_default is None else sample_default
+        return ['<None>' if shown is None else str(shown)]
+
+
+def config_type(parser: Callable[[str], Any], type_name: str) -> Any:
+    """Return a type for oslo.config, which declares a class of its own."""
+    return CheckedText(parser, type_name)

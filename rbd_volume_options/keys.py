@@ -10,14 +10,15 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The keys, as data: one table with all properties of each key."""
+"""The names of the keys, and how other spellings of them are recognized.
 
-import dataclasses
+The properties of each key are in :mod:`rbd_volume_options.definitions`.
+"""
+
 import enum
 import unicodedata
 
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 
 #: The prefix of all keys of the suite. Other names are ignored.
 PREFIX = 'rbd:'
@@ -37,119 +38,9 @@ class Scope(enum.Enum):
 
     VOLUME = 'volume metadata'
     TYPE = 'volume type extra specs'
+    #: Options of cinder.conf and reports of back ends, which set each key.
+    BACKEND = 'back end'
 
-
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """A key.
-
-    :ivar name: the key, including the prefix
-    :ivar summary: a description in one line
-    :ivar scopes: where the key may be set
-    :ivar option: the option of cinder.conf that sets the default of the back
-        end. The driver reports its value to the scheduler, as a capability of
-        the same name.
-    :ivar policy: the policy that a caller needs to set the key on a volume;
-        None for a key that is not allowed in volume metadata
-    :ivar attribute: the attribute of the volume that shows the result; None
-        if there is no attribute
-    :ivar fixed: whether the key is fixed at creation of the volume
-    """
-
-    name: str
-    summary: str
-    scopes: frozenset[Scope]
-    option: str
-    policy: str | None = None
-    attribute: str | None = None
-    fixed: bool = True
-
-    @property
-    def capability(self) -> str:
-        """The capability that reports the option's value to the scheduler."""
-        return self.option
-
-
-_BOTH = frozenset({Scope.VOLUME, Scope.TYPE})
-_TYPE = frozenset({Scope.TYPE})
-
-KEYS: dict[str, Key] = {
-    key.name: key
-    for key in (
-        Key(
-            name=OBJECT_SIZE,
-            summary='size of the RADOS objects',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_OBJECT_SIZE,
-            policy=wire.POLICY_SET_LAYOUT,
-            attribute=wire.ATTRIBUTE_OBJECT_SIZE,
-        ),
-        Key(
-            name=STRIPE_UNIT,
-            summary='contiguous bytes of a stripe in one object',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_STRIPE_UNIT,
-            policy=wire.POLICY_SET_LAYOUT,
-            attribute=wire.ATTRIBUTE_STRIPE_UNIT,
-        ),
-        Key(
-            name=STRIPE_COUNT,
-            summary='number of objects in a stripe',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_STRIPE_COUNT,
-            policy=wire.POLICY_SET_LAYOUT,
-            attribute=wire.ATTRIBUTE_STRIPE_COUNT,
-        ),
-        Key(
-            name=OBJECT_MAP,
-            summary='whether the image has an object map',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_OBJECT_MAP,
-            policy=wire.POLICY_SET_FEATURES,
-        ),
-        Key(
-            name=FEATURES,
-            summary='the complete set of image features',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_FEATURES,
-            policy=wire.POLICY_SET_FEATURES,
-            attribute=wire.ATTRIBUTE_FEATURES,
-        ),
-        Key(
-            name=CACHE_MODE,
-            summary='cache mode of attachments',
-            scopes=_BOTH,
-            option=wire.RBD_VOLUME_CACHE_MODE,
-            policy=wire.POLICY_SET_CACHE_MODE,
-            fixed=False,
-        ),
-        Key(
-            name=DATA_POOL,
-            summary='pool that holds the data',
-            scopes=_TYPE,
-            option=wire.RBD_VOLUME_DATA_POOL,
-            attribute=wire.ATTRIBUTE_DATA_POOL,
-        ),
-        Key(
-            name=TENANT_OPTIONS,
-            summary='keys that tenants may set',
-            scopes=_TYPE,
-            option=wire.RBD_TENANT_OPTIONS,
-            fixed=False,
-        ),
-    )
-}
-
-#: The keys that can be set in the metadata of a volume.
-VOLUME_KEYS: tuple[str, ...] = tuple(
-    key.name for key in KEYS.values() if Scope.VOLUME in key.scopes
-)
-
-#: Keys that are set and removed together.
-PAIR = (STRIPE_UNIT, STRIPE_COUNT)
-
-#: The option of cinder.conf for each key.
-OPTIONS: dict[str, str] = {key.name: key.option for key in KEYS.values()}
 
 #: Maximum length of the name of an item, which Cinder's schemas check.
 MAX_NAME = 255
@@ -209,13 +100,3 @@ def is_misspelled(name: str) -> bool:
     A database may treat it as the key that it resembles.
     """
     return is_ours(name) and normal(name) != name
-
-
-def partner(name: str) -> str | None:
-    """Return the key that must be set together with a key, if any."""
-    return PAIR[1 - PAIR.index(name)] if name in PAIR else None
-
-
-def names(scope: Scope) -> str:
-    """Return the keys that are allowed in a scope, for a message."""
-    return ', '.join(k.name for k in KEYS.values() if scope in k.scopes)

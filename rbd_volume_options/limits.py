@@ -12,19 +12,16 @@
 
 """The operator's limits, and the rules that depend on a volume's size."""
 
+from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
-
-# In the class below, cache_modes is an attribute.
-_Modes = tuple[cache_modes.CacheMode, ...]
-_SAFE = cache_modes.SAFE_CACHE_MODES
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
@@ -44,7 +41,8 @@ class Limits:
     :ivar require_whole_stripes: whether the size of a volume must be a
         multiple of stripe unit x stripe count. This is the rule of CERN's
         report; librbd does not require it.
-    :ivar cache_modes: the cache modes that may be requested
+    :ivar allowed: by key, the values that may be requested; the defaults of
+        :class:`.definitions.AllowedValues` for missing keys
     :ivar tenant_options: the keys that tenants may set, unless the volume
         type overrides them
     :ivar min_object_size: the minimum object size that may be requested, in
@@ -55,7 +53,9 @@ class Limits:
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
     require_whole_stripes: bool = True
-    cache_modes: _Modes = _SAFE
+    allowed: Mapping[str, tuple[Any, ...]] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
     tenant_options: frozenset[str] = frozenset()
     min_object_size: int = DEFAULT_MIN_OBJECT_SIZE
     max_objects: int = DEFAULT_MAX_OBJECTS
@@ -145,23 +145,6 @@ def _too_many(
         image_layout=image_layout,
         count=count,
     )
-
-
-def check_cache_mode(
-    mode: cache_modes.CacheMode, limits: Limits, origin: errors.Origin
-) -> None:
-    """Check a cache mode against the list of the back end.
-
-    :raises OptionError: if it is not in the list
-    """
-    if mode not in limits.cache_modes:
-        raise errors.OptionError(
-            keys.CACHE_MODE,
-            mode.value,
-            phrases.Phrase('not allowed by this back end'),
-            cache_modes.joined(limits.cache_modes),
-            origin,
-        )
 
 
 def check_whole_stripes(

@@ -12,32 +12,35 @@
 
 """The keys of one origin (metadata, extra specs, options), parsed once."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import functools
-from typing import TypeVar
+from typing import Any
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import limits
 from rbd_volume_options import phrases
-from rbd_volume_options import tenant_options
 
-T = TypeVar('T')
-
-_POOL_ALLOWED = phrases.Phrase(
-    'the name of a pool: up to 128 letters, digits, dots, hyphens and '
-    'underscores'
-)
-_MAX_POOL_NAME = 128
 # Number of parsed texts that are kept, which are those of types and requests.
 _REMEMBERED = 256
+_NOT_PLAIN = frozenset(
+    {
+        keys.OBJECT_SIZE,
+        keys.STRIPE_UNIT,
+        keys.STRIPE_COUNT,
+        keys.OBJECT_MAP,
+        keys.FEATURES,
+        keys.DATA_POOL,
+    }
+)
 _NOT_OF = {
     keys.Scope.VOLUME: phrases.Phrase('not a key of volume metadata'),
     keys.Scope.TYPE: phrases.Phrase('not a key of volume type extra specs'),
+    keys.Scope.BACKEND: phrases.Phrase('not a key of back ends'),
 }
 
 
@@ -49,18 +52,46 @@ class VolumeOptions:
     :ivar striping: stripe unit and stripe count
     :ivar object_map: whether the image gets an object map
     :ivar image_features: the complete set of features
-    :ivar cache_mode: cache mode of attachments
     :ivar data_pool: pool for the data
-    :ivar tenant_options: the keys that tenants may set
+    :ivar plain: the values of all other options, by key
     """
 
     object_size: int | None = None
     striping: layout.Striping | None = None
     object_map: bool | None = None
     image_features: features.Features | None = None
-    cache_mode: cache_modes.CacheMode | None = None
     data_pool: str | None = None
-    tenant_options: frozenset[str] | None = None
+    plain: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> 'VolumeOptions':
+        """Return the options for parsed values, by key."""
+        unit = values.get(keys.STRIPE_UNIT)
+        count = values.get(keys.STRIPE_COUNT)
+        striping = layout.Striping(unit, count) if unit and count else None
+        return cls(
+            values.get(keys.OBJECT_SIZE),
+            striping,
+            values.get(keys.OBJECT_MAP),
+            values.get(keys.FEATURES),
+            values.get(keys.DATA_POOL),
+            {k: v for k, v in values.items() if k not in _NOT_PLAIN},
+        )
+
+    def values(self) -> dict[str, Any]:
+        """Return the values that are set, by key."""
+        values = {
+            keys.OBJECT_SIZE: self.object_size,
+            keys.STRIPE_UNIT: self.striping and self.striping.unit,
+            keys.STRIPE_COUNT: self.striping and self.striping.count,
+            keys.OBJECT_MAP: self.object_map,
+            keys.FEATURES: self.image_features,
+            keys.DATA_POOL: self.data_pool,
+            **self.plain,
+        }
+        return {k: v for k, v in values.items() if v is not None}
 
 
 def ours(items: Mapping[str, str]) -> dict[str, str]:
@@ -88,23 +119,15 @@ def _parsed(
     scope: keys.Scope,
     origin: errors.Origin,
 ) -> VolumeOptions:
-    given = dict(items)
+    texts = dict(items)
     try:
-        check_keys(given, scope)
-        options = VolumeOptions(
-            object_size=_get(
-                given, keys.OBJECT_SIZE, layout.parse_object_size
-            ),
-            striping=_striping(given),
-            object_map=_get(given, keys.OBJECT_MAP, features.parse_object_map),
-            image_features=_get(given, keys.FEATURES, features.parse_features),
-            cache_mode=_get(
-                given, keys.CACHE_MODE, cache_modes.parse_cache_mode
-            ),
-            data_pool=_get(given, keys.DATA_POOL, parse_pool),
-            tenant_options=_get(
-                given, keys.TENANT_OPTIONS, tenant_options.parse
-            ),
+        check_keys(texts, scope)
+        options = VolumeOptions.of(
+            {
+                key: _value(option, texts)
+                for key, option in definitions.OPTIONS.items()
+                if key in texts
+            }
         )
         check_contradictions(options)
     except errors.OptionError as error:
@@ -120,53 +143,39 @@ def unknown_key(
     The error has the exact spelling if the key resembles an existing one.
     """
     reason, meant = phrases.Phrase('unknown key'), keys.normal(name)
-    if meant in keys.KEYS:
+    if meant in definitions.OPTIONS:
         reason = phrases.Phrase(
             'unknown key; the exact spelling is {key}', key=meant
         )
     # The key is untrusted input too, and its length is not limited.
     return errors.OptionError(
-        errors.shown(name), value, reason, keys.names(scope)
+        errors.shown(name), value, reason, definitions.names(scope)
     )
 
 
-def check_keys(given: Mapping[str, object], scope: keys.Scope) -> None:
+def check_keys(items: Mapping[str, object], scope: keys.Scope) -> None:
     """Check that keys exist, are spelled exactly and are allowed in a scope.
 
-    :param given: keys with our prefix, in any spelling
+    :param items: keys with our prefix, in any spelling
     :raises OptionError: for the first key that fails the check
     """
-    for name, value in given.items():
-        key = keys.KEYS.get(name)
-        if key is None:
+    for name, value in items.items():
+        option = definitions.OPTIONS.get(name)
+        if option is None:
             raise unknown_key(name, value, scope)
-        if scope not in key.scopes:
+        if scope not in (*option.scopes, keys.Scope.BACKEND):
             raise errors.OptionError(
                 name,
                 value,
                 _NOT_OF[scope],
-                keys.names(scope),
+                definitions.names(scope),
             )
 
 
-def _get(
-    given: Mapping[str, str], key: str, parser: Callable[[str], T]
-) -> T | None:
-    return parser(given[key]) if key in given else None
-
-
-def _striping(given: Mapping[str, str]) -> layout.Striping | None:
-    unit = given.get(keys.STRIPE_UNIT)
-    count = given.get(keys.STRIPE_COUNT)
-    if unit is None and count is None:
-        return None
-    if unit is None:
-        raise _alone(keys.STRIPE_COUNT, count, keys.STRIPE_UNIT)
-    if count is None:
-        raise _alone(keys.STRIPE_UNIT, unit, keys.STRIPE_COUNT)
-    return layout.Striping(
-        layout.parse_stripe_unit(unit), layout.parse_stripe_count(count)
-    )
+def _value(option: definitions.Option, texts: Mapping[str, str]) -> Any:
+    if option.partner and option.partner not in texts:
+        raise _alone(option.key, texts[option.key], option.partner)
+    return option.parse(texts[option.key])
 
 
 def _alone(key: str, value: object, missing: str) -> errors.OptionError:
@@ -179,27 +188,28 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
     )
 
 
-def parse_pool(value: str) -> str:
-    """Return the name of a pool.
+def check_allowed(
+    options: VolumeOptions, bounds: limits.Limits, origin: errors.Origin
+) -> None:
+    """Check the plain options against the lists of the back end.
 
-    This is stricter than Ceph, because the name is also used on command lines
-    and in pool specifications, where ``/``, ``@`` and spaces have a meaning.
-
-    :raises OptionError: for an invalid name
+    :raises OptionError: for a value that is not in the list
     """
-    if (
-        not 0 < len(value) <= _MAX_POOL_NAME
-        or not value.isascii()
-        or not all(c.isalnum() or c in '._-' for c in value)
-        or value.startswith('-')
-    ):
-        raise errors.OptionError(
-            keys.DATA_POOL,
-            value,
-            phrases.Phrase('not a valid pool name'),
-            _POOL_ALLOWED,
-        )
-    return value
+    for key, value in options.plain.items():
+        allowed = definitions.OPTIONS[key].allowed_values(bounds)
+        if allowed is not None and value not in allowed:
+            raise errors.OptionError(
+                key,
+                definitions.as_text(value),
+                phrases.Phrase('not allowed by this back end'),
+                ', '.join(
+                    choice
+                    for choice in definitions.OPTIONS[key].choices
+                    if choice in map(definitions.as_text, allowed)
+                )
+                or phrases.Phrase('no value'),
+                origin,
+            )
 
 
 def _contradicts(chosen: features.Features) -> phrases.Phrase:

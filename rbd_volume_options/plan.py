@@ -14,8 +14,11 @@
 
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -24,15 +27,35 @@ from rbd_volume_options import precedence
 Origin = precedence.Origin
 # In the classes below, layout is an attribute.
 _Layout = layout.ImageLayout
+_CONFIGURATION = definitions.Kind.IMAGE_CONFIGURATION
 
 
 @dataclasses.dataclass(frozen=True)
 class ImageState:
-    """Layout, features and data pool of an existing or prospective image."""
+    """An existing or prospective image.
+
+    :ivar configuration: the values of options that configure the image, by key
+    """
 
     layout: _Layout
     image_features: features.Features
     data_pool: str | None = None
+    configuration: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+
+    def values(self) -> dict[str, Any]:
+        """Return what the image has, by key."""
+        values = {
+            keys.OBJECT_SIZE: self.layout.object_size,
+            keys.STRIPE_UNIT: self.layout.stripe_unit,
+            keys.STRIPE_COUNT: self.layout.stripe_count,
+            keys.FEATURES: self.image_features,
+            **self.configuration,
+        }
+        if self.data_pool:
+            values[keys.DATA_POOL] = self.data_pool
+        return values
 
 
 #: A placeholder for an unknown image. Rules that depend on the image refuse
@@ -69,6 +92,9 @@ class ImagePlan:
     layout: _Layout | None = None
     image_features: features.Features | None = None
     data_pool: str | None = None
+    configuration: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
     origins: Mapping[precedence.Part, Origin] | None = dataclasses.field(
         default=None, compare=False
     )
@@ -86,6 +112,11 @@ def level_of(origin: Origin, state: ImageState) -> precedence.Level:
             object_size=state.layout.object_size,
             striping=state.layout.striping,
             image_features=state.image_features & features.CHOOSABLE,
+            plain={
+                key: value
+                for key, value in state.configuration.items()
+                if definitions.OPTIONS[key].inherited
+            },
         ),
         answers_striping=origin is Origin.CLUSTER or None,
     )
@@ -120,6 +151,11 @@ def plan_image(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
+        {
+            key: choice.value
+            for key, choice in resolved.plain.items()
+            if definitions.OPTIONS[key].kind is _CONFIGURATION
+        },
         resolved.origins,
     )
 

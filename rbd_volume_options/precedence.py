@@ -14,12 +14,13 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import enum
+from typing import Any
 from typing import Generic
 from typing import TypeVar
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -101,8 +102,50 @@ class Resolved:
     striping: Choice[layout.Striping | None] | None = None
     object_map: Choice[bool] | None = None
     image_features: Choice[features.Features] | None = None
-    cache_mode: Choice[cache_modes.CacheMode] | None = None
     data_pool: Choice[str] | None = None
+    plain: Mapping[str, Choice[Any]] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+
+    def choice(self, key: str) -> Choice[Any] | None:
+        """Return the value of a key; None if it is unset.
+
+        Striping that is set to "not striped" is a choice with the value None.
+        """
+        if key in (keys.STRIPE_UNIT, keys.STRIPE_COUNT):
+            return self._striping_choice(key)
+        choices: dict[str, Choice[Any] | None] = {
+            keys.OBJECT_SIZE: self.object_size,
+            keys.OBJECT_MAP: self.object_map,
+            keys.FEATURES: self.image_features,
+            keys.DATA_POOL: self.data_pool,
+        }
+        return choices.get(key, self.plain.get(key))
+
+    def effective(self, key: str) -> Choice[Any] | None:
+        """Return the value of a key, derived from the others if it is unset.
+
+        Each of ``rbd:object_map`` and ``rbd:features`` changes the other.
+        """
+        choice = self.choice(key)
+        if key == keys.FEATURES and choice:
+            return Choice(self.features_over(choice.value), choice.origin)
+        chosen = self.image_features
+        if key == keys.OBJECT_MAP and chosen and not choice:
+            has_map = features.OBJECT_MAP in chosen.value
+            return Choice(has_map, chosen.origin)
+        return choice
+
+    def _striping_choice(self, key: str) -> Choice[int | None] | None:
+        if self.striping is None:
+            return None
+        striping = self.striping.value
+        if striping is None:
+            return Choice(None, self.striping.origin)
+        return Choice(
+            striping.unit if key == keys.STRIPE_UNIT else striping.count,
+            self.striping.origin,
+        )
 
     @property
     def layout_choice(self) -> Choice[object] | None:
@@ -171,8 +214,12 @@ def resolve(levels: Iterable[Level]) -> Resolved:
         striping=_first_striping(ordered),
         object_map=object_map,
         image_features=chosen,
-        cache_mode=_first(ordered, lambda o: o.cache_mode),
         data_pool=_first(ordered, lambda o: o.data_pool),
+        plain={
+            key: Choice(value, level.origin)
+            for level in reversed(ordered)
+            for key, value in level.options.plain.items()
+        },
     )
 
 

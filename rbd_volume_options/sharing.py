@@ -12,17 +12,14 @@
 
 """Restrictions of multi-attach and replicated volume types."""
 
-from rbd_volume_options import cache_modes
+from typing import Any
+
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
 from rbd_volume_options import precedence
-
-#: The only cache mode of a multi-attach volume. Whatever the volume, its type
-#: or the back end sets, it is attached with this mode: several hosts write to
-#: it, and their caches are not coherent.
-MULTIATTACH_CACHE_MODE = cache_modes.CacheMode.NONE
 
 
 def check_shareable(
@@ -85,19 +82,35 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
                 ),
                 wanted.origin,
             )
-    mode = resolved.cache_mode
-    if (
-        mode
-        and mode.origin in precedence.ASKED
-        and mode.value is not MULTIATTACH_CACHE_MODE
-    ):
-        raise errors.OptionError(
-            keys.CACHE_MODE,
-            mode.value.value,
-            phrases.Phrase(
-                'volumes of a multi-attach type can have several writing '
-                'clients, whose caches are not coherent'
-            ),
-            MULTIATTACH_CACHE_MODE.value,
-            mode.origin,
+    for key, choice in resolved.plain.items():
+        option = definitions.OPTIONS[key]
+        if (
+            option.shared_reason is not None
+            and choice.origin in precedence.ASKED
+            and choice.value != option.shared_value
+        ):
+            raise errors.OptionError(
+                key,
+                definitions.as_text(choice.value),
+                option.shared_reason,
+                definitions.as_text(option.shared_value),
+                choice.origin,
+            )
+
+
+def shared(
+    key: str, choice: precedence.Choice[Any] | None
+) -> precedence.Choice[Any] | None:
+    """Return the value of a key as a multi-attach type changes it."""
+    option = definitions.OPTIONS[key]
+    if option.shared_reason is not None:
+        return precedence.Choice(
+            option.shared_value, precedence.Origin.VOLUME_TYPE
         )
+    if key == keys.OBJECT_MAP:
+        return precedence.Choice(False, precedence.Origin.VOLUME_TYPE)
+    if key == keys.FEATURES and choice:
+        return precedence.Choice(
+            choice.value - features.SINGLE_CLIENT, choice.origin
+        )
+    return choice

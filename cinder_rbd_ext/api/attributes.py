@@ -23,21 +23,12 @@ from typing import Any
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.conversion import marker
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
-
-# A volume without a record has None.
-_OF_IMAGE = (
-    wire.ATTRIBUTE_OBJECT_SIZE,
-    wire.ATTRIBUTE_STRIPE_UNIT,
-    wire.ATTRIBUTE_STRIPE_COUNT,
-    wire.ATTRIBUTE_FEATURES,
-    wire.ATTRIBUTE_DATA_POOL,
-)
-
 
 # The items of the attribute of a conversion.
 _CONVERSION = (
@@ -56,24 +47,23 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
     """
     recorded = _admin_metadata(volume)
     state = record.of_volume(volume, recorded)
-    shown: Attributes = dict.fromkeys(_OF_IMAGE)
-    if state:
-        shown.update(
-            {
-                wire.ATTRIBUTE_OBJECT_SIZE: state.layout.object_size,
-                wire.ATTRIBUTE_STRIPE_UNIT: state.layout.stripe_unit,
-                wire.ATTRIBUTE_STRIPE_COUNT: state.layout.stripe_count,
-                wire.ATTRIBUTE_FEATURES: sorted(state.image_features),
-                wire.ATTRIBUTE_DATA_POOL: (
-                    state.data_pool if shows_pools else None
-                ),
-            }
+    values = state.values() if state else {}
+    shown: Attributes = {}
+    for option in definitions.OPTIONS.values():
+        if option.attribute is None:
+            continue
+        if option.kind is definitions.Kind.CONNECTION:
+            shown[option.attribute] = _of_attachments(volume, option.item)
+            continue
+        is_hidden = (
+            option.kind is definitions.Kind.DATA_POOL and not shows_pools
         )
+        value = None if is_hidden else values.get(option.key)
+        shown[option.attribute] = definitions.as_json(value)
     refusal = refused_attachment.of_volume(recorded)
     return {
         **shown,
         wire.ATTRIBUTE_ORIGINS: _origins(recorded) if state else None,
-        wire.ATTRIBUTE_CACHE_MODES: _cache_modes(volume),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: (
             {
@@ -131,15 +121,13 @@ def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
     return {part.value: origin.label for part, origin in found.items()}
 
 
-def _cache_modes(volume: Any) -> dict[str, str | None]:
-    """Return the cache mode of each attachment, by attachment id.
+def _of_attachments(volume: Any, item: str) -> dict[str, Any]:
+    """Return an item of each attachment's connection, by attachment id.
 
-    None means that the compute host chose the mode.
+    None means that the compute host chose the value.
     """
     return {
-        attachment.id: (attachment.connection_info or {}).get(
-            wire.CONNECTION_CACHE_MODE
-        )
+        attachment.id: (attachment.connection_info or {}).get(item)
         for attachment in volume.volume_attachment
         if attachment.attach_status == 'attached'
     }

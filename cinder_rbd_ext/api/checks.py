@@ -28,6 +28,7 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import possible_sizes
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import attachment_mode
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -38,9 +39,6 @@ from rbd_volume_options import plan
 Items = Mapping[str, str]
 
 _FIXED = 'fixed at creation of the volume'
-_FIXED_ALLOWED = 'changes of {} only'.format(
-    ', '.join(name for name in keys.VOLUME_KEYS if not keys.KEYS[name].fixed)
-)
 
 
 def ours(items: Any) -> dict[str, str] | None:
@@ -106,16 +104,19 @@ def check_created(
     given: Items,
     size: int,
     source: volume_source.Source,
-    settable: frozenset[str] = frozenset(keys.VOLUME_KEYS),
+    settable: frozenset[str] | None = None,
 ) -> None:
     """Check the requested options of a new volume.
 
     :param size: GiB
-    :param settable: the keys that the policy lets the caller set
+    :param settable: the keys that the policy lets the caller set; None for
+        all keys
     :raises OptionError: for options that any of the possible back ends of the
         volume would refuse
     """
     offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    if settable is None:
+        settable = frozenset(definitions.volume_keys())
     for asked, settings in offer.requests(given):
         bounds = inheritance.Bounds(
             asked.tenant_options & settable, settings.limits, size * units.Gi
@@ -184,16 +185,21 @@ def check_fixed(before: Items, after: Items) -> None:
     """
     origin = errors.Origin.VOLUME_METADATA
     for name in sorted(changed(before, after)):
-        key = keys.KEYS.get(name)
-        if key is None or keys.Scope.VOLUME not in key.scopes:
+        if name not in definitions.volume_keys():
             if name in after:
                 check_syntax({name: after[name]}, keys.Scope.VOLUME, origin)
-        elif key.fixed:
+        elif definitions.is_fixed(name):
             raise errors.OptionError(
                 name,
                 after.get(name, before.get(name)),
                 _FIXED if name in after else f'{_FIXED} and cannot be removed',
-                _FIXED_ALLOWED,
+                'changes of {} only'.format(
+                    ', '.join(
+                        each
+                        for each in definitions.volume_keys()
+                        if not definitions.is_fixed(each)
+                    )
+                ),
                 origin,
             )
 

@@ -23,6 +23,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.lifecycle import changes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -44,7 +45,7 @@ def check(
     :raises OptionError: with the first key that may not change
     """
     changed = checks.changed(before, after)
-    fixed = {k for k in changed if k in keys.KEYS and keys.KEYS[k].fixed}
+    fixed = set(filter(definitions.is_fixed, changed))
     if fixed and policies.allows(context, policies.CORRECT_FIXED, volume):
         checks.check_fixed(
             {k: v for k, v in before.items() if k not in fixed},

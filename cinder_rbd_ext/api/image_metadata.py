@@ -20,6 +20,7 @@ from typing import Any
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -49,7 +50,7 @@ def check(asked: dict[str, Any]) -> None:
 def _refuse(name: str, value: object) -> None:
     with refusals.bad_request():
         raise errors.OptionError(
-            name if name in keys.KEYS else errors.shown(name),
+            definitions.shown_key(name),
             value,
             'not allowed in image metadata',
             f'keys that do not begin with {keys.PREFIX}',

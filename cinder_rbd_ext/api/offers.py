@@ -19,6 +19,7 @@ import dataclasses
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -99,7 +100,7 @@ class TypeOffer:
         if chosen is not None:
             return chosen
         return frozenset.intersection(
-            frozenset(keys.VOLUME_KEYS),
+            frozenset(definitions.volume_keys()),
             *(each.limits.tenant_options for each in self.settings),
         )
 

@@ -24,6 +24,7 @@ from cinder.api.openstack import wsgi
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -39,7 +40,7 @@ def _check(items: Any, there: dict[str, str] | None = None) -> None:
         if (there or {}).get(name) != value:
             with refusals.bad_request():
                 raise errors.OptionError(
-                    name if name in keys.KEYS else errors.shown(name),
+                    definitions.shown_key(name),
                     value,
                     'not allowed in snapshot metadata',
                     f'keys that do not begin with {keys.PREFIX}',

@@ -31,6 +31,7 @@ from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -132,8 +133,8 @@ class ExtraSpecsController(_SpecsController):
         if keys.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
             there = _there(context, type_id)
-            if _with_partner(req) and keys.partner(id) in there:
-                partner = keys.partner(id)
+            if _with_partner(req) and definitions.partner(id) in there:
+                partner = definitions.partner(id)
             with refusals.bad_request():
                 checks.check_removable(
                     id, checks.ours(there) or {}, _SCOPE, _ORIGIN
@@ -229,7 +230,7 @@ def _names_ours(items: Any) -> bool:
         for key, value in named.items():
             if value is None:
                 raise errors.OptionError(
-                    errors.shown(key) if key not in keys.KEYS else key,
+                    definitions.shown_key(key),
                     'null',
                     'not a string',
                     'a string; use DELETE to remove the extra spec',

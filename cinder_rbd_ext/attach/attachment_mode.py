@@ -22,23 +22,26 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import sharing
 
 LOG = logging.getLogger(__name__)
 
-# All other keys are fixed when the volume is created. They must not prevent
-# its attachment.
-_RELEVANT = (keys.CACHE_MODE, keys.TENANT_OPTIONS)
+_SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
 
 
 def relevant(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the items that matter to an attachment."""
+    """Return the items that matter to an attachment.
+
+    Fixed keys were checked when the volume was created, and must not prevent
+    its attachment.
+    """
     return {
         k: v
         for k, v in items.items()
-        if k in _RELEVANT or not k.startswith(keys.PREFIX)
+        if not k.startswith(keys.PREFIX)
+        or (k in definitions.OPTIONS and not definitions.is_fixed(k))
     }
 
 
@@ -66,7 +69,7 @@ def asked(
     """Return the requested mode of a volume; None to leave it to the host.
 
     A multi-attach volume is always attached with
-    :data:`sharing.MULTIATTACH_CACHE_MODE`. Keys with another mode are refused
+    cache mode ``none``. Keys with another mode are refused
     when they are set. If such keys exist, because the API extension was not
     enabled, they do not prevent an attachment.
 
@@ -79,7 +82,7 @@ def asked(
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
     if volume.multiattach:
-        return Asked(sharing.MULTIATTACH_CACHE_MODE, None, shared=True)
+        return Asked(_SHARED_MODE, None, shared=True)
     metadata = relevant(request.metadata_of(volume))
     specs = relevant(request.specs_of(volume.volume_type))
     texts = request.Texts(metadata, specs)
@@ -95,5 +98,6 @@ def asked(
             },
         )
         texts.check_tenant(settings)
-    choice = texts.request(settings).resolve().cache_mode
+    resolved = texts.request(settings).resolve()
+    choice = resolved.plain.get(keys.CACHE_MODE)
     return Asked(choice.value, choice.origin) if choice else None

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import request
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
@@ -40,7 +40,13 @@ def plan_arrived(
     :param given: where each part of the source was set
     :param data_pool: the data pool of the type or the back end
     """
-    return plan.ImagePlan(state.layout, state.image_features, data_pool, given)
+    return plan.ImagePlan(
+        state.layout,
+        state.image_features,
+        data_pool,
+        state.configuration,
+        given,
+    )
 
 
 def plan_migrated(
@@ -61,5 +67,6 @@ def plan_migrated(
     return plan.ImagePlan(
         base.layout,
         base.image_features,
-        options.parse_pool(pool) if pool else None,
+        definitions.parse_pool(pool) if pool else None,
+        base.configuration,
     )

@@ -21,8 +21,8 @@ from typing import Any
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
-from rbd_volume_options import options
 from rbd_volume_options import plan
 
 # An attribute and not a field: Cinder stores the fields of the object.
@@ -62,7 +62,7 @@ def plan_copy(
     return plan.ImagePlan(
         state.layout,
         sources.own_features(source, state),
-        options.parse_pool(pool) if pool else settings.options.data_pool,
+        definitions.parse_pool(pool) if pool else settings.options.data_pool,
     )
 
 

@@ -26,6 +26,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import record
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -35,15 +36,6 @@ LOG = logging.getLogger(__name__)
 #: Checks the metadata of a volume; raises OptionError. The arguments are the
 #: complete metadata and the keys that the restore has added.
 Check = Callable[[Mapping[str, str], frozenset[str]], None]
-
-# Keys that are only valid together are in one group.
-_GROUPS = (
-    (keys.OBJECT_SIZE,),
-    (keys.STRIPE_UNIT, keys.STRIPE_COUNT),
-    (keys.FEATURES,),
-    (keys.OBJECT_MAP,),
-    (keys.CACHE_MODE,),
-)
 
 
 def is_copied(admin_metadata: Mapping[str, str]) -> bool:
@@ -63,7 +55,7 @@ def remember(volume_id: str) -> None:
     copy = {
         f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
         for key, value in db.volume_metadata_get(admin, volume_id).items()
-        if key in keys.VOLUME_KEYS
+        if key in definitions.volume_keys()
     }
     copy[wire.RECORD_RESTORING] = 'True'
     db.volume_admin_metadata_update(admin, volume_id, copy, False)
@@ -125,8 +117,8 @@ def settled(
     """
     kept = {k: v for k, v in found.items() if not keys.is_ours(k)}
     kept.update(own)
-    for group in _GROUPS:
-        added = {k: found[k] for k in group if k in found and k not in own}
+    for family in definitions.families():
+        added = {k: found[k] for k in family if k in found and k not in own}
         if added:
             try:
                 check({**kept, **added}, frozenset(added))

@@ -28,8 +28,8 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import backup_keys
 from cinder_rbd_ext.lifecycle import changes
+from rbd_volume_options import definitions
 from rbd_volume_options import limits
-from rbd_volume_options import tenant_options
 
 LOG = logging.getLogger(__name__)
 
@@ -86,8 +86,9 @@ class Restores:
         texts = request.Texts(metadata, specs)
         texts.check_tenant(self._driver.settings)
         asked = texts.request(self._driver.settings)
-        tenant_options.check(
-            added, policies.settable_by_creator(volume, asked, moved=False)
+        definitions.check_tenant(
+            {key: metadata[key] for key in added},
+            policies.settable_by_creator(volume, asked, moved=False),
         )
         resolved = asked.resolve(backend_too=False)
         if resolved.striping and resolved.striping.value:

@@ -26,6 +26,7 @@ from horizon import exceptions
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.admin.volume_types.extras import tables
 
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
@@ -50,7 +51,7 @@ def _deleting_pairs(stock_delete: Any) -> Any:
     def volume_type_extra_delete(
         request: Any, type_id: str, names: list[str]
     ) -> Any:
-        first, second = keys.PAIR
+        first, second = keys.STRIPE_UNIT, keys.STRIPE_COUNT
         if not {first, second} <= set(names):
             return stock_delete(request, type_id, names)
         cinder.cinderclient(request).client.delete(
@@ -72,7 +73,7 @@ class ExtraSpecDelete(tables.ExtraSpecDelete):
     def update(self, request: Any, datum: Any = None) -> None:
         """Name the other key in the question that Horizon asks."""
         super().update(request, datum)
-        partner = keys.partner(datum.key) if datum else None
+        partner = definitions.partner(datum.key) if datum else None
         there = {each.key for each in self.table.data or ()}
         if partner in there:
             self.help_text = _BOTH % {'key': datum.key, 'partner': partner}
@@ -84,7 +85,7 @@ class ExtraSpecDelete(tables.ExtraSpecDelete):
         """
         type_id = self.table.kwargs['type_id']
         there = cinder.volume_type_extra_get(request, type_id, raw=True)
-        partner = keys.partner(obj_id)
+        partner = definitions.partner(obj_id)
         names = [each for each in (obj_id, partner) if each in there]
         if partner and obj_id not in there:
             # Both were selected; this one was deleted with the other.

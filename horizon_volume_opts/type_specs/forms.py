@@ -27,6 +27,7 @@ from horizon_volume_opts import failures
 from horizon_volume_opts import refusals
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -157,7 +158,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         if not key or value is None:
             return
         self.specs = {key: value}
-        other = keys.partner(key)
+        other = definitions.partner(key)
         if partner := data.get('partner'):
             if other is None:
                 self.add_error(
@@ -176,7 +177,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
     def _field_of(error: errors.OptionError, key: str) -> str:
         if key not in guide.ENTRIES:
             return 'key'
-        other = keys.partner(key)
+        other = definitions.partner(key)
         # The partner's value is refused, or it is missing.
         missing = other is not None and other in error.reason
         return 'partner' if missing or error.key == other else 'value'

@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import phrasing
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -53,7 +54,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     keys.STRIPE_COUNT: tuple(str(2**n) for n in range(7)),
     keys.OBJECT_MAP: ('true', 'false'),
     keys.CACHE_MODE: tuple(m.value for m in cache_modes.SAFE_CACHE_MODES),
-    keys.TENANT_OPTIONS: (','.join(keys.VOLUME_KEYS),),
+    keys.TENANT_OPTIONS: (','.join(definitions.volume_keys()),),
 }
 
 
@@ -80,7 +81,7 @@ class Entry:
 def _allowed(key: str) -> Any:
     """Return the allowed values from an error, to define them only once."""
     specs = {}
-    if keys.partner(key):
+    if definitions.partner(key):
         specs = {keys.STRIPE_UNIT: '4K', keys.STRIPE_COUNT: '2'}
     try:
         options.parse(

@@ -98,7 +98,7 @@ class KeyPick(Pick):
                 **(attrs or {}),
                 # Used by the script of the form.
                 'class': 'rbd-key',
-                'data-pair': ' '.join(keys.PAIR),
+                'data-pair': ' '.join((keys.STRIPE_UNIT, keys.STRIPE_COUNT)),
             },
         )
         self.data_pools = data_pools

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -98,7 +99,7 @@ def plan_named(
                 '--property',
                 f'{key}={value}',
                 'not a key of RBD volumes',
-                keys.names(keys.Scope.TYPE),
+                definitions.names(keys.Scope.TYPE),
             )
     options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     reports = (pool['capabilities'] for pool in pools)

@@ -19,7 +19,7 @@ import random
 from typing import Any
 from urllib import parse
 
-from rbd_volume_options import keys
+from rbd_volume_options import definitions
 from tests.cloud import base
 
 _SEEDS = range(240)
@@ -30,7 +30,7 @@ _TEXTS = (
     *('layering', 'layering,object-map', 'none', 'unsafe', ',', 'null'),
 )
 _NAMES = (
-    *keys.KEYS,
+    *definitions.OPTIONS,
     *('rbd:', 'rbd:\n', 'rbd:x', 'RBD:object_size', 'volume_backend_name'),
     *('multiattach', 'capabilities:rbd_volume_options', 'a', ''),
 )

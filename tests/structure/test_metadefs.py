@@ -15,6 +15,7 @@
 import json
 
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from tests import tree
@@ -33,7 +34,8 @@ class MetadefsTestCase(base.TestCase):
         for association in self.namespace['resource_type_associations']:
             prefix = association['prefix']
             self.assertEqual(
-                set(keys.KEYS), {f'{prefix}{name}' for name in self.properties}
+                set(definitions.OPTIONS),
+                {f'{prefix}{name}' for name in self.properties},
             )
 
     def test_choices_are_those_of_the_rules(self) -> None:
@@ -46,7 +48,7 @@ class MetadefsTestCase(base.TestCase):
 
     def test_each_helps(self) -> None:
         for name, each in self.properties.items():
-            key = keys.KEYS[f'rbd:{name}']
+            key = definitions.OPTIONS[f'rbd:{name}']
             self.assertNotEqual('', each['title'])
             types_only = keys.Scope.VOLUME not in key.scopes
             self.assertEqual(

@@ -19,6 +19,7 @@ import re
 
 import ddt
 
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests import tree
@@ -119,7 +120,7 @@ def _wire_names(words: bool, group: str = '') -> set[str]:
     return names
 
 
-_NAMES = _wire_names(words=False) | set(keys.KEYS)
+_NAMES = _wire_names(words=False) | set(definitions.OPTIONS)
 _PARTS = re.compile(
     '|'.join(
         rf'(?<![\w-]){re.escape(name)}(?![\w-])'

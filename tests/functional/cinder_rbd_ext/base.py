@@ -36,6 +36,7 @@ from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.functional import ceph
 
@@ -60,7 +61,7 @@ FIXED_KEY = 'a' * 64
 NO_KEY_ID = '00000000-0000-0000-0000-000000000000'
 
 # Parsed options keep the operator's text unchanged.
-ALL_TENANT_KEYS = ','.join(keys.VOLUME_KEYS)
+ALL_TENANT_KEYS = ','.join(definitions.volume_keys())
 
 
 def _disconnect(made: Any) -> None:
@@ -113,7 +114,7 @@ class DriverTestCase(test.TestCase):
         )
         # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
-        settings.append_config_values(opts.BACKEND_OPTS)
+        settings.append_config_values(opts.backend_opts())
         given = {
             'volume_backend_name': group,
             'rbd_pool': pool,

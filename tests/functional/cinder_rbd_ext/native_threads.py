@@ -53,7 +53,7 @@ def _make_driver(conf: str) -> Any:
         cinder_driver.volume_opts, config_group=_GROUP
     )
     settings.append_config_values(stock_rbd.RBD_OPTS)
-    settings.append_config_values(opts.BACKEND_OPTS)
+    settings.append_config_values(opts.backend_opts())
     for name, value in (
         ('rbd_pool', 'volumes'),
         ('rbd_user', 'admin'),

@@ -20,6 +20,7 @@ from oslo_utils import units
 
 from cinder_rbd_ext import driver as driver_module
 from cinder_rbd_ext import exceptions
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
@@ -68,7 +69,7 @@ class EveryPathTest(base.DriverTestCase):
         recorded = {
             key: value
             for key, value in self.recorded(volume).items()
-            if key in keys.KEYS
+            if key in definitions.OPTIONS
         }
         features = self.features_of(volume)
         self.assertEqual(

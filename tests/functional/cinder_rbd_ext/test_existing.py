@@ -24,6 +24,7 @@ import testtools
 
 from benchmarks import counts
 from cinder_rbd_ext import exceptions
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.functional.cinder_rbd_ext import base
@@ -227,7 +228,11 @@ class ManageTest(base.DriverTestCase):
                 keys.STRIPE_COUNT: '4',
                 keys.FEATURES: 'exclusive-lock,layering,striping',
             },
-            {k: v for k, v in self.recorded(volume).items() if k in keys.KEYS},
+            {
+                k: v
+                for k, v in self.recorded(volume).items()
+                if k in definitions.OPTIONS
+            },
         )
 
     def test_what_agrees_is_taken(self) -> None:

@@ -35,6 +35,7 @@ from oslo_concurrency import processutils
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import opts
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.fakes import fake_commands
 from tests.fakes import fake_librbd
@@ -101,7 +102,7 @@ class DriverTestCase(test.TestCase):
         )
         # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
-        settings.append_config_values(opts.BACKEND_OPTS)
+        settings.append_config_values(opts.backend_opts())
         given = {
             'volume_backend_name': 'ceph',
             'rbd_pool': 'volumes',
@@ -109,7 +110,7 @@ class DriverTestCase(test.TestCase):
             'rados_connection_interval': 0,
             'rados_connection_retries': 1,
             'num_shell_tries': 1,
-            'rbd_tenant_options': ','.join(keys.VOLUME_KEYS),
+            'rbd_tenant_options': ','.join(definitions.volume_keys()),
             # The limits of librbd; separate tests cover lower limits.
             'rbd_min_object_size': '4K',
             'rbd_max_objects': 1 << 31,

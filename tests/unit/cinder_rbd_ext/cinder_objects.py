@@ -19,6 +19,7 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import opts
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
@@ -55,7 +56,9 @@ def section(**options: Any) -> Section:
 
 def settings(**options: Any) -> backend_settings.BackendSettings:
     """Return settings of a back end; by default, tenants may set all keys."""
-    options.setdefault('rbd_tenant_options', ','.join(keys.VOLUME_KEYS))
+    options.setdefault(
+        'rbd_tenant_options', ','.join(definitions.volume_keys())
+    )
     return backend_settings.BackendSettings.read(section(**options))
 
 

@@ -18,6 +18,7 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -98,7 +99,8 @@ class ReadTest(base.TestCase):
     def test_nothing_set(self) -> None:
         read = backend_settings.BackendSettings.read(cinder_objects.section())
         self.assertEqual(options.VolumeOptions(), read.options)
-        self.assertEqual(limits.Limits(), read.limits)
+        safe = {keys.CACHE_MODE: cache_modes.SAFE_CACHE_MODES}
+        self.assertEqual(limits.Limits(allowed=safe), read.limits)
         self.assertEqual(4 * _MIB, read.chunk_size)
 
     def test_everything_set(self) -> None:
@@ -125,7 +127,7 @@ class ReadTest(base.TestCase):
                 object_size=_MIB,
                 striping=layout.Striping(64 << 10, 8),
                 object_map=True,
-                cache_mode=cache_modes.CacheMode.UNSAFE,
+                plain={keys.CACHE_MODE: cache_modes.CacheMode.UNSAFE},
                 data_pool='data',
             ),
             read.options,
@@ -134,7 +136,12 @@ class ReadTest(base.TestCase):
             limits.Limits(
                 16,
                 False,
-                (cache_modes.CacheMode.UNSAFE, cache_modes.CacheMode.NONE),
+                {
+                    keys.CACHE_MODE: (
+                        cache_modes.CacheMode.UNSAFE,
+                        cache_modes.CacheMode.NONE,
+                    )
+                },
                 frozenset({'rbd:stripe_unit', 'rbd:stripe_count'}),
                 16 << 10,
                 1 << 20,

@@ -19,6 +19,7 @@ import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -32,13 +33,13 @@ _FULL = backend_settings.BackendSettings(
         image_features=frozenset(
             {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
         ),
-        cache_mode=cache_modes.CacheMode.WRITEBACK,
+        plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
         data_pool='ec',
     ),
     limits.Limits(
         max_stripe_count=8,
         require_whole_stripes=False,
-        cache_modes=(cache_modes.CacheMode.WRITEBACK,),
+        allowed={keys.CACHE_MODE: (cache_modes.CacheMode.WRITEBACK,)},
         tenant_options=frozenset({'rbd:cache_mode'}),
     ),
     1 << 22,

@@ -20,21 +20,25 @@ from oslo_policy import generator
 from oslo_serialization import jsonutils
 
 from cinder_rbd_ext import policies
-from rbd_volume_options import keys
+from rbd_volume_options import definitions
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 
 class PoliciesTest(base.ApiTestCase):
     """Default policies, and policies that an operator overrides."""
 
-    def test_each_key_has_one(self) -> None:
-        with_policy = {key.name for key in keys.KEYS.values() if key.policy}
-        self.assertEqual(set(keys.VOLUME_KEYS), with_policy)
+    def test_each_key_of_volumes_has_a_policy(self) -> None:
+        with_policy = {
+            key for each in definitions.policies().values() for key in each
+        }
+        self.assertEqual(set(definitions.volume_keys()), with_policy)
 
     def test_each_is_documented(self) -> None:
         names = {rule.name for rule in policies.list_rules()}
         self.assertLessEqual(
-            {keys.KEYS[key].policy for key in keys.VOLUME_KEYS}, names
+            {each.name for each in definitions.policies()},
+            names,
         )
         for rule in policies.list_rules():
             self.assertNotEqual('', rule.description)
@@ -71,12 +75,12 @@ class PoliciesTest(base.ApiTestCase):
 
     def test_operator_overrides(self) -> None:
         rules = {
-            policies.SET_LAYOUT.replace(':', '__'): 'role:admin',
+            wire.POLICY_SET_LAYOUT.replace(':', '__'): 'role:admin',
             policies.GET.replace(':', '__'): 'role:auditor',
         }
         self._override(**rules)
         body = self.create({'rbd:object_size': '1M'})
-        self.refused(403, policies.SET_LAYOUT, 'POST', '/volumes', body)
+        self.refused(403, wire.POLICY_SET_LAYOUT, 'POST', '/volumes', body)
         self.ok('POST', '/volumes', body, app=self.admin)
         self.ok('POST', '/volumes', self.create({'rbd:object_map': 'true'}))
         path = '/os-rbd-volume-options'

@@ -17,7 +17,9 @@ from oslo_policy import policy
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import cinder_objects
 
 _SOME = frozenset({keys.STRIPE_UNIT, keys.CACHE_MODE})
@@ -43,7 +45,7 @@ class SettableTest(test.TestCase):
 
     def test_policy_of_the_service(self) -> None:
         policies.register()
-        self.override_policy(policies.SET_LAYOUT, 'role:admin')
+        self.override_policy(wire.POLICY_SET_LAYOUT, 'role:admin')
         self.assertEqual({keys.CACHE_MODE}, self._settable('member'))
 
     def override_policy(self, name: str, rule: str) -> None:
@@ -61,5 +63,6 @@ class SettableTest(test.TestCase):
 
     def test_moved_as_it_is(self) -> None:
         self.assertEqual(
-            frozenset(keys.VOLUME_KEYS), self._settable('member', moved=True)
+            frozenset(definitions.volume_keys()),
+            self._settable('member', moved=True),
         )

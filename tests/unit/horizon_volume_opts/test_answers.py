@@ -17,6 +17,7 @@ from typing import Any
 import ddt
 
 from horizon_volume_opts import answers
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
@@ -36,7 +37,9 @@ class AnswersTestCase(base.TestCase):
     def test_a_key_that_is_not_described_can_not_be_set(self) -> None:
         self.answer['options'] = {}
         found = answers.options_of(self.answer)
-        self.assertEqual(set(keys.VOLUME_KEYS) | {keys.DATA_POOL}, set(found))
+        self.assertEqual(
+            set(definitions.volume_keys()) | {keys.DATA_POOL}, set(found)
+        )
         for option in found.values():
             self.assertFalse(option['settable'])
         # Scripts read these items of each option.

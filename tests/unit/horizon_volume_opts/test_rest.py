@@ -20,7 +20,7 @@ from django import urls
 from openstack_auth import utils as auth_utils
 import requests.exceptions
 
-from rbd_volume_options import keys
+from rbd_volume_options import definitions
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -56,7 +56,9 @@ class TypesTestCase(RestTestCase):
         self.assertIn('no back end', found['lvm']['reason'])
         told = fake_cloud.offered('rbd')['options']
         # Scripts do not need the data pool.
-        self.assertEqual(set(keys.VOLUME_KEYS), set(found['rbd']['options']))
+        self.assertEqual(
+            set(definitions.volume_keys()), set(found['rbd']['options'])
+        )
         wanted = ('settable', 'default', 'allowed')
         described = {each: told['rbd:object_map'][each] for each in wanted}
         self.assertEqual(

@@ -17,8 +17,8 @@ from django.utils import translation
 
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import features
-from rbd_volume_options import keys
 from tests.unit import base
 
 
@@ -32,7 +32,7 @@ class WordingTestCase(base.TestCase):
         self.addCleanup(english.__exit__, None, None, None)
 
     def test_each_key_has_a_label(self) -> None:
-        self.assertEqual(set(keys.VOLUME_KEYS), set(wording.LABELS))
+        self.assertEqual(set(definitions.volume_keys()), set(wording.LABELS))
 
     def test_features_and_modes_are_complete(self) -> None:
         self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))

@@ -14,6 +14,7 @@ from typing import Any
 
 import ddt
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -36,7 +37,7 @@ _PLAIN = layout.ImageLayout(4 * MIB)
 _LEAST = frozenset({'layering'})
 _MAP = _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'}
 _STOCK = plan.ImageState(_PLAIN, _MAP)
-_ALL_KEYS = frozenset(keys.VOLUME_KEYS)
+_ALL_KEYS = frozenset(definitions.volume_keys())
 
 
 def _source(

@@ -15,90 +15,9 @@ import ddt
 from rbd_volume_options import keys
 from tests.unit import base
 
-_VOLUME = keys.Scope.VOLUME
-_TYPE = keys.Scope.TYPE
-
 
 @ddt.ddt
 class KeysTestCase(base.TestCase):
-    @ddt.named_data(
-        ['object_size', 'rbd:object_size', {_VOLUME, _TYPE}, True],
-        ['stripe_unit', 'rbd:stripe_unit', {_VOLUME, _TYPE}, True],
-        ['stripe_count', 'rbd:stripe_count', {_VOLUME, _TYPE}, True],
-        ['object_map', 'rbd:object_map', {_VOLUME, _TYPE}, True],
-        ['features', 'rbd:features', {_VOLUME, _TYPE}, True],
-        ['cache_mode', 'rbd:cache_mode', {_VOLUME, _TYPE}, False],
-        ['data_pool', 'rbd:data_pool', {_TYPE}, True],
-        ['tenant_options', 'rbd:tenant_options', {_TYPE}, False],
-    )
-    def test_key(
-        self, name: str, scopes: set[keys.Scope], fixed: bool
-    ) -> None:
-        key = keys.KEYS[name]
-        self.assertEqual(name, key.name)
-        self.assertEqual(scopes, key.scopes)
-        self.assertIs(fixed, key.fixed)
-        self.assertNotEqual('', key.summary)
-
-    @ddt.named_data(
-        ['layout', 'rbd:stripe_unit', 'stripe_unit', 'layout', 'stripe_unit'],
-        ['size', 'rbd:object_size', 'object_size', 'layout', 'object_size'],
-        ['object_map', 'rbd:object_map', 'object_map', 'features', None],
-        ['features', 'rbd:features', 'features', 'features', 'features'],
-        ['cache_mode', 'rbd:cache_mode', 'cache_mode', 'cache_mode', None],
-        ['data_pool', 'rbd:data_pool', 'data_pool', None, 'data_pool'],
-    )
-    def test_what_stands_for_a_key(
-        self, name: str, option: str, policy: str | None, attribute: str | None
-    ) -> None:
-        key = keys.KEYS[name]
-        self.assertEqual(f'rbd_volume_{option}', key.option)
-        self.assertEqual(key.option, key.capability)
-        self.assertEqual(key.option, keys.OPTIONS[name])
-        prefix = 'volume_extension:rbd_volume_options:set_'
-        self.assertEqual(policy and f'{prefix}{policy}', key.policy)
-        alias = 'os-rbd-volume-options'
-        self.assertEqual(attribute and f'{alias}:{attribute}', key.attribute)
-
-    def test_list_of_keys_for_tenants(self) -> None:
-        key = keys.KEYS['rbd:tenant_options']
-        self.assertEqual('rbd_tenant_options', key.option)
-        self.assertIsNone(key.policy)
-        self.assertIsNone(key.attribute)
-
-    def test_there_are_no_others(self) -> None:
-        self.assertEqual(
-            {
-                'rbd:object_size',
-                'rbd:stripe_unit',
-                'rbd:stripe_count',
-                'rbd:object_map',
-                'rbd:features',
-                'rbd:cache_mode',
-                'rbd:data_pool',
-                'rbd:tenant_options',
-            },
-            set(keys.KEYS),
-        )
-
-    def test_all_begin_with_the_prefix(self) -> None:
-        # The scheduler ignores only scoped extra specs.
-        self.assertEqual('rbd:', keys.PREFIX)
-        for name in keys.KEYS:
-            self.assertTrue(name.startswith(keys.PREFIX), name)
-
-    def test_names_for_a_message(self) -> None:
-        in_a_volume = (
-            'rbd:object_size, rbd:stripe_unit, rbd:stripe_count, '
-            'rbd:object_map, rbd:features, rbd:cache_mode'
-        )
-        self.assertEqual(in_a_volume, keys.names(_VOLUME))
-        self.assertEqual(in_a_volume, ', '.join(keys.VOLUME_KEYS))
-        self.assertEqual(
-            f'{in_a_volume}, rbd:data_pool, rbd:tenant_options',
-            keys.names(_TYPE),
-        )
-
     @ddt.data(
         'RBD:stripe_count',
         'rbd:Stripe_Count',
@@ -124,7 +43,7 @@ class KeysTestCase(base.TestCase):
         self.assertTrue(keys.is_misspelled(name))
 
     def test_exact_and_unknown_keys(self) -> None:
-        for name in (*keys.KEYS, 'rbd:', 'rbd:other'):
+        for name in (keys.STRIPE_UNIT, 'rbd:', 'rbd:other'):
             self.assertTrue(keys.is_ours(name), name)
             self.assertFalse(keys.is_misspelled(name), name)
 
@@ -144,8 +63,3 @@ class KeysTestCase(base.TestCase):
         name = 'RBD:' + 'x' * 251
         self.assertEqual(name.lower(), keys.normal(name))
         self.assertTrue(keys.is_misspelled(name))
-
-    def test_partner(self) -> None:
-        self.assertEqual(keys.STRIPE_COUNT, keys.partner(keys.STRIPE_UNIT))
-        self.assertEqual(keys.STRIPE_UNIT, keys.partner(keys.STRIPE_COUNT))
-        self.assertIsNone(keys.partner(keys.OBJECT_SIZE))

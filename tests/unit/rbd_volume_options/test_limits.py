@@ -12,7 +12,6 @@
 
 import ddt
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -22,7 +21,6 @@ KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
 
-CacheMode = cache_modes.CacheMode
 Origin = errors.Origin
 
 
@@ -31,10 +29,6 @@ class DefaultsTestCase(refusals.RefusalTestCase):
         default = limits.Limits()
         self.assertEqual(64, default.max_stripe_count)
         self.assertIs(True, default.require_whole_stripes)
-        self.assertEqual(
-            'none, writethrough, writeback, directsync',
-            cache_modes.joined(default.cache_modes),
-        )
         self.assertEqual(frozenset(), default.tenant_options)
 
 
@@ -62,54 +56,6 @@ class StripeCountTestCase(refusals.RefusalTestCase):
             'more than this back end allows',
             f'1 to {most}',
             Origin.VOLUME_TYPE,
-        )
-
-
-@ddt.ddt
-class CacheModeTestCase(refusals.RefusalTestCase):
-    @ddt.data(*cache_modes.SAFE_CACHE_MODES)
-    def test_allowed(self, mode: CacheMode) -> None:
-        limits.check_cache_mode(mode, limits.Limits(), Origin.VOLUME_METADATA)
-
-    def test_unsafe_only_where_it_is_listed(self) -> None:
-        self.assertRefused(
-            lambda: limits.check_cache_mode(
-                CacheMode.UNSAFE, limits.Limits(), Origin.BACKEND
-            ),
-            'rbd:cache_mode',
-            'unsafe',
-            'not allowed by this back end',
-            'none, writethrough, writeback, directsync',
-            Origin.BACKEND,
-        )
-        limits.check_cache_mode(
-            CacheMode.UNSAFE,
-            limits.Limits(cache_modes=(CacheMode.UNSAFE,)),
-            Origin.BACKEND,
-        )
-
-    @ddt.named_data(
-        [
-            'another',
-            (CacheMode.NONE, CacheMode.DIRECTSYNC),
-            'none, directsync',
-        ],
-        ['nothing', (), 'no cache mode'],
-    )
-    def test_refused(
-        self, listed: tuple[CacheMode, ...], allowed: str
-    ) -> None:
-        self.assertRefused(
-            lambda: limits.check_cache_mode(
-                CacheMode.WRITEBACK,
-                limits.Limits(cache_modes=listed),
-                Origin.VOLUME_METADATA,
-            ),
-            'rbd:cache_mode',
-            'writeback',
-            'not allowed by this back end',
-            allowed,
-            Origin.VOLUME_METADATA,
         )
 
 

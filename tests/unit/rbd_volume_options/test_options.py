@@ -15,9 +15,11 @@ import random
 import ddt
 
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import limits
 from rbd_volume_options import options
 from tests.unit.rbd_volume_options import refusals
 
@@ -38,12 +40,12 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
     ),
     'rbd:cache_mode': (
         'writeback',
-        {'cache_mode': cache_modes.CacheMode.WRITEBACK},
+        {'plain': {keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK}},
     ),
     'rbd:data_pool': ('ec-data', {'data_pool': 'ec-data'}),
     'rbd:tenant_options': (
         'rbd:cache_mode',
-        {'tenant_options': frozenset({'rbd:cache_mode'})},
+        {'plain': {keys.TENANT_OPTIONS: frozenset({'rbd:cache_mode'})}},
     ),
 }
 
@@ -125,7 +127,7 @@ class ParseTestCase(refusals.RefusalTestCase):
 
     def test_every_key_has_a_case_above(self) -> None:
         pair = {'rbd:stripe_unit', 'rbd:stripe_count'}
-        self.assertEqual(set(keys.KEYS), set(_GOOD) | pair)
+        self.assertEqual(set(definitions.OPTIONS), set(_GOOD) | pair)
 
     def test_the_unit_is_not_held_against_the_object_size_yet(self) -> None:
         # The object size may come from another source.
@@ -226,7 +228,7 @@ class ContradictionTestCase(refusals.RefusalTestCase):
 class PoolTestCase(refusals.RefusalTestCase):
     @ddt.data('p', 'volumes-data', 'a.b_c-1', '.rgw', '1', 'x' * 128)
     def test_pool(self, name: str) -> None:
-        self.assertEqual(name, options.parse_pool(name))
+        self.assertEqual(name, definitions.parse_pool(name))
 
     @ddt.named_data(
         ['empty', ''],
@@ -242,7 +244,7 @@ class PoolTestCase(refusals.RefusalTestCase):
     )
     def test_no_pool(self, name: str) -> None:
         self.assertRefused(
-            lambda: options.parse_pool(name),
+            lambda: definitions.parse_pool(name),
             'rbd:data_pool',
             name,
             'not a valid pool name',
@@ -261,9 +263,9 @@ class RandomTextTestCase(refusals.RefusalTestCase):
         refused = 0
         for _ in range(3000):
             items = {
-                self._text(draw, [*keys.KEYS, *words], 2): self._text(
-                    draw, words, 6
-                )
+                self._text(
+                    draw, [*definitions.OPTIONS, *words], 2
+                ): self._text(draw, words, 6)
                 for _ in range(2)
             }
             try:
@@ -295,5 +297,64 @@ class ParsedOnceTestCase(refusals.RefusalTestCase):
             options.parse,
             text,
             _VOLUME,
+            Origin.VOLUME_METADATA,
+        )
+
+
+@ddt.ddt
+class AllowedValuesTestCase(refusals.RefusalTestCase):
+    def _check(
+        self,
+        mode: cache_modes.CacheMode,
+        origin: errors.Origin,
+        listed: tuple[cache_modes.CacheMode, ...] | None = None,
+    ) -> None:
+        allowed = {} if listed is None else {keys.CACHE_MODE: listed}
+        options.check_allowed(
+            options.VolumeOptions(plain={keys.CACHE_MODE: mode}),
+            limits.Limits(allowed=allowed),
+            origin,
+        )
+
+    @ddt.data(*cache_modes.SAFE_CACHE_MODES)
+    def test_safe_modes_are_allowed_by_default(
+        self, mode: cache_modes.CacheMode
+    ) -> None:
+        self._check(mode, Origin.VOLUME_METADATA)
+
+    def test_unsafe_only_where_it_is_listed(self) -> None:
+        self.assertRefused(
+            lambda: self._check(cache_modes.CacheMode.UNSAFE, Origin.BACKEND),
+            'rbd:cache_mode',
+            'unsafe',
+            'not allowed by this back end',
+            'none, writethrough, writeback, directsync',
+            Origin.BACKEND,
+        )
+        self._check(
+            cache_modes.CacheMode.UNSAFE,
+            Origin.BACKEND,
+            (cache_modes.CacheMode.UNSAFE,),
+        )
+
+    @ddt.named_data(
+        [
+            'another',
+            (cache_modes.CacheMode.NONE, cache_modes.CacheMode.DIRECTSYNC),
+            'none, directsync',
+        ],
+        ['nothing', (), 'no value'],
+    )
+    def test_mode_that_is_not_listed_is_refused(
+        self, listed: tuple[cache_modes.CacheMode, ...], allowed: str
+    ) -> None:
+        self.assertRefused(
+            lambda: self._check(
+                cache_modes.CacheMode.WRITEBACK, Origin.VOLUME_METADATA, listed
+            ),
+            'rbd:cache_mode',
+            'writeback',
+            'not allowed by this back end',
+            allowed,
             Origin.VOLUME_METADATA,
         )

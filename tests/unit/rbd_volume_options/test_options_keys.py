@@ -12,6 +12,7 @@
 
 import ddt
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -59,7 +60,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             named,
             '4M',
             'unknown key',
-            keys.names(_VOLUME),
+            definitions.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 
@@ -70,7 +71,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             ascii(key),
             '4M',
             'unknown key; the exact spelling is rbd:object_size',
-            keys.names(_VOLUME),
+            definitions.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 
@@ -86,7 +87,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             key,
             value,
             'not a key of volume metadata',
-            keys.names(_VOLUME),
+            definitions.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 

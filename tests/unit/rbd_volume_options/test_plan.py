@@ -138,7 +138,12 @@ class PlanTestCase(refusals.RefusalTestCase):
         ['silent_levels', [_said(_BY_METADATA), _said(Origin.BACKEND)]],
         [
             'cache_mode_only',
-            [_said(_BY_TYPE, cache_mode=cache_modes.CacheMode.WRITEBACK)],
+            [
+                _said(
+                    _BY_TYPE,
+                    plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
+                )
+            ],
         ],
     )
     def test_nothing_asked_is_what_stock_makes(

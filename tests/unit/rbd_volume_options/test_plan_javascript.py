@@ -23,6 +23,7 @@ from typing import Any
 
 import ddt
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -136,7 +137,9 @@ class SharedCasesTestCase(base.TestCase):
             {code.value for code in errors.Code}, {*words['codes']}
         )
         self.assertEqual({each.code for each in Origin}, {*words['origins']})
-        self.assertEqual(set(), {*words['keys']} - {*keys.VOLUME_KEYS})
+        self.assertEqual(
+            set(), {*words['keys']} - {*definitions.volume_keys()}
+        )
 
     def test_numbers(self) -> None:
         self.assertEqual(

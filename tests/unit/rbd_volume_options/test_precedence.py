@@ -20,6 +20,7 @@ import ddt
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import precedence
@@ -43,7 +44,6 @@ _SAID: dict[str, Callable[[Origin], object]] = {
     'striping': lambda origin: layout.Striping(4096, int(origin)),
     'object_map': lambda origin: origin % 2 == 0,
     'image_features': lambda origin: frozenset({'layering', f'{origin}'}),
-    'cache_mode': lambda origin: list(CacheMode)[origin % 5],
     'data_pool': lambda origin: f'pool-{int(origin)}',
 }
 
@@ -95,6 +95,19 @@ class EachKeyTestCase(base.TestCase):
             precedence.resolve([_level(origin, **{key: value})]),
         )
 
+    def test_plain_option_of_highest_level_takes_precedence(self) -> None:
+        for speakers in _subsets():
+            modes = {origin: list(CacheMode)[origin % 5] for origin in Origin}
+            levels = [
+                _level(each, plain={keys.CACHE_MODE: modes[each]})
+                for each in reversed(speakers)
+            ]
+            expected = {}
+            if speakers:
+                first = min(speakers)
+                expected = {keys.CACHE_MODE: Choice(modes[first], first)}
+            self.assertEqual(expected, precedence.resolve(levels).plain)
+
     def test_nothing_said(self) -> None:
         self.assertEqual(precedence.Resolved(), precedence.resolve([]))
         self.assertEqual(
@@ -108,7 +121,10 @@ class EachKeyTestCase(base.TestCase):
         resolved = precedence.resolve(
             [
                 _level(Origin.VOLUME_METADATA, object_size=8 * MIB),
-                _level(Origin.VOLUME_TYPE, cache_mode=CacheMode.WRITEBACK),
+                _level(
+                    Origin.VOLUME_TYPE,
+                    plain={keys.CACHE_MODE: CacheMode.WRITEBACK},
+                ),
                 _level(
                     Origin.BACKEND,
                     object_size=4 * MIB,
@@ -123,7 +139,11 @@ class EachKeyTestCase(base.TestCase):
                 object_size=Choice(8 * MIB, Origin.VOLUME_METADATA),
                 striping=Choice(layout.Striping(64 * KIB, 8), Origin.BACKEND),
                 object_map=Choice(True, Origin.BACKEND),
-                cache_mode=Choice(CacheMode.WRITEBACK, Origin.VOLUME_TYPE),
+                plain={
+                    keys.CACHE_MODE: Choice(
+                        CacheMode.WRITEBACK, Origin.VOLUME_TYPE
+                    )
+                },
                 data_pool=Choice('data', Origin.CLUSTER),
             ),
             resolved,
@@ -135,12 +155,12 @@ class EachKeyTestCase(base.TestCase):
                 _level(
                     Origin.VOLUME_METADATA,
                     object_map=False,
-                    cache_mode=CacheMode.NONE,
+                    plain={keys.CACHE_MODE: CacheMode.NONE},
                 ),
                 _level(
                     Origin.VOLUME_TYPE,
                     object_map=True,
-                    cache_mode=CacheMode.WRITEBACK,
+                    plain={keys.CACHE_MODE: CacheMode.WRITEBACK},
                 ),
             ]
         )
@@ -149,7 +169,7 @@ class EachKeyTestCase(base.TestCase):
         )
         self.assertEqual(
             Choice(CacheMode.NONE, Origin.VOLUME_METADATA),
-            resolved.cache_mode,
+            resolved.choice(keys.CACHE_MODE),
         )
 
 

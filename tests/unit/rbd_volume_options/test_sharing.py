@@ -18,6 +18,7 @@ import ddt
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import precedence
@@ -94,15 +95,14 @@ class MultiattachTestCase(refusals.RefusalTestCase):
             origin,
         )
 
-    def test_attached_without_a_cache(self) -> None:
-        self.assertIs(CacheMode.NONE, sharing.MULTIATTACH_CACHE_MODE)
-
     @ddt.data(*(mode for mode in CacheMode if mode is not CacheMode.NONE))
     def test_cache_mode(self, mode: CacheMode) -> None:
         for origin in _ASKED:
             self.assertRefused(
                 lambda origin=origin: sharing.check_shareable(  # type: ignore[misc]
-                    _resolved(origin, cache_mode=mode), True, False
+                    _resolved(origin, plain={keys.CACHE_MODE: mode}),
+                    True,
+                    False,
                 ),
                 'rbd:cache_mode',
                 mode.value,
@@ -116,7 +116,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
         ['no_map', {'object_map': False}],
         ['the_least', {'image_features': _set('layering')}],
         ['deep_flatten', {'image_features': _set('layering,deep-flatten')}],
-        ['no_cache', {'cache_mode': CacheMode.NONE}],
+        ['no_cache', {'plain': {keys.CACHE_MODE: CacheMode.NONE}}],
         ['layout', {'object_size': 4096, 'striping': layout.Striping(512, 8)}],
         ['data_pool', {'data_pool': 'ec-data'}],
     )
@@ -132,7 +132,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
                 origin,
                 object_map=True,
                 image_features=_set('layering,exclusive-lock,journaling'),
-                cache_mode=CacheMode.WRITEBACK,
+                plain={keys.CACHE_MODE: CacheMode.WRITEBACK},
             ),
             True,
             False,
@@ -174,7 +174,7 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
         # Replication does not depend on the object map; false keeps the lock.
         ['map', {'object_map': True}],
         ['no_map', {'object_map': False}],
-        ['cache', {'cache_mode': CacheMode.WRITEBACK}],
+        ['cache', {'plain': {keys.CACHE_MODE: CacheMode.WRITEBACK}}],
     )
     def test_allowed(self, said: dict[str, Any]) -> None:
         for origin in _ASKED:
@@ -199,7 +199,7 @@ class OrdinaryTestCase(refusals.RefusalTestCase):
                     origin,
                     object_map=True,
                     image_features=_set(listed),
-                    cache_mode=mode,
+                    plain={keys.CACHE_MODE: mode},
                 ),
                 False,
                 False,

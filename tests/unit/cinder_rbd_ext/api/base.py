@@ -48,13 +48,14 @@ from cinder_rbd_ext import capabilities
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
 
 STOCK = 'cinder.api.contrib.standard_extensions'
 OURS = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
-ALL_KEYS = frozenset(keys.VOLUME_KEYS)
+ALL_KEYS = frozenset(definitions.volume_keys())
 OTHER_PROJECT = '99999999-0000-4000-8000-000000000000'
 MIB = 1 << 20
 
@@ -101,14 +102,16 @@ POOLS = [
         settings(
             options.VolumeOptions(
                 object_size=8 * MIB,
-                cache_mode=cache_modes.CacheMode.WRITEBACK,
+                plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
                 data_pool='ec',
             ),
             max_stripe_count=4,
-            cache_modes=(
-                cache_modes.CacheMode.NONE,
-                cache_modes.CacheMode.WRITEBACK,
-            ),
+            allowed={
+                keys.CACHE_MODE: (
+                    cache_modes.CacheMode.NONE,
+                    cache_modes.CacheMode.WRITEBACK,
+                )
+            },
             tenant_options=frozenset({keys.CACHE_MODE, keys.STRIPE_UNIT}),
         ),
     ),

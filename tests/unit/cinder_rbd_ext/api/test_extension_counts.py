@@ -26,6 +26,7 @@ from sqlalchemy import event
 
 from rbd_volume_options import layout
 from rbd_volume_options import options
+from rbd_volume_options import sizes
 from tests.unit.cinder_rbd_ext.api import base
 
 _IMAGE = 'aaaaaaaa-0000-4000-8000-000000000000'
@@ -240,11 +241,11 @@ class CountsTest(base.ApiTestCase):
         ]
         options._parsed.cache_clear()
         parsed = self.mock_object(
-            layout,
-            'parse_object_size',
+            sizes,
+            'parse_size',
             autospec=True,
-            side_effect=layout.parse_object_size,
+            side_effect=sizes.parse_size,
         )
         self.ok('POST', '/volumes', self.create({'rbd:object_size': '512K'}))
-        texts = [call.args[0] for call in parsed.call_args_list]
+        texts = [call.args[1] for call in parsed.call_args_list]
         self.assertEqual(1, texts.count('512K'))

@@ -15,6 +15,7 @@
 import ddt
 
 from horizon_volume_opts.type_specs import guide
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -27,14 +28,14 @@ class GuideTestCase(base.TestCase):
     def test_every_key_of_a_volume_type_and_no_other(self) -> None:
         wanted = {
             key.name
-            for key in keys.KEYS.values()
+            for key in definitions.OPTIONS.values()
             if keys.Scope.TYPE in key.scopes
         }
         self.assertEqual(wanted, set(guide.ENTRIES))
 
     @ddt.data(*guide.ENTRIES)
     def test_each_choice_is_one(self, key: str) -> None:
-        other = keys.partner(key)
+        other = definitions.partner(key)
         for choice in guide.ENTRIES[key].choices:
             specs = {key: choice}
             if other:

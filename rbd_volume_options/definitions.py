@@ -1,0 +1,683 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The options: one definition with everything that any layer asks about it.
+
+Each layer (checks, discovery, attributes, the record, options of cinder.conf,
+capabilities, policies, commands, forms, metadata definitions, documentation)
+iterates over :data:`OPTIONS`. A layer may depend on the :class:`Kind` of an
+option, but not on its name.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import enum
+from typing import Any
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import limits
+from rbd_volume_options import lists
+from rbd_volume_options import phrases
+from rbd_volume_options import sizes
+from rbd_volume_options import wire
+
+Phrase = phrases.Phrase
+Scope = keys.Scope
+
+
+class Kind(enum.Enum):
+    """What an option acts on.
+
+    The options of the first three kinds depend on each other, and the rules
+    between them are in modules of their own (:mod:`.layout`,
+    :mod:`.features`). An option of another kind is plain: its values depend
+    on no other option.
+    """
+
+    LAYOUT = 'layout of the RBD image'
+    FEATURES = 'features of the RBD image'
+    DATA_POOL = 'pool of the data'
+    #: An item of ``connection_info['data']``, set for each attachment.
+    CONNECTION = 'connection of an attachment'
+    #: Configuration in the metadata of the RBD image: ``conf_<item>``.
+    IMAGE_CONFIGURATION = 'configuration of the RBD image'
+    #: The list of the keys that tenants may set.
+    TENANTS = 'keys that tenants may set'
+
+
+class ValueType(enum.Enum):
+    """The form of a value in responses, which decides on its form field."""
+
+    SIZE = 'size'
+    COUNT = 'count'
+    BOOLEAN = 'boolean'
+    FEATURES = 'features'
+    WORD = 'word'
+    POOL = 'pool'
+    KEYS = 'keys'
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A policy for keys in the metadata of volumes.
+
+    :ivar action: what it allows; the keys follow
+    """
+
+    name: str
+    action: str
+
+
+@dataclasses.dataclass(frozen=True)
+class AllowedValues:
+    """An option of cinder.conf with the values that a back end allows.
+
+    :ivar option: its name, and that of the capability
+    :ivar default: the values that are allowed by default
+    :ivar parse: parses the comma-separated list
+    """
+
+    option: str
+    default: tuple[Any, ...]
+    parse: Callable[[str], tuple[Any, ...]]
+    conf_help: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """An option.
+
+    :ivar key: the key, including the prefix
+    :ivar title: the label of form fields
+    :ivar summary: a description in one line, without a full stop
+    :ivar description: the allowed values and the effect, as one or two
+        sentences for the metadata definitions
+    :ivar when_to_use: advice for forms and documentation
+    :ivar parse: returns the value of a text; raises ``OptionError``
+    :ivar conf_type: what a value is, for samples of cinder.conf
+    :ivar conf_help: help text of the option of cinder.conf
+    :ivar conf_name: the option of cinder.conf that sets the default of the
+        back end. The driver reports its value to the scheduler, as a
+        capability of the same name.
+    :ivar policy: the policy that a caller needs to set the key on a volume;
+        None for a key that is not allowed in volume metadata
+    :ivar scopes: where the key may be set
+    :ivar attribute: the attribute of the volume that shows the result; None
+        if there is none
+    :ivar fixed: whether the key is fixed at creation of the volume
+    :ivar takes_effect: when a change of a changeable key is in force
+    :ivar partner: the key that must be set together with this one
+    :ivar family: name of the keys that are dropped together, because they
+        belong together or can contradict each other
+    :ivar inherited: whether a volume made from a volume or a snapshot has the
+        value of its source
+    :ivar item: the item of the connection or of the image's configuration
+    :ivar choices: all values, each with an explanation; empty if there is no
+        complete list
+    :ivar suggestions: typical values, for volume types
+    :ivar allowed: the values that a back end allows, if it can restrict them
+    :ivar shared_value: the only value for a multi-attach type; None if such
+        types do not restrict the option
+    :ivar shared_reason: why
+    :ivar bounds: the bounds in responses that no back end changes
+    :ivar narrowed: returns the bounds of back ends and of a multi-attach type
+    :ivar invalid: a text that is refused, whose error says what is allowed
+    """
+
+    key: str
+    kind: Kind
+    value_type: ValueType
+    title: Phrase
+    summary: Phrase
+    description: str
+    parse: Callable[[str], Any]
+    conf_type: str
+    conf_help: str
+    policy: Policy | None = None
+    scopes: frozenset[Scope] = frozenset({Scope.VOLUME, Scope.TYPE})
+    when_to_use: Phrase | None = None
+    conf_name: str = ''
+    attribute: str | None = None
+    fixed: bool = True
+    takes_effect: str = ''
+    partner: str | None = None
+    family: str = ''
+    inherited: bool = False
+    item: str = ''
+    choices: Mapping[str, Phrase] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+    suggestions: tuple[str, ...] = ()
+    allowed: AllowedValues | None = None
+    shared_value: Any = None
+    shared_reason: Phrase | None = None
+    bounds: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+    narrowed: Callable[[Sequence[limits.Limits], bool], dict[str, Any]] = (
+        lambda bounds, multiattach: {}
+    )
+    invalid: str = '\0'
+
+    def __post_init__(self) -> None:
+        if not self.conf_name:
+            name = f'rbd_volume_{self.name}'
+            object.__setattr__(self, 'conf_name', name)
+        if not self.family:
+            object.__setattr__(self, 'family', self.name)
+
+    @property
+    def name(self) -> str:
+        """The key without its prefix."""
+        return self.key.removeprefix(keys.PREFIX)
+
+    @property
+    def sentence(self) -> str:
+        """The summary, for a help text: with a capital letter."""
+        return f'{self.summary[0].upper()}{self.summary[1:]}'
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its values depend on no other option."""
+        return self.kind not in (
+            Kind.LAYOUT,
+            Kind.FEATURES,
+            Kind.DATA_POOL,
+            Kind.TENANTS,
+        )
+
+    def allowed_values(self, bounds: limits.Limits) -> tuple[Any, ...] | None:
+        """Return the values that a back end allows; None if all of them."""
+        if self.allowed is None:
+            return None
+        allowed: tuple[Any, ...] = bounds.allowed.get(
+            self.key, self.allowed.default
+        )
+        return allowed
+
+    def bounds_of(
+        self, backends: Sequence[limits.Limits], multiattach: bool
+    ) -> dict[str, Any]:
+        """Return the bounds in the response for a volume type.
+
+        :param backends: the limits of the back ends of the type
+        """
+        bounds = {**self.bounds, **self.narrowed(backends, multiattach)}
+        if self.value_type is ValueType.WORD:
+            values = [self.parse(choice) for choice in self.choices]
+            for each in backends:
+                allowed = self.allowed_values(each)
+                values = [v for v in values if allowed is None or v in allowed]
+            if multiattach and self.shared_value is not None:
+                values = [v for v in values if v == self.shared_value]
+            bounds['allowed'] = [as_json(value) for value in values]
+        return bounds
+
+
+def as_json(value: Any) -> Any:
+    """Return a parsed value as responses have it."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def as_text(value: Any) -> str:
+    """Return the canonical text of a parsed value."""
+    plain = as_json(value)
+    if isinstance(plain, bool):
+        return str(plain).lower()
+    return ','.join(plain) if isinstance(plain, list) else str(plain)
+
+
+def as_capability(value: Any) -> Any:
+    """Return a parsed value as the report of a back end has it.
+
+    Filters of the scheduler compare numbers, booleans and texts.
+    """
+    plain = as_json(value)
+    return as_text(value) if isinstance(plain, list) else plain
+
+
+def _size_bounds(smallest: int) -> dict[str, Any]:
+    return {
+        wire.POWER_OF_TWO: True,
+        'minimum': smallest,
+        'maximum': layout.MAX_OBJECT_SIZE,
+    }
+
+
+def _object_size_bounds(
+    backends: Sequence[limits.Limits], multiattach: bool
+) -> dict[str, Any]:
+    return {
+        'minimum': max(each.min_object_size for each in backends),
+        wire.MAXIMUM_OBJECTS: min(each.max_objects for each in backends),
+    }
+
+
+def _stripe_count_bounds(
+    backends: Sequence[limits.Limits], multiattach: bool
+) -> dict[str, Any]:
+    return {'maximum': min(each.max_stripe_count for each in backends)}
+
+
+def _object_map_bounds(
+    backends: Sequence[limits.Limits], multiattach: bool
+) -> dict[str, Any]:
+    return {'allowed': [False] if multiattach else [False, True]}
+
+
+def _features_bounds(
+    backends: Sequence[limits.Limits], multiattach: bool
+) -> dict[str, Any]:
+    chosen = features.CHOOSABLE
+    if multiattach:
+        chosen -= features.SINGLE_CLIENT
+    return {
+        'allowed': sorted(chosen),
+        'requires': {
+            name: list(features.FEATURES[name].requires)
+            for name in sorted(chosen)
+            if features.FEATURES[name].requires
+        },
+    }
+
+
+def parse_key_list(value: str) -> frozenset[str]:
+    """Return the keys in a list; an empty list allows no keys.
+
+    :raises OptionError: for a name that is not a key of volume metadata
+    """
+    names = frozenset(lists.split(value)) if value else frozenset[str]()
+    for name in sorted(names):
+        if name not in volume_keys():
+            raise errors.OptionError(
+                keys.TENANT_OPTIONS,
+                value,
+                Phrase(
+                    '{name} is not a key that tenants can set',
+                    name=errors.shown(name),
+                ),
+                Phrase(
+                    'a comma-separated list of {names}',
+                    names=', '.join(volume_keys()),
+                ),
+            )
+    return names
+
+
+_MAX_POOL_NAME = 128
+
+
+def parse_pool(value: str) -> str:
+    """Return the name of a pool.
+
+    This is stricter than Ceph, because the name is also used on command lines
+    and in pool specifications, where ``/``, ``@`` and spaces have a meaning.
+
+    :raises OptionError: for an invalid name
+    """
+    if (
+        not 0 < len(value) <= _MAX_POOL_NAME
+        or not value.isascii()
+        or not all(c.isalnum() or c in '._-' for c in value)
+        or value.startswith('-')
+    ):
+        raise errors.OptionError(
+            keys.DATA_POOL,
+            value,
+            Phrase('not a valid pool name'),
+            Phrase(
+                'the name of a pool: up to 128 letters, digits, dots, hyphens '
+                'and underscores'
+            ),
+        )
+    return value
+
+
+def _powers(first: int, last: int) -> tuple[str, ...]:
+    found = []
+    while first <= last:
+        found.append(sizes.format_size(first).replace(' ', ''))
+        first *= 2
+    return tuple(found)
+
+
+SET_LAYOUT = Policy(wire.POLICY_SET_LAYOUT, 'Set the layout of a volume')
+SET_FEATURES = Policy(
+    wire.POLICY_SET_FEATURES, 'Set the image features of a volume'
+)
+SET_CACHE_MODE = Policy(
+    wire.POLICY_SET_CACHE_MODE,
+    'Set or change the cache mode of the attachments of a volume',
+)
+
+#: All options, by key, in the order of responses, forms and tables.
+OPTIONS: dict[str, Option] = {
+    option.key: option
+    for option in (
+        Option(
+            key=keys.OBJECT_SIZE,
+            kind=Kind.LAYOUT,
+            value_type=ValueType.SIZE,
+            title=Phrase('Object size'),
+            summary=Phrase('size of the RADOS objects'),
+            description=(
+                'Size of the RADOS objects: a power of two from 4 KiB to 32 '
+                'MiB, in bytes or with a unit (64K, 4M).'
+            ),
+            parse=layout.parse_object_size,
+            conf_type='size in bytes',
+            conf_help=(
+                'Default size of the RADOS objects of volumes, such as 4M. '
+                'The metadata and the type of a volume override it with '
+                'rbd:object_size. A power of two from 4 KiB to 32 MiB, in '
+                'bytes or with a unit. If unset, rbd_store_chunk_size applies.'
+            ),
+            policy=SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_OBJECT_SIZE,
+            inherited=True,
+            bounds=_size_bounds(layout.MIN_OBJECT_SIZE),
+            narrowed=_object_size_bounds,
+            suggestions=_powers(64 * sizes.KIB, layout.MAX_OBJECT_SIZE),
+            # A size, but not a power of two.
+            invalid='3',
+        ),
+        Option(
+            key=keys.STRIPE_UNIT,
+            kind=Kind.LAYOUT,
+            value_type=ValueType.SIZE,
+            title=Phrase('Stripe unit'),
+            summary=Phrase('contiguous bytes of a stripe in one object'),
+            description=(
+                'Contiguous bytes of a stripe in one object: a factor of the '
+                'object size, at least 512 bytes (64K). Requires a stripe '
+                'count.'
+            ),
+            parse=layout.parse_stripe_unit,
+            conf_type='size in bytes',
+            conf_help=(
+                'Default stripe unit of volumes, such as 64K. The metadata '
+                'and the type of a volume override it with rbd:stripe_unit. A '
+                'factor of the object size, at least 512 bytes. Requires '
+                'rbd_volume_stripe_count. If unset, rbd_default_stripe_unit '
+                'of ceph.conf or of the pool applies.'
+            ),
+            policy=SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_STRIPE_UNIT,
+            partner=keys.STRIPE_COUNT,
+            family='striping',
+            inherited=True,
+            bounds={
+                **_size_bounds(layout.MIN_STRIPE_UNIT),
+                wire.TOGETHER_WITH: [keys.STRIPE_COUNT],
+            },
+            suggestions=_powers(4 * sizes.KIB, 4 * sizes.MIB),
+            invalid='3',
+        ),
+        Option(
+            key=keys.STRIPE_COUNT,
+            kind=Kind.LAYOUT,
+            value_type=ValueType.COUNT,
+            title=Phrase('Stripe count'),
+            summary=Phrase('number of objects in a stripe'),
+            description=(
+                'Number of objects in a stripe: a whole number from 1 to the '
+                'maximum of the back end. Requires a stripe unit.'
+            ),
+            parse=layout.parse_stripe_count,
+            conf_type='count',
+            conf_help=(
+                'Default stripe count of volumes. The metadata and the type '
+                'of a volume override it with rbd:stripe_count. Requires '
+                'rbd_volume_stripe_unit.'
+            ),
+            policy=SET_LAYOUT,
+            attribute=wire.ATTRIBUTE_STRIPE_COUNT,
+            partner=keys.STRIPE_UNIT,
+            family='striping',
+            inherited=True,
+            bounds={'minimum': 1, wire.TOGETHER_WITH: [keys.STRIPE_UNIT]},
+            narrowed=_stripe_count_bounds,
+            suggestions=tuple(str(2**n) for n in range(7)),
+        ),
+        Option(
+            key=keys.OBJECT_MAP,
+            kind=Kind.FEATURES,
+            value_type=ValueType.BOOLEAN,
+            title=Phrase('Object map'),
+            summary=Phrase('whether the image has an object map'),
+            description=(
+                'Whether the image has an object map, with exclusive-lock and '
+                'fast-diff, which speeds up deleting and resizing large '
+                'volumes. Not allowed for multi-attach volumes.'
+            ),
+            parse=features.parse_object_map,
+            conf_type='boolean value',
+            conf_help=(
+                'Whether volumes get an object map by default. The metadata '
+                'and the type of a volume override it with rbd:object_map. '
+                'true adds exclusive-lock, object-map and fast-diff to the '
+                'image features, false removes object-map and fast-diff. If '
+                'unset, the stock driver decides.'
+            ),
+            policy=SET_FEATURES,
+            family='features',
+            inherited=True,
+            narrowed=_object_map_bounds,
+            suggestions=('true', 'false'),
+        ),
+        Option(
+            key=keys.FEATURES,
+            kind=Kind.FEATURES,
+            value_type=ValueType.FEATURES,
+            title=Phrase('Image features'),
+            summary=Phrase('the complete set of image features'),
+            description=(
+                'The complete set of image features, separated by commas: '
+                'layering, exclusive-lock, object-map, fast-diff, '
+                'deep-flatten, journaling. layering is required.'
+            ),
+            parse=features.parse_features,
+            conf_type='list of image features',
+            conf_help=(
+                'Default set of image features of volumes, such as '
+                'layering,exclusive-lock,object-map,fast-diff. The metadata '
+                'and the type of a volume override it with rbd:features. Must '
+                'include layering. If unset, rbd_default_features of '
+                'ceph.conf applies.'
+            ),
+            policy=SET_FEATURES,
+            attribute=wire.ATTRIBUTE_FEATURES,
+            family='features',
+            inherited=True,
+            bounds={'required': [features.LAYERING]},
+            narrowed=_features_bounds,
+        ),
+        Option(
+            key=keys.CACHE_MODE,
+            kind=Kind.CONNECTION,
+            value_type=ValueType.WORD,
+            title=Phrase('Cache mode'),
+            summary=Phrase('cache mode of attachments'),
+            description=(
+                'How the compute host caches reads and writes of the guest.'
+            ),
+            when_to_use=Phrase(
+                'How the compute host caches reads and writes of the instance.'
+            ),
+            parse=cache_modes.parse_cache_mode,
+            conf_type='cache mode',
+            conf_help=(
+                'Default cache mode of attachments. The metadata and the type '
+                'of a volume override it with rbd:cache_mode. Must be one of '
+                'rbd_allowed_cache_modes. If unset, the compute host decides '
+                '([libvirt] disk_cachemodes).'
+            ),
+            policy=SET_CACHE_MODE,
+            attribute=wire.ATTRIBUTE_CACHE_MODES,
+            fixed=False,
+            takes_effect='at the next attachment',
+            item=wire.CONNECTION_CACHE_MODE,
+            choices={
+                mode.value: words
+                for mode, words in cache_modes.EXPLANATIONS.items()
+            },
+            suggestions=tuple(m.value for m in cache_modes.SAFE_CACHE_MODES),
+            allowed=AllowedValues(
+                option=wire.RBD_ALLOWED_CACHE_MODES,
+                default=cache_modes.SAFE_CACHE_MODES,
+                parse=cache_modes.parse_cache_modes,
+                conf_help=(
+                    'Comma-separated list of the cache modes that are '
+                    'allowed. unsafe ignores the flushes of the guest, and is '
+                    'allowed only if it is listed.'
+                ),
+            ),
+            # Several hosts write to the volume.
+            shared_value=cache_modes.CacheMode.NONE,
+            shared_reason=Phrase(
+                'volumes of a multi-attach type can have several writing '
+                'clients, whose caches are not coherent'
+            ),
+        ),
+        Option(
+            key=keys.DATA_POOL,
+            kind=Kind.DATA_POOL,
+            value_type=ValueType.POOL,
+            title=Phrase('Data pool'),
+            summary=Phrase('pool that holds the data'),
+            description=(
+                'In volume types only: the data pool of the image, such as an '
+                'erasure-coded pool.'
+            ),
+            parse=parse_pool,
+            conf_type='name of a pool',
+            conf_help=(
+                'Default data pool of volumes, such as an erasure-coded pool. '
+                'A volume type overrides it with rbd:data_pool. The header '
+                'and the object map stay in rbd_pool. The back end reports '
+                'the capacity of the data pool. If unset, the data is stored '
+                'in rbd_pool.'
+            ),
+            scopes=frozenset({Scope.TYPE}),
+            attribute=wire.ATTRIBUTE_DATA_POOL,
+        ),
+        Option(
+            key=keys.TENANT_OPTIONS,
+            kind=Kind.TENANTS,
+            value_type=ValueType.KEYS,
+            title=Phrase('Tenant options'),
+            summary=Phrase('keys that tenants may set'),
+            description=(
+                'In volume types only: the rbd: keys that tenants may set on '
+                'volumes of the type, separated by commas. If empty, tenants '
+                'may set no keys.'
+            ),
+            parse=parse_key_list,
+            conf_type='list of keys',
+            conf_help=(
+                'Comma-separated list of the keys that tenants may set in the '
+                'metadata of volumes, such as '
+                'rbd:stripe_unit,rbd:stripe_count. A volume type overrides it '
+                'with rbd:tenant_options. If empty, tenants may set no keys.'
+            ),
+            scopes=frozenset({Scope.TYPE}),
+            conf_name=wire.RBD_TENANT_OPTIONS,
+            fixed=False,
+            takes_effect='at once',
+        ),
+    )
+}
+
+
+def with_values() -> Iterator[Option]:
+    """Yield the options of volumes, without those about who may set them."""
+    return (each for each in OPTIONS.values() if each.kind is not Kind.TENANTS)
+
+
+def of_kind(kind: Kind) -> list[Option]:
+    """Return the options of a kind."""
+    return [each for each in OPTIONS.values() if each.kind is kind]
+
+
+def volume_keys() -> tuple[str, ...]:
+    """Return the keys that can be set in the metadata of a volume."""
+    return tuple(
+        each.key for each in OPTIONS.values() if Scope.VOLUME in each.scopes
+    )
+
+
+def families() -> list[tuple[str, ...]]:
+    """Return the keys of volume metadata, each with those of its family."""
+    found: dict[str, list[str]] = {}
+    for key in volume_keys():
+        found.setdefault(OPTIONS[key].family, []).append(key)
+    return [tuple(each) for each in found.values()]
+
+
+def conf_names() -> dict[str, str]:
+    """Return the option of cinder.conf for each key."""
+    return {each.key: each.conf_name for each in OPTIONS.values()}
+
+
+def policies() -> dict[Policy, list[str]]:
+    """Return the policies for volume metadata, each with its keys."""
+    found: dict[Policy, list[str]] = {}
+    for each in OPTIONS.values():
+        if each.policy:
+            found.setdefault(each.policy, []).append(each.key)
+    return found
+
+
+def is_fixed(key: str) -> bool:
+    """Return whether a key is fixed at creation; False for unknown keys."""
+    return key in OPTIONS and OPTIONS[key].fixed
+
+
+def partner(name: str) -> str | None:
+    """Return the key that must be set together with a key, if any."""
+    return OPTIONS[name].partner if name in OPTIONS else None
+
+
+def shown_key(name: str) -> str:
+    """Return a key for a message; an unknown one is untrusted text."""
+    return name if name in OPTIONS else errors.shown(name)
+
+
+def names(scope: Scope) -> str:
+    """Return the keys that are allowed in a scope, for a message."""
+    return ', '.join(k for k, each in OPTIONS.items() if scope in each.scopes)
+
+
+def check_tenant(metadata: Mapping[str, str], allowed: frozenset[str]) -> None:
+    """Check that a tenant is allowed to set the keys in a volume's metadata.
+
+    Unknown keys are left to :mod:`.options`, whose message is more precise.
+
+    :raises OptionError: for the first key that is not allowed
+    """
+    for name in sorted(metadata.keys() & set(volume_keys()) - allowed):
+        raise errors.OptionError(
+            name,
+            metadata[name],
+            Phrase('tenants may not set this key on this volume type'),
+            ', '.join(k for k in volume_keys() if k in allowed) or keys.NO_KEY,
+            errors.Origin.VOLUME_METADATA,
+        )
