@@ -92,7 +92,7 @@ class Backend:
             cinder_driver.volume_opts, config_group=name
         )
         settings.append_config_values(stock_rbd.RBD_OPTS)
-        settings.append_config_values(opts.BACKEND_OPTS)
+        settings.append_config_values(opts.backend_opts())
         given = {
             'volume_backend_name': name,
             'rbd_pool': args.pool,

@@ -46,5 +46,12 @@ def in_words(text: str) -> str:
     return _Formatter().vformat(template, (), text.values)
 
 
+def sentence(text: str) -> str:
+    """Return a clause as a sentence, in the language of the user."""
+    words = in_words(text)
+    return f'{words[0].upper()}{words[1:]}.'
+
+
 #: The same for texts of modules, whose language is that of the request.
 in_words_lazy = functional.lazy(in_words, str)
+sentence_lazy = functional.lazy(sentence, str)

@@ -175,7 +175,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
 
     @staticmethod
     def _field_of(error: errors.OptionError, key: str) -> str:
-        if key not in guide.ENTRIES:
+        if key not in guide.entries():
             return 'key'
         other = definitions.partner(key)
         # The partner's value is refused, or it is missing.
@@ -194,7 +194,7 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        entry = guide.ENTRIES.get(self.initial.get('key', ''))
+        entry = guide.entries().get(self.initial.get('key', ''))
         if entry:
             value, pools = self.fields['value'], None
             if entry.key == keys.DATA_POOL:

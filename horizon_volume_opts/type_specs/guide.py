@@ -16,50 +16,11 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from horizon_volume_opts import phrasing
-from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import sizes
-
-SUMMARIES: dict[str, Any] = {
-    keys.OBJECT_SIZE: _('Size of the RADOS objects of an image.'),
-    keys.STRIPE_UNIT: _('Contiguous bytes of a stripe in one object.'),
-    keys.STRIPE_COUNT: _('Number of objects in a stripe.'),
-    keys.OBJECT_MAP: _('Whether the image has an object map.'),
-    keys.FEATURES: _('The complete set of image features.'),
-    keys.CACHE_MODE: _('Cache mode of attachments.'),
-    keys.DATA_POOL: _('Ceph pool that holds the data.'),
-    keys.TENANT_OPTIONS: _('Keys that tenants may set on volumes.'),
-}
-
-
-def _powers(first: int, last: int) -> tuple[str, ...]:
-    found = []
-    while first <= last:
-        found.append(sizes.format_size(first).replace(' ', ''))
-        first *= 2
-    return tuple(found)
-
-
-# Suggested values. Users can enter other allowed values.
-_CHOICES: dict[str, tuple[str, ...]] = {
-    keys.OBJECT_SIZE: _powers(64 * sizes.KIB, layout.MAX_OBJECT_SIZE),
-    keys.STRIPE_UNIT: _powers(4 * sizes.KIB, 4 * sizes.MIB),
-    keys.STRIPE_COUNT: tuple(str(2**n) for n in range(7)),
-    keys.OBJECT_MAP: ('true', 'false'),
-    keys.CACHE_MODE: tuple(m.value for m in cache_modes.SAFE_CACHE_MODES),
-    keys.TENANT_OPTIONS: (','.join(definitions.volume_keys()),),
-}
-
-
-# Numbers that parse as a size but are refused as a value of the key.
-_WRONG = {keys.OBJECT_SIZE: '3', keys.STRIPE_UNIT: '3'}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,23 +39,34 @@ class Entry:
     choices: Sequence[str]
 
 
-def _allowed(key: str) -> Any:
+def _allowed(option: definitions.Option) -> Any:
     """Return the allowed values from an error, to define them only once."""
-    specs = {}
-    if definitions.partner(key):
-        specs = {keys.STRIPE_UNIT: '4K', keys.STRIPE_COUNT: '2'}
+    specs = {option.key: option.invalid}
+    if option.partner:
+        specs[option.partner] = definitions.OPTIONS[
+            option.partner
+        ].suggestions[0]
     try:
-        options.parse(
-            {**specs, key: _WRONG.get(key, '\0')},
-            keys.Scope.TYPE,
-            errors.Origin.VOLUME_TYPE,
-        )
+        options.parse(specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     except errors.OptionError as error:
         return phrasing.in_words_lazy(error.allowed)
-    raise AssertionError(f'{key} accepts any value')
+    raise AssertionError(f'{option.key} accepts any value')
 
 
-ENTRIES: dict[str, Entry] = {
-    key: Entry(key, summary, _allowed(key), _CHOICES.get(key, ()))
-    for key, summary in SUMMARIES.items()
-}
+def entries() -> dict[str, Entry]:
+    """Return the help for each key of volume types, by key."""
+    return {
+        option.key: Entry(
+            option.key,
+            phrasing.sentence_lazy(option.summary),
+            _allowed(option),
+            option.suggestions
+            or (
+                (','.join(definitions.volume_keys()),)
+                if option.kind is definitions.Kind.TENANTS
+                else ()
+            ),
+        )
+        for option in definitions.OPTIONS.values()
+        if keys.Scope.TYPE in option.scopes
+    }

@@ -91,7 +91,7 @@ class KeyPick(Pick):
         attrs: dict[str, Any] | None = None,
         data_pools: Sequence[str] | None = None,
     ) -> None:
-        entries = guide.ENTRIES.values()
+        entries = guide.entries().values()
         super().__init__(
             [(entry.key, entry.summary) for entry in entries],
             {
@@ -111,7 +111,7 @@ class KeyPick(Pick):
         described = f'{context["widget"]["list"]}_help'
         context['widget']['attrs']['aria-describedby'] = described
         context['widget']['described'] = described
-        context['widget']['entries'] = guide.ENTRIES.values()
+        context['widget']['entries'] = guide.entries().values()
         context['widget'].update(_boxes())
         context['widget'].update(_pools(self.data_pools))
         return context

@@ -27,6 +27,7 @@ from tests.unit import base
 
 #: Modules that define the names.
 _DEFINED = (
+    'rbd_volume_options/definitions.py',
     'rbd_volume_options/keys.py',
     'rbd_volume_options/wire.py',
 )

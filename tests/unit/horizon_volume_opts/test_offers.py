@@ -64,7 +64,8 @@ class OfferTestCase(base.TestCase):
     def test_limits(self) -> None:
         limits = _offer(stripe_count={'maximum': 5}).limits
         self.assertEqual(5, limits.max_stripe_count)
-        self.assertNotIn(cache_modes.CacheMode.UNSAFE, limits.cache_modes)
+        modes = limits.allowed['rbd:cache_mode']
+        self.assertNotIn(cache_modes.CacheMode.UNSAFE, modes)
 
     @ddt.data(
         {'rbd:object_size': '8M'},

@@ -108,7 +108,7 @@ class OfErrorTestCase(base.TestCase):
         for given, text in (
             (
                 {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '2'},
-                "'given': Mandanten dürfen diesen Schlüssel bei diesem "
+                "'64K': Mandanten dürfen diesen Schlüssel bei diesem "
                 'Datenträgertyp nicht setzen',
             ),
             (

@@ -22,28 +22,30 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from tests.unit import base
 
+_ENTRIES = guide.entries()
+
 
 @ddt.ddt
 class GuideTestCase(base.TestCase):
     def test_every_key_of_a_volume_type_and_no_other(self) -> None:
         wanted = {
-            key.name
+            key.key
             for key in definitions.OPTIONS.values()
             if keys.Scope.TYPE in key.scopes
         }
-        self.assertEqual(wanted, set(guide.ENTRIES))
+        self.assertEqual(wanted, set(_ENTRIES))
 
-    @ddt.data(*guide.ENTRIES)
+    @ddt.data(*_ENTRIES)
     def test_each_choice_is_one(self, key: str) -> None:
         other = definitions.partner(key)
-        for choice in guide.ENTRIES[key].choices:
+        for choice in _ENTRIES[key].choices:
             specs = {key: choice}
             if other:
-                specs[other] = guide.ENTRIES[other].choices[0]
+                specs[other] = _ENTRIES[other].choices[0]
             options.parse(specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
 
     def test_allowed_is_what_refusals_say(self) -> None:
-        entries = guide.ENTRIES
+        entries = _ENTRIES
         self.assertEqual(
             layout.OBJECT_SIZE_ALLOWED, entries[keys.OBJECT_SIZE].allowed
         )

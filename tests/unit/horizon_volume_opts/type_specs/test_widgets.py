@@ -37,7 +37,7 @@ class PickTestCase(base.TestCase):
 class KeyPickTestCase(base.TestCase):
     def test_each_key_with_what_is_allowed(self) -> None:
         text = widgets.KeyPick().render('key', '', {'id': 'id_key'})
-        for entry in guide.ENTRIES.values():
+        for entry in guide.entries().values():
             self.assertIn(f'<option value="{entry.key}">', text)
             self.assertIn(str(entry.summary), text)
             self.assertIn(html.escape(entry.allowed), text)
@@ -59,7 +59,7 @@ class DataPoolsTestCase(base.TestCase):
     """The list of data pools, which may be unknown or empty."""
 
     def test_of_both_forms(self) -> None:
-        entry = guide.ENTRIES[keys.DATA_POOL]
+        entry = guide.entries()[keys.DATA_POOL]
         for pick in (
             widgets.KeyPick(data_pools=['a<b', 'fast']),
             widgets.ValuePick(entry, data_pools=['a<b', 'fast']),
@@ -81,7 +81,7 @@ class DataPoolsTestCase(base.TestCase):
         self.assertNotIn('rbd-data-pools', text)
 
     def test_only_for_its_key(self) -> None:
-        entry = guide.ENTRIES[keys.OBJECT_SIZE]
+        entry = guide.entries()[keys.OBJECT_SIZE]
         pick = widgets.ValuePick(entry, data_pools=['fast'])
         self.assertNotIn('fast', pick.render('x', '', {'id': 'id_x'}))
 
