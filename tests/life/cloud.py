@@ -79,7 +79,7 @@ class Caller:
 
     def get(self, path: str, service: str = 'block_storage') -> Answer:
         """Send a GET request, which is not logged."""
-        return self._send('GET', path, None, service)
+        return self.respond('GET', path, None, service)
 
     def send(
         self,
@@ -92,7 +92,7 @@ class Caller:
 
         :raises Violation: if the response is never allowed
         """
-        answer = self._send(method, path, body, service)
+        answer = self.respond(method, path, body, service)
         shown = f'{self.name}: {method} {path}'
         if body is not None:
             shown += f' {body}'
@@ -118,7 +118,14 @@ class Caller:
                     'tenant-told', f'{shown}: tells of {word}: {answer.text}'
                 )
 
-    def _send(self, method: str, path: str, body: Any, service: str) -> Answer:
+    def respond(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        service: str = 'block_storage',
+    ) -> Answer:
+        """Send a request; return the response, whatever it is."""
         api = getattr(self.connection, service)
         how: Record = {} if body is None else {'json': body}
         if service == 'block_storage':

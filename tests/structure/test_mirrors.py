@@ -28,6 +28,7 @@ _MIRRORED = {
     'packages': 'packages',
     'fakes': 'tests/fakes',
     'life': 'tests/life',
+    'trust': 'tests/trust',
 }
 
 # Tempest tests in the wheel, which run on a cloud.

@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command line; ``tools/test trust`` runs it on a sandbox."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import functools
+import pathlib
+import random
+import sys
+
+import subunit
+
+from tests.trust import report
+from tests.trust import rounds
+
+_MINUTES = 2.0
+_LOAD = 4
+_KINDS = ('kill', 'stop', 'cluster')
+_printed = functools.partial(print, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='tools/test trust --',
+        description='Inject faults while tenants of both drivers, ours and '
+        'the stock one, send the same requests; show a table of what became '
+        'of these.',
+    )
+    parser.add_argument('--minutes', type=float, default=_MINUTES)
+    parser.add_argument('--seed', type=int, help='(default: random)')
+    parser.add_argument(
+        '--load',
+        type=int,
+        default=_LOAD,
+        help='operations of each driver in a round (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--kind',
+        action='append',
+        choices=_KINDS,
+        help='kind of faults; repeat the option for several (default: all)',
+    )
+    parser.add_argument(
+        '--round', type=int, nargs='+', default=(), help='only these rounds'
+    )
+    parser.add_argument(
+        '--output', type=pathlib.Path, help='file for the counts, as JSON'
+    )
+    parser.add_argument(
+        '--report',
+        type=pathlib.Path,
+        nargs='+',
+        help='only show the table of these files',
+    )
+    parser.add_argument(
+        '--subunit', action='store_true', help='also write a stream of results'
+    )
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run rounds, and show the table; return 1 if ours failed."""
+    asked = _parser().parse_args(arguments)
+    if asked.report:
+        _printed(report.Report.merged(asked.report).table())
+        return 0
+    seed = asked.seed
+    if seed is None:
+        seed = random.SystemRandom().randrange(10**6)
+    plan = rounds.Plan(
+        seed,
+        asked.minutes,
+        asked.load,
+        tuple(asked.kind or _KINDS),
+        tuple(asked.round),
+    )
+    _printed(f'  seed {seed}')
+    running = rounds.Rounds(plan, _printed)
+    running.run()
+    if asked.output:
+        running.report.save(asked.output)
+    _printed(running.report.table())
+    ours = running.report.total('ours')
+    bad = {name: ours[name] for name in ('wrong', 'hung', 'leaked')}
+    if asked.subunit:
+        stream = subunit.StreamResultToBytes(sys.stdout.buffer)
+        for name, count in bad.items():
+            status = 'fail' if count else 'success'
+            stream.status(test_id=f'nothing {name}', test_status=status)
+        status = 'fail' if running.broken else 'success'
+        stream.status(test_id='every round ran', test_status=status)
+    return 1 if any(bad.values()) or running.broken else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

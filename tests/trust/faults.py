@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Faults: processes that are killed or stopped, and a cluster in trouble.
+
+Runs in the process namespace of the sandbox, as its administrator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+from typing import NamedTuple
+
+from sandbox_cloud import processes
+from sandbox_cloud import state
+from sandbox_cloud import supervise
+
+#: The programs of the sandbox that are killed and stopped.
+PROGRAMS = (
+    *('cinder-volume', 'cinder-volume', 'cinder-volume', 'cinder-api'),
+    *('cinder-scheduler', 'cinder-backup', 'glance-api', 'nova-compute'),
+    *('ceph-osd', 'ceph-mon', 'mariadb', 'rabbitmq'),
+)
+CLUSTER = (
+    *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
+    *('key removed', 'socket failures', 'slow'),
+)
+_POOLS = ('volumes', 'volumes2')
+_DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
+_USER = 'client.cinder'
+
+
+class Fault(NamedTuple):
+    """A fault as it is drawn.
+
+    :ivar kind: ``kill``, ``stop`` or ``cluster``
+    :ivar target: a program, or the name of a fault of the cluster
+    :ivar seconds: its duration; a killed program starts again by itself
+    :ivar delay: seconds between the first request and the fault; if it is
+        negative, between the fault and the first request
+    """
+
+    kind: str
+    target: str
+    seconds: float
+    delay: float
+
+    def __str__(self) -> str:
+        text = self.target if self.kind == 'cluster' else ' '.join(self[:2])
+        when = 'idle' if self.delay < 0 else f'after {self.delay:.1f} s'
+        return f'{text}, {when}, {self.seconds:.0f} s'
+
+    @property
+    def name(self) -> str:
+        """The name of its row in the table."""
+        if self.kind == 'cluster':
+            return self.target
+        return f'{self.kind} {self.target}'
+
+
+def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
+    """Draw a fault of one of these kinds."""
+    kind = rng.choice(kinds)
+    targets = CLUSTER if kind == 'cluster' else PROGRAMS
+    delay = -1.0 if rng.random() < 0.15 else rng.uniform(0, 2.5)
+    seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
+    return Fault(kind, rng.choice(targets), seconds, delay)
+
+
+class Injector:
+    """Injects faults into a sandbox."""
+
+    def __init__(self, place: state.State) -> None:
+        self._supervisor = supervise.Supervisor(place, {})
+        self._conf = place.run / 'ceph' / 'etc' / 'ceph.conf'
+
+    def inject(self, fault: Fault) -> None:
+        """Cause a fault, and end it after its duration."""
+        if fault.kind == 'kill':
+            self._signal(fault.target, signal.SIGKILL)
+        elif fault.target == 'blocklist':
+            self._blocklist()
+        elif fault.target == 'slow':
+            self._slow(fault.seconds)
+        else:
+            with self._lasting(fault.target):
+                time.sleep(fault.seconds)
+
+    def _lasting(self, target: str) -> contextlib.AbstractContextManager[None]:
+        faults = {
+            'paused': self._paused,
+            'pool quota': self._quota,
+            'key removed': self._no_key,
+            'socket failures': self._sockets,
+        }
+        if target in faults:
+            return faults[target]()
+        if target in _DOWN:
+            return self._down(_DOWN[target])
+        return self._stopped(target)
+
+    def pid(self, program: str) -> int:
+        """Return the number of the main process of a program, or 0."""
+        return int(self._supervisor.processes()[program]['pid'])
+
+    def _signal(self, program: str, number: int) -> None:
+        for pid in processes.family(self.pid(program)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    @contextlib.contextmanager
+    def _stopped(self, program: str) -> Iterator[None]:
+        self._signal(program, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(program, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def _down(self, program: str) -> Iterator[None]:
+        self._supervisor.stop(program)
+        try:
+            yield
+        finally:
+            self._supervisor.start(program)
+
+    def _slow(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with self._stopped('ceph-osd'):
+                time.sleep(0.4)
+            time.sleep(0.1)
+
+    def ceph(self, *words: str, text: str = '') -> str:
+        """Run a command of Ceph's administrator."""
+        done = subprocess.run(
+            ['ceph', '--conf', str(self._conf), '--id', 'admin', *words],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    @contextlib.contextmanager
+    def _paused(self) -> Iterator[None]:
+        self.ceph('osd', 'set', 'pause')
+        try:
+            yield
+        finally:
+            self.ceph('osd', 'unset', 'pause')
+
+    @contextlib.contextmanager
+    def _quota(self) -> Iterator[None]:
+        quota = ('osd', 'pool', 'set-quota')
+        for pool in _POOLS:
+            self.ceph(*quota, pool, 'max_bytes', '1')
+        try:
+            yield
+        finally:
+            for pool in _POOLS:
+                self.ceph(*quota, pool, 'max_bytes', '0')
+
+    def _blocklist(self) -> None:
+        """Refuse the present clients for good: they have to connect again."""
+        sessions = json.loads(
+            self.ceph('tell', 'mon.a', 'sessions', '--format', 'json')
+        )
+        addresses = {
+            address['addr'] + f'/{address["nonce"]}'
+            for session in sessions
+            if session['entity_name'] == _USER
+            for address in session['addrs']['addrvec'][:1]
+        }
+        for address in addresses:
+            self.ceph('osd', 'blocklist', 'add', address)
+
+    @contextlib.contextmanager
+    def _no_key(self) -> Iterator[None]:
+        key = self.ceph('auth', 'get', _USER)
+        self.ceph('auth', 'del', _USER)
+        try:
+            yield
+        finally:
+            self.ceph('auth', 'import', '-i', '-', text=key)
+
+    @contextlib.contextmanager
+    def _sockets(self) -> Iterator[None]:
+        name = ('osd', 'ms_inject_socket_failures')
+        self.ceph('config', 'set', *name, '50')
+        try:
+            yield
+        finally:
+            self.ceph('config', 'rm', *name)
+
+
+def usage(pid: int) -> dict[str, int]:
+    """Return threads, descriptors and memory (MiB) of a process family."""
+    totals = {'threads': 0, 'descriptors': 0}
+    family = processes.family(pid)
+    for each in family:
+        folder = pathlib.Path('/proc') / str(each)
+        with contextlib.suppress(OSError):
+            totals['threads'] += len(list((folder / 'task').iterdir()))
+            totals['descriptors'] += len(list((folder / 'fd').iterdir()))
+    return {**totals, 'memory': processes.memory_mib(family)}

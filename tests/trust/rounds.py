@@ -1,0 +1,416 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rounds: operations of both drivers, a fault, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from concurrent import futures
+import dataclasses
+import functools
+import json
+import os
+import random
+import re
+import subprocess
+import threading
+import time
+from typing import Any
+import uuid
+
+from sandbox_cloud import state
+from tests.life import ceph_process
+from tests.life import cloud
+from tests.life import purge
+from tests.trust import faults
+from tests.trust import operations
+from tests.trust import report
+from tests.trust import side as sides
+
+Outcome = operations.Outcome
+Record = dict[str, Any]
+
+# Seconds, after the fault and the recovery, for a status to change.
+_GRACE = 45.0
+_RECOVERY = 150.0
+_DELETED = 60.0
+# The pauses of an owner who tries again.
+_PAUSE = 0.5
+_IDENT = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+_OBJECT = re.compile(r'(?:rbd_\w+\.|id_)(?:\d+\.)?([0-9a-f]{10,})')
+_RESET = {
+    'status': 'error',
+    'attach_status': 'detached',
+    'migration_status': 'none',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The parameters of a run.
+
+    :ivar only: the numbers of the only rounds to run
+    :ivar load: operations of each driver at a time
+    :ivar kinds: kinds of faults to draw
+    """
+
+    seed: int
+    minutes: float
+    load: int
+    kinds: tuple[str, ...]
+    only: tuple[int, ...] = ()
+
+
+class Rounds:
+    """A run of rounds on a sandbox."""
+
+    def __init__(self, plan: Plan, show: Callable[[str], None]) -> None:
+        self.plan = plan
+        self.report = report.Report()
+        self.broken = 0
+        self._show = show
+        self._place = state.State(state.default_root())
+        self._injector = faults.Injector(self._place)
+        self._cluster = ceph_process.Cluster(os.environ['CEPH_CONF'], show)
+        self._admin = cloud.Caller(
+            'admin', cloud.administrator(), lambda _: None
+        )
+        self._tenants = cloud.Tenants(self._admin.connection)
+        self._prefix = f'{purge.PREFIX}{uuid.uuid4().hex[:6]}'
+        self._sides: list[sides.Side] = []
+        self._known: dict[str, str] = {}
+        self._leaked: dict[str, set[str]] = {}
+        self._before: set[str] = set()
+
+    def run(self) -> None:
+        """Run rounds until the time is up, then remove everything."""
+        purge.killed_runs(self._admin, self._cluster)
+        empty = self._cluster.everything()
+        deadline = time.monotonic() + self.plan.minutes * 60
+        numbers: Iterable[int] = self.plan.only or range(1, 10**6)
+        types: list[str] = []
+        try:
+            types = self._prepare()
+            self._usage('before')
+            for number in numbers:
+                if time.monotonic() > deadline and not self.plan.only:
+                    break
+                self._round(number)
+            self._usage('after')
+        finally:
+            for side in self._sides:
+                self._clean(side, 'the end', keep=())
+            for ident in types:
+                self._admin.respond('DELETE', f'/types/{ident}')
+            self._tenants.remove()
+        self._before = empty
+        self._find_leaked('the end')
+        self._audit()
+
+    def _prepare(self) -> list[str]:
+        types = []
+        for driver in sides.DRIVERS:
+            connection = self._tenants.make(f'{self._prefix}-{driver.name}')
+            owner = cloud.Caller(driver.name, connection, lambda _: None)
+            side = sides.Side(
+                driver, self._prefix, owner, self._admin, self._cluster
+            )
+            for which, specs in driver.types.items():
+                body = {'name': side.type_name(which), 'extra_specs': specs}
+                answer = self._admin.respond(
+                    'POST', '/types', {'volume_type': body}
+                )
+                types.append(answer.body['volume_type']['id'])
+            self._sides.append(side)
+        for side in self._sides:
+            side.prepare(random.Random(f'{self.plan.seed} base'))
+        self._before = self._cluster.everything()
+        return types
+
+    def _usage(self, when: str) -> None:
+        pid = self._injector.pid('cinder-volume')
+        self._show(f'  cinder-volume {when}: {faults.usage(pid)}')
+
+    # One round
+
+    def _round(self, number: int) -> None:
+        seed = f'{self.plan.seed} {number}'
+        rng = random.Random(seed)
+        fault = faults.drawn(rng, self.plan.kinds)
+        chosen = [
+            rng.choice(operations.OPERATIONS) for _ in range(self.plan.load)
+        ]
+        began = time.monotonic()
+        with futures.ThreadPoolExecutor(2 * self.plan.load + 2) as pool:
+            try:
+                runs = list(
+                    pool.map(
+                        lambda each: operations.Run.prepared(*each),
+                        [
+                            (side, operation, f'{number}-{place}', seed)
+                            for side in self._sides
+                            for place, operation in enumerate(chosen)
+                        ],
+                    )
+                )
+            except (sides.BrokenError, ConnectionError) as error:
+                self._broken(number, error)
+                return
+            self._inject(fault, runs, pool)
+            recovery = dict(
+                pool.map(lambda s: (s.name, self._recover(s)), self._sides)
+            )
+            self._settle(runs, pool)
+        for run in runs:
+            self._check(run)
+        told = f'round {number}, {fault}'
+        for side in self._sides:
+            mine = [run for run in runs if run.side is side]
+            resets = self._clean(side, told, keep=self._kept(side))
+            self.report.add(
+                fault.name,
+                side.name,
+                faults=1,
+                operations=len(mine),
+                resets=resets,
+                wrong=sum(bool(run.wrong) for run in mine),
+                recovery=[recovery[side.name]],
+                **{
+                    each.value: sum(run.outcome is each for run in mine)
+                    for each in Outcome
+                },
+            )
+        self._find_leaked(told, fault.name)
+        self._show(
+            f'  {told}: {time.monotonic() - began:.0f} s, recovery '
+            + ', '.join(f'{name} {s:.1f}' for name, s in recovery.items())
+        )
+        for run in runs:
+            if run.outcome is not Outcome.OK or run.wrong:
+                self._show(
+                    f'    {run.side.name} {run.operation.name}: '
+                    f'{run.outcome.value if run.outcome else "-"} '
+                    f'({run.told}) {run.wrong}'
+                )
+
+    def _broken(self, number: int, error: Exception) -> None:
+        self.broken += 1
+        self._show(f'  round {number} could not start: {error}')
+        for side in self._sides:
+            self._clean(side, f'round {number}', keep=self._kept(side))
+
+    def _inject(
+        self,
+        fault: faults.Fault,
+        runs: list[operations.Run],
+        pool: futures.Executor,
+    ) -> None:
+        if fault.delay < 0:
+            injecting = threading.Thread(
+                target=self._injector.inject, args=(fault,)
+            )
+            injecting.start()
+            time.sleep(-fault.delay)
+            started = [pool.submit(run.start) for run in runs]
+            injecting.join()
+        else:
+            started = [pool.submit(run.start) for run in runs]
+            time.sleep(fault.delay)
+            self._injector.inject(fault)
+        futures.wait(started)
+
+    def _recover(self, side: sides.Side) -> float:
+        """Return the seconds until a volume can be created again."""
+        began = time.monotonic()
+        while time.monotonic() < began + _RECOVERY:
+            body = {
+                'name': 'probe',
+                'size': 1,
+                'volume_type': side.type_name(),
+            }
+            answer = side.ask('POST', '/volumes', {'volume': body})
+            status = ''
+            if answer.status == 202:
+                ident = answer.body['volume']['id']
+                while (
+                    status in ('', 'creating')
+                    and time.monotonic() < began + _RECOVERY
+                ):
+                    time.sleep(0.1)
+                    try:
+                        status = (side.show('volumes', ident) or {}).get(
+                            'status', 'gone'
+                        )
+                    except ConnectionError:
+                        continue
+                if status == 'available':
+                    break
+            time.sleep(_PAUSE)
+        return time.monotonic() - began
+
+    def _settle(
+        self, runs: list[operations.Run], pool: futures.Executor
+    ) -> None:
+        """Wait until the outcome of each operation is known."""
+
+        def one(run: operations.Run) -> None:
+            deadline = time.monotonic() + _GRACE
+            while time.monotonic() < deadline:
+                try:
+                    if run.look():
+                        return
+                except ConnectionError:
+                    pass
+                time.sleep(_PAUSE)
+            run.outcome = Outcome.HUNG
+
+        list(pool.map(one, runs))
+
+    def _check(self, run: operations.Run) -> None:
+        if run.outcome is Outcome.HUNG:
+            return
+        try:
+            run.check()
+        except Exception as error:
+            run.wrong = f'cannot be read: {error!r}'
+
+    # Afterwards
+
+    def _kept(self, side: sides.Side) -> tuple[str, ...]:
+        return (side.base.ident, side.base.snapshot, side.backup, side.image)
+
+    def _clean(self, side: sides.Side, told: str, keep: Iterable[str]) -> int:
+        """Delete everything as the owner; return the resets it needed."""
+        resets = 0
+        for kind in sides.KINDS:
+            left = [
+                each
+                for each in side.until(
+                    functools.partial(self._listed, side, kind), kind
+                )
+                if each['id'] not in {*keep, ''}
+            ]
+            for each in left:
+                self._known[each['id']] = side.name
+            if not left:
+                continue
+            with futures.ThreadPoolExecutor(4) as pool:
+                delete = functools.partial(self._delete, side, kind, told)
+                resets += sum(pool.map(delete, [each['id'] for each in left]))
+        return resets
+
+    def _listed(self, side: sides.Side, kind: str) -> list[Record]:
+        # Never empty: this is a condition to wait for.
+        return [*side.listed(kind), {'id': ''}]
+
+    def _delete(
+        self, side: sides.Side, kind: str, told: str, ident: str
+    ) -> int:
+        """Delete a resource; return whether this needed the administrator."""
+        service = 'image' if kind == 'images' else 'block_storage'
+        path = f'/{kind}/{ident}'
+        status = ''
+        for resets in (0, 1):
+            deadline = time.monotonic() + _DELETED
+            while time.monotonic() < deadline:
+                try:
+                    record = side.show(kind, ident)
+                except ConnectionError:
+                    time.sleep(_PAUSE)
+                    continue
+                if record is None:
+                    return resets
+                status = record['status']
+                for each in record.get('attachments', ()):
+                    side.ask('DELETE', f'/attachments/{each["attachment_id"]}')
+                if status in ('attaching', 'reserved'):
+                    self._detach(side, ident)
+                if status != 'deleting':
+                    side.ask('DELETE', path, service=service)
+                time.sleep(_PAUSE)
+            if kind == 'images' or resets:
+                break
+            self._show(f'    {side.name}: {path} needs a reset: {status}')
+            body = {'os-reset_status': _RESET}
+            if kind != 'volumes':
+                body = {'os-reset_status': {'status': 'error'}}
+            self._admin.respond('POST', f'{path}/action', body)
+        self._show(f'    {side.name}: {path} stays: {status} ({told})')
+        return 1
+
+    def _detach(self, side: sides.Side, volume: str) -> None:
+        answer = side.ask('GET', f'/attachments?volume_id={volume}')
+        for each in answer.body.get('attachments', ()):
+            side.ask('DELETE', f'/attachments/{each["id"]}')
+
+    def _find_leaked(self, told: str, fault: str = 'the end') -> None:
+        """Count what no record explains, once."""
+        deadline = time.monotonic() + 20
+        while True:
+            self._cluster.purge_trash('images')
+            there = self._cluster.everything()
+            left = there - self._before
+            if not left or time.monotonic() > deadline:
+                break
+            time.sleep(1)
+        self._before |= left
+        for name in ('ours', 'stock', 'unknown'):
+            mine = {each for each in left if self._side_of(each) == name}
+            if not mine:
+                continue
+            images = {
+                found[1] for each in mine if (found := _OBJECT.search(each))
+            }
+            self._leaked.setdefault(name, set()).update(mine)
+            self.report.add(fault, name, leaked=max(1, len(images)))
+            self._show(
+                f'    {name} leaked, {told}: {len(images)} images, '
+                f'{sorted(mine)[:8]}'
+            )
+
+    def _side_of(self, entry: str) -> str:
+        pool = entry.partition('/')[0]
+        for side in self._sides:
+            if side.driver.pool == pool:
+                return side.name
+        for ident in _IDENT.findall(entry):
+            if ident in self._known:
+                return self._known[ident]
+        return 'unknown'
+
+    def _audit(self) -> None:
+        """Show which leaked images the audit names."""
+        program = self._place.venv(self._place.release or '') / 'bin'
+        command = [str(program / 'cinder-rbd-ext'), '--os-cloud', 'admin']
+        command += ['audit', '--ceph-user', 'admin', '-f', 'json']
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        try:
+            named = {
+                row['Image']: row['Kind'] for row in json.loads(done.stdout)
+            }
+        except ValueError:
+            self._show(f'  the audit failed: {done.stderr[-500:]}')
+            return
+        for name, entries in self._leaked.items():
+            idents = {i for each in entries for i in _IDENT.findall(each)}
+            for ident in sorted(idents):
+                kinds = [
+                    kind for image, kind in named.items() if ident in image
+                ]
+                self._show(f'  {name}: {ident}: audit says {kinds}')
