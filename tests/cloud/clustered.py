@@ -12,7 +12,11 @@
 
 """Two volume services of one cluster, for the duration of a test."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import os
 import pathlib
@@ -42,8 +46,35 @@ backend_url = file://{folder}
 """
 
 
+class Service:
+    """A volume service."""
+
+    def __init__(
+        self, command: Sequence[str], environ: Mapping[str, str]
+    ) -> None:
+        self._command = command
+        self._environ = environ
+
+    def start(self) -> None:
+        """Start it; return immediately."""
+        self._process = subprocess.Popen(
+            self._command,
+            env=self._environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def kill(self) -> None:
+        """Kill it and its child processes."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
 @contextlib.contextmanager
-def running(folder: pathlib.Path) -> Iterator[None]:
+def running(folder: pathlib.Path) -> Iterator[list[Service]]:
     """Run two services with the configuration of the sandbox's service.
 
     :param folder: the folder for their configuration, locks and logs
@@ -51,6 +82,7 @@ def running(folder: pathlib.Path) -> Iterator[None]:
     place = state.State(state.default_root())
     supervisor = supervise.Supervisor(place, {})
     own = pathlib.Path(f'/proc/{_service(supervisor)}')
+    services: list[Service] = []
     with contextlib.ExitStack() as stack:
         for number in (1, 2):
             conf = folder / f'{number}.conf'
@@ -59,20 +91,15 @@ def running(folder: pathlib.Path) -> Iterator[None]:
             command = own.joinpath('cmdline').read_text().split('\0')[:-1]
             at = command.index('--config-file')
             program = command[at - 1]
-            process = subprocess.Popen(
-                [
-                    str(place.bin / 'with-etc-ceph'),
-                    *(program, '--config-file', str(conf)),
-                    *('--log-file', str(folder / f'{number}.log')),
-                ],
-                env=_environ(own),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            stack.callback(_end, process)
-        yield
+            command = [
+                str(place.bin / 'with-etc-ceph'),
+                *(program, '--config-file', str(conf)),
+                *('--log-file', str(folder / f'{number}.log')),
+            ]
+            services.append(Service(command, _environ(own)))
+            services[-1].start()
+            stack.callback(services[-1].kill)
+        yield services
 
 
 def _service(supervisor: supervise.Supervisor) -> int:
@@ -105,10 +132,3 @@ def _configuration(
             rf'^{name} = .*$', f'{name} = {value}', text, flags=re.MULTILINE
         )
     return text + _SECTION.format(backend=BACKEND, ceph=ceph, folder=folder)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a service and its child processes."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

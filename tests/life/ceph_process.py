@@ -117,3 +117,7 @@ class Cluster:
         """Return all objects and omap entries of the pools."""
         found: set[str] = self._ask('everything')
         return found
+
+    def close(self) -> None:
+        """End the separate process."""
+        self._process.shutdown()

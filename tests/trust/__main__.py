@@ -16,19 +16,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 import functools
 import pathlib
 import random
 import sys
+import tempfile
 
 import subunit
 
+from tests.cloud import clustered
+from tests.trust import operations
 from tests.trust import report
 from tests.trust import rounds
 
 _MINUTES = 2.0
 _LOAD = 4
 _KINDS = ('kill', 'stop', 'cluster')
+_SERVICE = 'service'
 _printed = functools.partial(print, flush=True)
 
 
@@ -50,8 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--kind',
         action='append',
-        choices=_KINDS,
-        help='kind of faults; repeat the option for several (default: all)',
+        choices=(*_KINDS, _SERVICE),
+        help='kind of faults; repeat the option for several (default: all '
+        'except "service": two volume services of a cluster, one of which is '
+        'killed)',
+    )
+    parser.add_argument(
+        '--operation',
+        action='append',
+        choices=[each.name for each in operations.OPERATIONS],
+        help='operation to draw; repeat the option for several (default: all)',
     )
     parser.add_argument(
         '--round', type=int, nargs='+', default=(), help='only these rounds'
@@ -86,10 +99,22 @@ def main(arguments: Sequence[str]) -> int:
         asked.load,
         tuple(asked.kind or _KINDS),
         tuple(asked.round),
+        tuple(
+            each
+            for each in operations.OPERATIONS
+            if each.name in (asked.operation or [each.name])
+        ),
     )
     _printed(f'  seed {seed}')
-    running = rounds.Rounds(plan, _printed)
-    running.run()
+    with contextlib.ExitStack() as stack:
+        services: list[clustered.Service] = []
+        if _SERVICE in plan.kinds:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            services = stack.enter_context(
+                clustered.running(pathlib.Path(folder))
+            )
+        running = rounds.Rounds(plan, _printed, services)
+        running.run()
     if asked.output:
         running.report.save(asked.output)
     _printed(running.report.table())

@@ -18,6 +18,7 @@ Runs in the process namespace of the sandbox, as its administrator.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import json
 import os
@@ -31,6 +32,7 @@ from typing import NamedTuple
 from sandbox_cloud import processes
 from sandbox_cloud import state
 from sandbox_cloud import supervise
+from tests.cloud import clustered
 
 #: The programs of the sandbox that are killed and stopped.
 PROGRAMS = (
@@ -42,6 +44,8 @@ CLUSTER = (
     *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
     *('key removed', 'socket failures', 'slow'),
 )
+#: The services of a cluster of which one is killed.
+SERVICES = ('service 1', 'service 2')
 _POOLS = ('volumes', 'volumes2')
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
 _USER = 'client.cinder'
@@ -50,8 +54,9 @@ _USER = 'client.cinder'
 class Fault(NamedTuple):
     """A fault as it is drawn.
 
-    :ivar kind: ``kill``, ``stop`` or ``cluster``
-    :ivar target: a program, or the name of a fault of the cluster
+    :ivar kind: ``kill``, ``stop``, ``cluster`` or ``service``
+    :ivar target: a program, or the name of a fault of the cluster, or one of
+        two volume services of a cluster, which starts again afterwards
     :ivar seconds: its duration; a killed program starts again by itself
     :ivar delay: seconds between the first request and the fault; if it is
         negative, between the fault and the first request
@@ -63,9 +68,8 @@ class Fault(NamedTuple):
     delay: float
 
     def __str__(self) -> str:
-        text = self.target if self.kind == 'cluster' else ' '.join(self[:2])
         when = 'idle' if self.delay < 0 else f'after {self.delay:.1f} s'
-        return f'{text}, {when}, {self.seconds:.0f} s'
+        return f'{self.name}, {when}, {self.seconds:.0f} s'
 
     @property
     def name(self) -> str:
@@ -78,7 +82,7 @@ class Fault(NamedTuple):
 def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
     """Draw a fault of one of these kinds."""
     kind = rng.choice(kinds)
-    targets = CLUSTER if kind == 'cluster' else PROGRAMS
+    targets = {'cluster': CLUSTER, 'service': SERVICES}.get(kind, PROGRAMS)
     delay = -1.0 if rng.random() < 0.15 else rng.uniform(0, 2.5)
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
     return Fault(kind, rng.choice(targets), seconds, delay)
@@ -87,7 +91,12 @@ def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
 class Injector:
     """Injects faults into a sandbox."""
 
-    def __init__(self, place: state.State) -> None:
+    def __init__(
+        self,
+        place: state.State,
+        services: Sequence[clustered.Service] = (),
+    ) -> None:
+        self._services = services
         self._supervisor = supervise.Supervisor(place, {})
         self._conf = place.run / 'ceph' / 'etc' / 'ceph.conf'
 
@@ -95,6 +104,11 @@ class Injector:
         """Cause a fault, and end it after its duration."""
         if fault.kind == 'kill':
             self._signal(fault.target, signal.SIGKILL)
+        elif fault.kind == 'service':
+            service = self._services[SERVICES.index(fault.target)]
+            service.kill()
+            time.sleep(fault.seconds)
+            service.start()
         elif fault.target == 'blocklist':
             self._blocklist()
         elif fault.target == 'slow':

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
 import functools
@@ -30,6 +31,7 @@ from typing import Any
 import uuid
 
 from sandbox_cloud import state
+from tests.cloud import clustered
 from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import purge
@@ -61,6 +63,7 @@ class Plan:
     """The parameters of a run.
 
     :ivar only: the numbers of the only rounds to run
+    :ivar operations: the operations to draw from
     :ivar load: operations of each driver at a time
     :ivar kinds: kinds of faults to draw
     """
@@ -70,18 +73,27 @@ class Plan:
     load: int
     kinds: tuple[str, ...]
     only: tuple[int, ...] = ()
+    operations: tuple[operations.Operation, ...] = operations.OPERATIONS
 
 
 class Rounds:
     """A run of rounds on a sandbox."""
 
-    def __init__(self, plan: Plan, show: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        show: Callable[[str], None],
+        services: Sequence[clustered.Service] = (),
+    ) -> None:
         self.plan = plan
         self.report = report.Report()
         self.broken = 0
         self._show = show
         self._place = state.State(state.default_root())
-        self._injector = faults.Injector(self._place)
+        self._injector = faults.Injector(self._place, services)
+        self._drivers = sides.DRIVERS
+        if services:
+            self._drivers = (sides.CLUSTERED, *sides.DRIVERS[1:])
         self._cluster = ceph_process.Cluster(os.environ['CEPH_CONF'], show)
         self._admin = cloud.Caller(
             'admin', cloud.administrator(), lambda _: None
@@ -117,10 +129,13 @@ class Rounds:
         self._before = empty
         self._find_leaked('the end')
         self._audit()
+        self._cluster.close()
 
     def _prepare(self) -> list[str]:
         types = []
-        for driver in sides.DRIVERS:
+        if self._drivers[0] is sides.CLUSTERED:
+            self._join()
+        for driver in self._drivers:
             connection = self._tenants.make(f'{self._prefix}-{driver.name}')
             owner = cloud.Caller(driver.name, connection, lambda _: None)
             side = sides.Side(
@@ -138,6 +153,25 @@ class Rounds:
         self._before = self._cluster.everything()
         return types
 
+    def _join(self) -> None:
+        """Wait until both services of the cluster are up, and use them."""
+        self._until(
+            lambda: _is_up(self._admin.get(f'/clusters/{clustered.CLUSTER}'))
+        )
+        body = {'name': clustered.CLUSTER}
+        self._admin.respond('PUT', '/clusters/enable', body)
+        self._until(
+            lambda: (
+                clustered.POOL
+                in self._admin.get('/scheduler-stats/get_pools').text
+            )
+        )
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _RECOVERY
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+
     def _usage(self, when: str) -> None:
         pid = self._injector.pid('cinder-volume')
         self._show(f'  cinder-volume {when}: {faults.usage(pid)}')
@@ -148,9 +182,7 @@ class Rounds:
         seed = f'{self.plan.seed} {number}'
         rng = random.Random(seed)
         fault = faults.drawn(rng, self.plan.kinds)
-        chosen = [
-            rng.choice(operations.OPERATIONS) for _ in range(self.plan.load)
-        ]
+        chosen = rng.choices(self.plan.operations, k=self.plan.load)
         began = time.monotonic()
         with futures.ThreadPoolExecutor(2 * self.plan.load + 2) as pool:
             try:
@@ -414,3 +446,10 @@ class Rounds:
                     kind for image, kind in named.items() if ident in image
                 ]
                 self._show(f'  {name}: {ident}: audit says {kinds}')
+
+
+def _is_up(answer: cloud.Answer) -> bool:
+    cluster = answer.body.get('cluster', {})
+    return bool(
+        cluster and (cluster['num_hosts'], cluster['num_down_hosts']) == (2, 0)
+    )

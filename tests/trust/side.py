@@ -22,6 +22,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions
 
+from tests.cloud import clustered
 from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import content as contents
@@ -85,6 +86,16 @@ DRIVERS = (
             'in-place': {'volume_backend_name': 'stock'},
         },
     ),
+)
+
+
+#: Our driver in two services of one cluster.
+CLUSTERED = dataclasses.replace(
+    DRIVERS[0],
+    types={
+        which: {**specs, 'volume_backend_name': clustered.BACKEND}
+        for which, specs in DRIVERS[0].types.items()
+    },
 )
 
 
