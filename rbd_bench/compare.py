@@ -17,13 +17,13 @@ import dataclasses
 
 from rbd_bench import facts
 from rbd_bench import fields
+from rbd_bench import interference
 from rbd_bench import results
 from rbd_bench import steady
 from rbd_bench import stored
 
 FASTER = 'faster'
 SLOWER = 'slower'
-SAME = 'no difference'
 #: A smaller change does not count, even if measurements do not overlap.
 _NOISE = 0.05
 
@@ -59,8 +59,9 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
             'results of the plan and the settings of FIRST',
         )
     before, after = first.rates(), second.rates()
+    is_disturbed = any(map(interference.find, (first, second)))
     compared = [
-        _change(cell, before.get(cell), after.get(cell))
+        _change(cell, before.get(cell), after.get(cell), is_disturbed)
         for cell in dict.fromkeys([*before, *after])
     ]
     if all(each.ratio is None for each in compared):
@@ -83,13 +84,19 @@ def _changes(first: results.Results, second: results.Results) -> list[str]:
 
 
 def _change(
-    cell: str, before: list[float] | None, after: list[float] | None
+    cell: str,
+    before: list[float] | None,
+    after: list[float] | None,
+    is_disturbed: bool,
 ) -> Change:
     one = steady.spread(before) if before else None
     other = steady.spread(after) if after else None
     if one and other:
         ratio = other.median / one.median
-        return Change(cell, one, other, ratio, verdict(one, other, ratio))
+        said = verdict(one, other, ratio)
+        if is_disturbed:
+            said = steady.DISTURBED
+        return Change(cell, one, other, ratio, said)
     reasons = [
         f'{"not measured" if rates is None else "failed"} in the {name}'
         for name, rates in (('first', before), ('second', after))
@@ -106,7 +113,7 @@ def verdict(one: steady.Spread, other: steady.Spread, ratio: float) -> str:
     if not one.is_comparable(other):
         return steady.UNDECIDED
     if one.overlaps(other) or abs(ratio - 1) < _NOISE:
-        return SAME
+        return steady.NOT_SHOWN
     return FASTER if ratio > 1 else SLOWER
 
 

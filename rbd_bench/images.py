@@ -16,6 +16,8 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import os
+import pathlib
 import time
 from typing import Any
 import uuid
@@ -29,6 +31,8 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 
 PREFIX = 'cinder-rbd-ext-bench-'
+#: Name of the file with the names of a folder's images.
+JOURNAL = 'created'
 #: Seconds until the watch of a killed client has expired:
 #: ``osd_client_watch_timeout`` and a margin.
 WATCH = 35.0
@@ -43,6 +47,10 @@ class Images:
     :param ioctx: context of the pool
     :param defaults: librbd's default features, as a mask
     :param limit: maximum bytes of data at one time
+    :param journal: file with the names of all images that runs with this
+        folder have created. A name is written to it before the image exists,
+        so that a killed run leaves no image without a name here. Other images
+        are never removed.
     :param say: shows a line to the operator
     """
 
@@ -52,16 +60,34 @@ class Images:
         ioctx: Any,
         defaults: int,
         limit: int,
+        journal: pathlib.Path,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._rbd = librbd
         self._ioctx = ioctx
         self._defaults = defaults
         self._limit = limit
+        self._journal = journal
         self._say = say
         self._data = 0
         # By name: whether the operator knows that it was not removed.
         self._present: dict[str, bool] = {}
+
+    @property
+    def created_names(self) -> frozenset[str]:
+        """The names of all images that runs with this folder created."""
+        try:
+            return frozenset(self._journal.read_text().split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def _write_name(self, name: str) -> None:
+        """Write the name of an image that will be created."""
+        self._journal.parent.mkdir(parents=True, exist_ok=True)
+        with self._journal.open('a') as file:
+            file.write(f'{name}\n')
+            file.flush()
+            os.fsync(file.fileno())
 
     @property
     def present(self) -> list[str]:
@@ -86,6 +112,7 @@ class Images:
         arguments_of_librbd = arguments(wanted, self._defaults)
         self.check(data)
         self._data += data
+        self._write_name(name)
         self._present[name] = False
         try:
             self._create(name, size, arguments_of_librbd)
@@ -154,8 +181,8 @@ class Images:
 
         :param wait: seconds to wait for a client that has it open
         """
-        if not name.startswith(PREFIX):
-            raise ValueError(f'{name} was not created by a benchmark')
+        if name not in self.created_names:
+            raise ValueError(f'{name} was not created by this benchmark')
         limit = time.monotonic() + wait
         while True:
             try:
@@ -186,9 +213,10 @@ class Images:
         librbd only moves an image there if the pool overrides
         ``rbd_move_to_trash_on_remove``.
         """
+        own = self.created_names
         try:
             for each in self._rbd.RBD().trash_list(self._ioctx):
-                if each['name'].startswith(PREFIX):
+                if each['name'] in own:
                     yield each['id'], each['name']
         except IndexError:
             # The binding of Ceph 16 stops at an image that is migrated.
@@ -231,9 +259,17 @@ class Images:
 
         librbd also lists an image whose removal was interrupted.
         """
-        listed = self._rbd.RBD().list(self._ioctx)
-        names = {name for name in listed if name.startswith(PREFIX)}
+        names = self.created_names & set(self._rbd.RBD().list(self._ioctx))
         return sorted(names | {name for _, name in self._trash()})
+
+    def _others(self) -> list[str]:
+        """Return the names of images that other benchmarks created."""
+        own = self.created_names
+        return [
+            name
+            for name in self._rbd.RBD().list(self._ioctx)
+            if name.startswith(PREFIX) and name not in own
+        ]
 
     def sweep(self, wait: float = WATCH) -> None:
         """Remove the images that a killed run left behind.
@@ -246,6 +282,12 @@ class Images:
                 self._say(
                     f'{name} is in use by another run and is not removed.'
                 )
+        if others := self._others():
+            self._say(
+                f'Not removed, because runs with another folder created them: '
+                f'{", ".join(others)}. Repeat these runs with their folders, '
+                'or use rbd rm.'
+            )
 
     def held(self, name: str) -> Any:
         """Return a context that keeps an image open.
@@ -257,7 +299,10 @@ class Images:
 
 def not_removed(pool: str, name: str) -> str:
     """Return the message about an image that remains."""
-    return f'Not removed: {pool}/{name}; the next run removes it'
+    return (
+        f'Not removed: {pool}/{name}; the next run with the same folder '
+        'removes it'
+    )
 
 
 def arguments(wanted: plan.Keys, defaults: int) -> dict[str, Any]:

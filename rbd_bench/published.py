@@ -19,26 +19,23 @@ import math
 
 from rbd_bench import compare as changes
 from rbd_bench import explanations
+from rbd_bench import interference
 from rbd_bench import matrix
 from rbd_bench import plan
 from rbd_bench import results
 from rbd_bench import steady
 from rbd_bench import table_rows
-from rbd_bench import winners
 
 REPRODUCED = 'reproduced'
 WEAKER = 'same direction, smaller'
 LARGER = 'larger than published'
-NO_DIFFERENCE = 'no difference'
 OPPOSITE = 'opposite'
 NOT_MEASURED = 'not measured'
 NO_FIGURE = 'no figure was published'
 #: The parts of a published gain, on a log scale, that count as reproduced.
 _LOWEST = 0.5
 _HIGHEST = 2.0
-#: A published ratio closer to 1 says that there is no difference.
-_NOISE = 1.05
-_SHORT = (WEAKER, NO_DIFFERENCE, OPPOSITE)
+_SHORT = (WEAKER, steady.NOT_SHOWN, OPPOSITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,8 +90,10 @@ def _compare(
         )
     ratio = of.spread.median / to.spread.median
     found_verdict = verdict(each.ratio, of.spread, to.spread)
+    if interference.find(measured):
+        found_verdict = steady.DISTURBED
     is_short = found_verdict in _SHORT or found_verdict in (
-        _words(changes.SAME),
+        _words(steady.NOT_SHOWN),
         _words(changes.SLOWER),
     )
     reasons = explanations.explain(each.explain, of, to, measured, is_short)
@@ -102,6 +101,7 @@ def _compare(
     if each.path not in ('', path) and found_verdict not in (
         REPRODUCED,
         steady.UNDECIDED,
+        steady.DISTURBED,
     ):
         reasons.append(
             f'The path of the published figures is {each.path}, and that of '
@@ -144,14 +144,8 @@ def verdict(wanted: float | None, of: steady.Spread, to: steady.Spread) -> str:
     if wanted is None:
         return _words(difference)
     measured, target = math.log(ratio), math.log(wanted)
-    if difference == changes.SAME:
-        # Measurements that vary a lot overlap, but do not show equality.
-        alike = abs(measured) < math.log(winners.WORTH)
-        return (
-            REPRODUCED
-            if alike and abs(target) < math.log(_NOISE)
-            else NO_DIFFERENCE
-        )
+    if difference == steady.NOT_SHOWN:
+        return difference
     part = measured / target if target else math.inf
     if part < 0:
         return OPPOSITE

@@ -114,9 +114,14 @@ def outcome(table: summary.Table) -> str:
     """Return which variant won a load, or why none did."""
     decision, row = table.decision, table.winner
     if decision.problem:
+        if decision.problem == steady.DISTURBED:
+            return steady.DISTURBED
         return f'cannot be decided: {decision.problem}'
     if row is None:
-        return f'no clear difference (baseline: {table.rows[0].label})'
+        return (
+            f'{steady.NOT_SHOWN}: no variant is faster than the baseline '
+            f'({table.rows[0].label}) by more than the spread'
+        )
     texts = [row.label]
     if decision.ties:
         labels = ', '.join(f'"{each.label}"' for each in decision.ties)

@@ -129,7 +129,7 @@ class Session:
         """Return what the paths use, after the removal of old images."""
         target = self._target
         self._space = space.Space(target.cluster, target.pool)
-        own = self._images = _swept(target, ioctx, self._say)
+        own = self._images = _swept(target, ioctx, self._folder, self._say)
         stack.callback(own.discard_all)
         try:
             # The pool or the options of the client can set a data pool.
@@ -160,7 +160,8 @@ class Session:
         if names and self._place:
             remaining.append(
                 'A server and volumes with one of these names can remain too; '
-                'the next run with --server-image removes them'
+                'the next run with --server-image and the same folder removes '
+                'them'
             )
         return remaining
 
@@ -332,14 +333,19 @@ def opened(cluster: Any, pool: str) -> Iterator[Any]:
 
 
 def _swept(
-    target: surroundings.Target, ioctx: Any, say: Callable[[str], None]
+    target: surroundings.Target,
+    ioctx: Any,
+    folder: pathlib.Path,
+    say: Callable[[str], None],
 ) -> images.Images:
     """Return the images of a benchmark, without those of earlier runs."""
     features = images.default_features(
         target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
     )
     own_images = images.Images(
-        target.librbd, ioctx, features, target.limit, say
+        *(target.librbd, ioctx, features, target.limit),
+        folder / images.JOURNAL,
+        say,
     )
     own_images.sweep()
     return own_images

@@ -32,6 +32,11 @@ WINDOWS = 5
 ENOUGH = 3
 #: The verdict about fewer measurements.
 UNDECIDED = f'cannot be decided: fewer than {ENOUGH} measurements'
+#: The verdict about a difference that the spread of the measurements can
+#: explain. It does not show that there is none.
+NOT_SHOWN = 'not shown'
+#: The verdict about all measurements under other load.
+DISTURBED = 'not shown: the machine or the cluster had other load'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,9 +16,11 @@
 from collections.abc import Mapping
 import dataclasses
 
+from rbd_bench import interference
 from rbd_bench import matrix
 from rbd_bench import plan
 from rbd_bench import results
+from rbd_bench import steady
 from rbd_bench import table_rows
 from rbd_bench import winners
 
@@ -62,10 +64,11 @@ def tables(whole_plan: plan.Plan, measured: results.Results) -> list[Table]:
         if cell.ident in by_cell:
             load = None if cell.run.is_scaling else matrix.load(cell.values)
             groups.setdefault((cell.run.name, load), []).append(cell)
+    is_disturbed = bool(interference.find(measured))
     return [
         _scaling(group, by_cell)
         if group[0].run.is_scaling
-        else _table(group, by_cell)
+        else _table(group, by_cell, is_disturbed)
         for group in groups.values()
     ]
 
@@ -83,7 +86,9 @@ def _scaling(
 
 
 def _table(
-    group: list[matrix.Cell], by_cell: Mapping[str, list[results.Sample]]
+    group: list[matrix.Cell],
+    by_cell: Mapping[str, list[results.Sample]],
+    is_disturbed: bool,
 ) -> Table:
     run = group[0].run
     varied = [
@@ -94,7 +99,10 @@ def _table(
     ]
     rows = _rows(group, by_cell, varied)
     load = ', '.join(value for _, value in matrix.load(group[0].values))
-    return Table(run, load, rows, winners.decide(rows))
+    decision = winners.decide(rows)
+    if is_disturbed:
+        decision = winners.Decision(problem=steady.DISTURBED)
+    return Table(run, load, rows, decision)
 
 
 def _rows(

@@ -40,7 +40,7 @@ _NOTES = """\
 - First, Second: median duration of all iterations, in seconds.
 - Rounds: the lowest and the highest median of a round.
 - Ratio: First divided by Second. Above 1, the second volume type is faster.
-- Result: `no difference` if the rounds overlap or the ratio is within 5 %. A
+- Result: `not shown` if the rounds overlap or the ratio is within 5 %. A
   round is one measurement.
 - Failed: iterations of both types that failed. Their completed actions count.
 - rally queries the status of a volume at intervals. A duration is therefore

@@ -56,8 +56,8 @@ def opened(
     :raises OptionError: if the cloud has no such image, flavor or network
     """
     place.check()
-    running = around.own_images.left()
-    for name in sorted(set(place.left()) - set(running)):
+    own = around.own_images
+    for name in sorted(own.created_names & {*place.left()} - {*own.left()}):
         around.say(
             f'Removing the server and the volumes {name}, which an earlier '
             'run left behind.'
@@ -80,7 +80,7 @@ def _remove(
     try:
         place.remove(name)
     except processes.EngineError as error:
-        around.say(f'{error}. The next run of a benchmark removes it.')
+        around.say(f'{error}. The next run with the same folder removes it.')
 
 
 class Guest:

@@ -12,10 +12,12 @@
 
 """Removal of the images of benchmarks from a real pool."""
 
+import pathlib
 import subprocess
 import sys
 import time
 
+import fixtures
 import rados
 import rbd
 import testtools
@@ -56,8 +58,12 @@ class BenchImagesTest(testtools.TestCase):
         self.ioctx = opened.__enter__()
         self.addCleanup(opened.__exit__, None, None, None)
         self.said: list[str] = []
+        folder = self.useFixture(fixtures.TempDir()).path
+        journal = pathlib.Path(folder, images.JOURNAL)
+        journal.write_text(f'{_LEFT}\n')
         self.images = images.Images(
-            rbd, self.ioctx, feature_bits.DEFAULT, 2**30, self.said.append
+            *(rbd, self.ioctx, feature_bits.DEFAULT, 2**30, journal),
+            self.said.append,
         )
 
     def trashed(self) -> list[str]:

@@ -37,8 +37,8 @@ class CompareTest(base.TestCase):
     @ddt.data(
         ([100, 105, 110], [200, 205, 210], compare.FASTER),
         ([100, 105, 110], [50, 55, 60], compare.SLOWER),
-        ([100, 105, 110], [105, 110, 120], compare.SAME),
-        ([100, 101, 101], [102, 103, 103], compare.SAME),
+        ([100, 105, 110], [105, 110, 120], steady.NOT_SHOWN),
+        ([100, 101, 101], [102, 103, 103], steady.NOT_SHOWN),
         ([100, 105, 110], [200, 205], steady.UNDECIDED),
         ([100], [200], steady.UNDECIDED),
     )

@@ -13,11 +13,13 @@
 
 """Unit tests of rbd_bench.images."""
 
+import pathlib
 import time
 from typing import Any
 from unittest import mock
 
 import ddt
+import fixtures
 
 from rbd_bench import images
 from rbd_bench import processes
@@ -40,11 +42,15 @@ class ImagesTest(base.TestCase):
         self.ioctx = connected.__enter__()
         self.addCleanup(connected.__exit__, None, None, None)
         self.said: list[str] = []
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.journal = pathlib.Path(folder, images.JOURNAL)
+        self.journal.write_text(f'{_LEFT}\n')
         self.images = images.Images(
             self.librbd,
             self.ioctx,
             feature_bits.DEFAULT,
             2**20,
+            self.journal,
             self.said.append,
         )
 
@@ -80,12 +86,29 @@ class ImagesTest(base.TestCase):
         with self.images.counted(2**19):
             self.assertRaises(errors.OptionError, self.images.check, 2**20)
 
-    def test_sweep_removes_only_images_of_benchmarks(self) -> None:
-        for name in (_LEFT, 'volume-1'):
+    def test_sweep_removes_only_images_of_the_own_folder(self) -> None:
+        other = f'{images.PREFIX}other'
+        for name in (_LEFT, other, 'volume-1'):
             self.make(name)
         self.images.sweep()
-        self.assertEqual(['volume-1'], self.cluster.names())
+        self.assertEqual([other, 'volume-1'], self.cluster.names())
         self.assertIn(_LEFT, self.said[0])
+        self.assertIn(f'another folder created them: {other}.', self.said[1])
+        self.assertRaises(ValueError, self.images.remove, other)
+
+    def test_name_is_in_the_journal_before_the_image_exists(self) -> None:
+        def create(*args: Any, **kwargs: Any) -> None:
+            self.assertIn(args[2], self.journal.read_text().split())
+            raise KeyboardInterrupt
+
+        patch = mock.patch.object(fake_librbd.RBD, 'create', autospec=True)
+        with patch as called:
+            called.side_effect = create
+            self.assertRaises(
+                KeyboardInterrupt,
+                self.images.created(2**20, 0, {}).__enter__,
+            )
+        called.assert_called_once()
 
     def test_image_of_another_run(self) -> None:
         self.make(_LEFT)

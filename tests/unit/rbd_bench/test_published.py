@@ -34,18 +34,18 @@ class PublishedTest(base.TestCase):
         (2.0, [200] * 3, [100] * 3, published.REPRODUCED),
         (2.0, [150] * 3, [100] * 3, published.REPRODUCED),
         (2.0, [120] * 3, [100] * 3, published.WEAKER),
-        (2.0, [102] * 3, [100] * 3, published.NO_DIFFERENCE),
-        (2.0, [120, 90, 120], [100, 110, 105], published.NO_DIFFERENCE),
+        (2.0, [102] * 3, [100] * 3, steady.NOT_SHOWN),
+        (2.0, [120, 90, 120], [100, 110, 105], steady.NOT_SHOWN),
         (2.0, [50] * 3, [100] * 3, published.OPPOSITE),
         (2.0, [500] * 3, [100] * 3, published.LARGER),
         (1.1, [300] * 3, [100] * 3, published.LARGER),
         (0.7, [80] * 3, [100] * 3, published.REPRODUCED),
         (0.7, [150] * 3, [100] * 3, published.OPPOSITE),
         (0.7, [20] * 3, [100] * 3, published.LARGER),
-        (1.04, [100] * 3, [100] * 3, published.REPRODUCED),
+        # No difference beyond the spread does not show that there is none.
+        (1.04, [100] * 3, [100] * 3, steady.NOT_SHOWN),
         (1.0, [200] * 3, [100] * 3, published.LARGER),
-        # The measurements overlap, but are not equal.
-        (1.04, [60, 150, 160], [90, 100, 170], published.NO_DIFFERENCE),
+        (1.04, [60, 150, 160], [90, 100, 170], steady.NOT_SHOWN),
         # Two measurements may differ by chance.
         (2.0, [200], [100], steady.UNDECIDED),
         (2.0, [200] * 2, [100] * 3, steady.UNDECIDED),

@@ -135,7 +135,7 @@ class ReportTest(base.TestCase):
         # rates of the baseline and of the other mode, and what is shown
         ((100.0,), (100.0,), 'cannot decide whether'),
         ((), (100.0, 101.0, 102.0), 'cannot decide whether'),
-        ((100.0, 101.0, 102.0), (99.0, 101.0, 102.0), 'need no keys'),
+        ((100.0, 101.0, 102.0), (99.0, 101.0, 102.0), 'It is not shown that'),
     )
     @ddt.unpack
     def test_without_winner(
@@ -152,8 +152,26 @@ class ReportTest(base.TestCase):
         if not before:
             self.found.samples.insert(0, samples.sample(0, error='failed'))
         for name, text in self.write().items():
-            for phrase in ('cannot decide whether', 'need no keys'):
+            for phrase in ('cannot decide whether', 'It is not shown that'):
                 self.assertEqual(phrase == expected, phrase in text, name)
+
+    def test_other_load_leaves_no_verdict(self) -> None:
+        self.found.samples = [
+            *samples.thrice(100.0),
+            *samples.thrice(200.0, cache_mode='writeback'),
+        ]
+        for text in self.write().values():
+            self.assertIn('cache-mode-writeback', text)
+        self.found.loads = [
+            {**each, 'operations_per_second': 1930.0}
+            for each in self.found.loads
+        ]
+        for text in self.write().values():
+            self.assertIn('had other load', text)
+            self.assertIn('not shown: the machine or the cluster', text)
+            self.assertIn('cannot decide whether', text)
+            self.assertNotIn('types ensure', text)
+            self.assertNotIn('reproduced', text)
 
     def test_one_undecided_table(self) -> None:
         self.found.samples = [
@@ -163,6 +181,6 @@ class ReportTest(base.TestCase):
             samples.sample(9.0, features='with'),
         ]
         text = self.write()['report.md']
-        self.assertIn('no clear difference (baseline: none)', text)
+        self.assertIn('not shown: no variant is faster than the', text)
         self.assertIn('cannot be decided: fewer than 3 measurements', text)
-        self.assertNotIn('need no keys', text)
+        self.assertNotIn('It is not shown that', text)

@@ -89,7 +89,7 @@ class RatiosTest(base.TestCase):
             *(_sample('first', 2, 6.0), _sample('second', 2, 3.0)),
             rounds=3,
         )
-        self.assertEqual(compare.SAME, row.verdict)
+        self.assertEqual(steady.NOT_SHOWN, row.verdict)
 
     def test_too_few_rounds(self) -> None:
         row = _row(

@@ -63,6 +63,7 @@ class PathTestCase(base.TestCase):
                 ioctx,
                 feature_bits.DEFAULT,
                 2**30,
+                self.folder / images.JOURNAL,
                 self.said.append,
             ),
             space.Space(client, 'volumes'),

@@ -207,10 +207,12 @@ class GuestTest(base.PathTestCase):
 
     def test_leftovers_of_killed_runs(self) -> None:
         dead = f'{images.PREFIX}dead'
+        (self.folder / images.JOURNAL).write_text(f'{dead}\n')
         self.place.check()
+        others = self.place.boot(f'{images.PREFIX}others', b'')['id']
         elsewhere = self.connected('fsid/other')
         elsewhere.check()
-        kept = [elsewhere.boot(dead, b'')['id']]
+        kept = [others, elsewhere.boot(dead, b'')['id']]
         with self.around.own_images.created(2**20, 0, {}) as alive:
             kept.append(self.place.boot(alive, b'')['id'])
             self.place.boot(dead, b'')
