@@ -96,6 +96,11 @@ class RBDExtDriver(rbd.RBDDriver):
         return found
 
     @property
+    def slow_deletions(self) -> tuple[int, int]:
+        """How many deletions of many objects run, and how many wait."""
+        return self._deletions.slow_counts
+
+    @property
     def backend_name(self) -> str:
         """The name of the back end's section of cinder.conf."""
         return str(self._backend_name)

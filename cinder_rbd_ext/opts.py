@@ -85,7 +85,9 @@ _OTHER_OPTS: list[cfg.Opt] = [
         help=(
             'Maximum number of RADOS objects of a volume, if its metadata or '
             'type sets a layout with objects smaller than 4 MiB. The default '
-            'allows 1 TiB with objects of 64 KiB.'
+            'allows 1 TiB with objects of 64 KiB. Without an object map, an '
+            'image may have a sixteenth of it, because its deletion takes a '
+            'request for each object that could exist.'
         ),
     ),
     cfg.BoolOpt(

@@ -47,8 +47,15 @@ def check(
         if given.get(part) in precedence.ASKED
     ]
     if asked:
-        limits.check_object_count(state.layout, size, bounds, asked[0])
+        limits.check_object_count(
+            state.layout, size, bounds, asked[0], _has_map(state)
+        )
     limits.check_object_map(state.layout, size, state.image_features)
+
+
+def _has_map(state: plan.ImageState) -> bool:
+    # Each image has features; none means that they are unknown.
+    return not state.image_features or 'object-map' in state.image_features
 
 
 def step(image_layout: layout.ImageLayout) -> int:

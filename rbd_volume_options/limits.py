@@ -32,6 +32,11 @@ DEFAULT_MIN_OBJECT_SIZE = 64 * sizes.KIB
 #: 64 TiB in objects of 4 MiB, 1 TiB in objects of 64 KiB.
 DEFAULT_MAX_OBJECTS = 1 << 24
 
+#: The part of the maximum number of objects that an image without an object
+#: map may have. Its deletion sends a request for each object that could exist:
+#: a million takes about a quarter of an hour.
+WITHOUT_MAP = 16
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -48,7 +53,7 @@ class Limits:
     :ivar min_object_size: the minimum object size that may be requested, in
         bytes
     :ivar max_objects: the maximum number of RADOS objects of a volume with a
-        requested layout
+        requested layout; without an object map, :data:`WITHOUT_MAP` times less
     """
 
     max_stripe_count: int = DEFAULT_MAX_STRIPE_COUNT
@@ -109,6 +114,7 @@ def check_object_count(
     size: int,
     limits: Limits,
     origin: errors.Origin,
+    has_map: bool = True,
 ) -> None:
     """Check that a volume does not have more objects than allowed.
 
@@ -116,11 +122,27 @@ def check_object_count(
     they have no more objects than a volume with the default layout.
 
     :param size: size of the volume in bytes
+    :param has_map: whether the image has an object map
     :raises OptionError: if it has more
     """
     if image_layout.object_size >= layout.DEFAULT_OBJECT_SIZE:
         return
     count = image_layout.object_count(size)
+    if not has_map and limits.max_objects >= count > (
+        limits.max_objects // WITHOUT_MAP
+    ):
+        raise errors.OptionError(
+            keys.OBJECT_SIZE,
+            image_layout.object_size,
+            _too_many(image_layout, size, count),
+            phrases.Phrase(
+                'up to {maximum:,} objects on this back end without an object '
+                'map; use a larger rbd:object_size, or rbd:object_map = true',
+                maximum=limits.max_objects // WITHOUT_MAP,
+            ),
+            origin,
+            errors.Code.TOO_MANY_OBJECTS,
+        )
     if count > limits.max_objects:
         raise errors.OptionError(
             keys.OBJECT_SIZE,

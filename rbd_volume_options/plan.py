@@ -146,7 +146,9 @@ def plan_image(
             image_layout, size, wanted, _origin_of(asked_features)
         )
     if asked_layout:
-        _check_size(resolved, base.layout, size, bounds)
+        # Each image has features; none means that they are unknown.
+        has_map = not wanted or 'object-map' in wanted
+        _check_size(resolved, base.layout, size, bounds, has_map)
     return ImagePlan(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
@@ -192,6 +194,7 @@ def _check_size(
     base: layout.ImageLayout,
     size: int,
     bounds: limits.Limits,
+    has_map: bool,
 ) -> None:
     """Check a layout against a volume's size.
 
@@ -209,7 +212,9 @@ def _check_size(
         if choice and choice.origin in precedence.ASKED
     ]
     if asked:
-        limits.check_object_count(image_layout, size, bounds, asked[0])
+        limits.check_object_count(
+            image_layout, size, bounds, asked[0], has_map
+        )
 
 
 def _origin_of(choice: precedence.Choice[object] | None) -> Origin:

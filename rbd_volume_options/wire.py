@@ -146,6 +146,10 @@ DELETED_SOURCE = '.deleted'
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'
 
+#: The deletions of many objects that run, and those that wait for them.
+RBD_SLOW_DELETIONS = 'rbd_slow_deletions'
+RBD_SLOW_DELETIONS_WAITING = 'rbd_slow_deletions_waiting'
+
 # These are also names of options in cinder.conf, whose values are reported.
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
 RBD_VOLUME_STRIPE_UNIT = 'rbd_volume_stripe_unit'

@@ -51,7 +51,9 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         """Return the routes of the extension."""
         return [
             extensions.ResourceExtension(
-                wire.ALIAS, options.OptionsController(self._reported)
+                wire.ALIAS,
+                options.OptionsController(self._reported),
+                custom_routes_fn=options.route_all_names,
             ),
             extensions.ResourceExtension(
                 wire.ALIAS,

@@ -19,6 +19,7 @@ from typing import Any
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.objects import fields
+from cinder.policies import volume_metadata as stock
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
@@ -49,35 +50,52 @@ class Changes:
         self._reported = reported
 
     def check_added(
-        self, context: Any, volume_id: str, items: Any
+        self,
+        context: Any,
+        volume_id: str,
+        items: Any,
+        policy: str,
+        named: str = '',
     ) -> str | None:
-        """Check items that are added or replace items with the same key."""
+        """Check items that are added or replace items with the same key.
+
+        :param policy: the policy of Cinder, which refuses before these checks
+        :param named: the key in the path, if any
+        """
+        misspelled = keys.is_misspelled(named)
         given = checks.ours(items)
+        if not given and not misspelled:
+            return None
+        volume = _authorized(context, volume_id, policy)
+        if misspelled:
+            with refusals.bad_request():
+                checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)
         if not given:
             return None
-        volume = cinder_volume.API().get(context, volume_id)
         before = checks.ours(dict(volume.metadata)) or {}
         return self._check(context, volume, before, {**before, **given})
 
     def check_replaced(
-        self, context: Any, volume_id: str, items: Any
+        self, context: Any, volume_id: str, items: Any, policy: str
     ) -> str | None:
         """Check items that replace all existing items.
 
         This reads the volume even if no item is ours, because items that are
         missing from the request are removed.
+
+        :param policy: as for :meth:`check_added`
         """
         given = checks.ours(items)
         if given is None:
             return None
-        volume = cinder_volume.API().get(context, volume_id)
+        volume = _authorized(context, volume_id, policy)
         before = checks.ours(dict(volume.metadata)) or {}
         return self._check(context, volume, before, given)
 
     def check_removed(self, context: Any, volume_id: str, key: str) -> None:
         """Check that an item may be removed."""
         if keys.is_ours(key):
-            volume = cinder_volume.API().get(context, volume_id)
+            volume = _authorized(context, volume_id, stock.DELETE_POLICY)
             before = checks.ours(dict(volume.metadata)) or {}
             with refusals.bad_request():
                 checks.check_removable(key, before, _SCOPE, _ORIGIN)
@@ -113,6 +131,16 @@ class Changes:
                 'capabilities yet.'
             )
         return offer
+
+
+def _authorized(context: Any, volume_id: str, policy: str) -> Any:
+    """Return a volume that the caller may change.
+
+    :raises PolicyNotAuthorized: if the policy of Cinder does not allow it
+    """
+    volume = cinder_volume.API().get(context, volume_id)
+    context.authorize(policy, target_obj=volume)
+    return volume
 
 
 def _notice(volume: Any) -> str | None:
@@ -153,7 +181,10 @@ class MetadataController(wsgi.Controller):
         notice = None
         if isinstance(body, dict):
             notice = self._changes.check_added(
-                req.environ['cinder.context'], volume_id, body.get('metadata')
+                req.environ['cinder.context'],
+                volume_id,
+                body.get('metadata'),
+                stock.CREATE_POLICY,
             )
         tell((yield), notice)
         record.accepted(volume_id, body['metadata'])
@@ -164,12 +195,13 @@ class MetadataController(wsgi.Controller):
     ) -> Generator[None, Any, None]:
         """Check one item and the key in the path."""
         notice = None
-        if keys.is_misspelled(id):
-            with refusals.bad_request():
-                checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
         if isinstance(body, dict):
             notice = self._changes.check_added(
-                req.environ['cinder.context'], volume_id, body.get('meta')
+                req.environ['cinder.context'],
+                volume_id,
+                body.get('meta'),
+                stock.UPDATE_POLICY,
+                named=id,
             )
         tell((yield), notice)
         record.accepted(volume_id, body['meta'])
@@ -182,7 +214,10 @@ class MetadataController(wsgi.Controller):
         notice = None
         if isinstance(body, dict) and 'metadata' in body:
             notice = self._changes.check_replaced(
-                req.environ['cinder.context'], volume_id, body['metadata']
+                req.environ['cinder.context'],
+                volume_id,
+                body['metadata'],
+                stock.UPDATE_POLICY,
             )
         tell((yield), notice)
         record.accepted(volume_id, body['metadata'])

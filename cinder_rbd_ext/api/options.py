@@ -18,6 +18,7 @@ from typing import Any
 from cinder import exception
 from cinder.api.openstack import wsgi
 from cinder.volume import volume_types
+from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import answers
@@ -25,6 +26,8 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import qos
 from rbd_volume_options import wire
+
+CONF = cfg.CONF
 
 
 class OptionsController(wsgi.Controller):
@@ -43,18 +46,23 @@ class OptionsController(wsgi.Controller):
             self._answer(each, context, limits) for each in _visible(context)
         )
 
-    def show(self, req: Any, id: str) -> answers.Answer:
+    def show(self, req: Any, **_path: Any) -> answers.Answer:
         """Return the options of a type, named by its id or name."""
+        wanted = _name_in_path(req)
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
         seen = _visible(context)
         # The id first, because the name of a type can be the id of another.
         for key in ('id', 'name'):
             for each in seen:
-                if each[key] == id:
+                if each[key] == wanted:
                     answer = self._answer(each, context, _limits(context))
                     return {'volume_type': answer}
-        raise exception.VolumeTypeNotFound(volume_type_id=id)
+        raise exception.VolumeTypeNotFound(volume_type_id=wanted)
+
+    # Cinder's router gives these two paths a meaning, but types may have any
+    # name.
+    new = edit = show
 
     def _answer(
         self, volume_type: Any, context: Any, limits: qos.QosLimits | None
@@ -70,6 +78,30 @@ class OptionsController(wsgi.Controller):
         if limits and answer[wire.SUPPORTED]:
             answer[wire.QOS_LIMITS] = limits.of(volume_type)
         return answer
+
+
+def _name_in_path(req: Any) -> str:
+    """Return what follows the route in the path of a request.
+
+    The router splits names at a slash and at the last dot, and the server
+    passes the bytes of a path as Latin-1 (PEP 3333).
+    """
+    path: str = req.environ['PATH_INFO']
+    name = path.partition(f'{wire.ROUTE}/')[2]
+    return name.encode('latin-1').decode('utf-8', 'replace')
+
+
+def route_all_names(mapper: Any, resource: Any) -> None:
+    """Route names with a slash to :meth:`OptionsController.show`."""
+    project = f'{{project_id:{CONF.project_id_regex}}}'
+    for prefix in (f'/{project}', ''):
+        mapper.connect(
+            wire.ALIAS,
+            f'{prefix}{wire.ROUTE}/{{id:.+}}',
+            controller=resource,
+            action='show',
+            conditions={'method': ['GET']},
+        )
 
 
 def _limits(context: Any) -> qos.QosLimits | None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from cinder.policies import snapshot_metadata as stock
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
@@ -93,4 +94,5 @@ def _check_change(req: Any, snapshot_id: str, items: Any) -> None:
     if checks.ours(items):
         context = req.environ['cinder.context']
         snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
+        context.authorize(stock.UPDATE_POLICY, target_obj=snapshot)
         _check(items, dict(snapshot.metadata or {}))

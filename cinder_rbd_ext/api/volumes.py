@@ -143,7 +143,10 @@ class VolumesController(wsgi.Controller):
         notice = None
         if 'metadata' in volume:
             notice = self._metadata.check_replaced(
-                req.environ['cinder.context'], id, volume['metadata']
+                req.environ['cinder.context'],
+                id,
+                volume['metadata'],
+                volume_policies.UPDATE_POLICY,
             )
         metadata.tell((yield), notice)
         record.accepted(id, volume.get('metadata') or {})

@@ -17,6 +17,7 @@ from typing import Any
 
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext.cluster import defaults
+from rbd_volume_options import wire
 
 
 def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +31,10 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
     pools = driver.images.data_pools
     if up:
         pools.start()
+    running, waiting = driver.slow_deletions
     return {
+        wire.RBD_SLOW_DELETIONS: running,
+        wire.RBD_SLOW_DELETIONS_WAITING: waiting,
         **capabilities.reported(
             driver.settings, ceph.image_features, ceph.striping, pools.names
         ),

@@ -96,7 +96,16 @@ class Deletions:
         if self._under_way.get(volume.name) is not None:
             delete(volume)
         else:
-            self._turns.run(volume.name, functools.partial(delete, volume))
+            self._turns.run(
+                volume.name,
+                volume.project_id,
+                functools.partial(delete, volume),
+            )
+
+    @property
+    def slow_counts(self) -> tuple[int, int]:
+        """How many deletions of many objects run, and how many wait."""
+        return self._turns.slow_counts()
 
     @contextlib.contextmanager
     def deleting(self, volume: Any, client: Any) -> Iterator[None]:

@@ -13,7 +13,14 @@
 """The order of deletions: how many run at the same time, and which are next.
 
 A deletion that removes many objects takes minutes. Such deletions have a
-separate, smaller limit, so that other deletions do not wait for them.
+separate, smaller limit, so that other deletions do not wait for them. In both
+lines, projects take turns and none can have all places.
+
+A deletion that waits keeps its volume in status ``deleting`` and its quota,
+and holds a thread of the service. Cinder begins it again if the service
+restarts. It does not end earlier with the image in the trash: Cinder would
+give the quota back while the space is still used, and a project that deletes
+and creates volumes could use any amount.
 """
 
 import collections
@@ -36,6 +43,8 @@ LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 10
 #: The same for deletions that remove many objects.
 MOST_SLOW = 5
+#: Of both, the places that no project can take from all the others.
+FOR_OTHERS = 2
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
 MANY = 16384
@@ -54,54 +63,84 @@ class _Enough(Exception):
 class Line:
     """Runs a number of operations at the same time, and the next in order.
 
-    A semaphore of Python does not keep the order: an operation that arrives
-    may overtake those that wait.
+    Projects take turns: of those that wait, each gets a place after the other,
+    and each keeps its own order. One project never has all places, so that an
+    operation of another project begins at once, or after the shortest of those
+    that run. A semaphore of Python keeps no order.
 
     :param places: the number of operations
+    :param of_project: the number of operations of one project
     """
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, of_project: int) -> None:
         self._lock = threading.Lock()
         self._free = places
-        self._waiting: collections.deque[threading.Event] = collections.deque()
+        self._of_project = of_project
+        self._running: collections.Counter[str] = collections.Counter()
+        #: The projects that wait, the next one first.
+        self._waiting: collections.OrderedDict[
+            str, collections.deque[threading.Event]
+        ] = collections.OrderedDict()
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self, project: str) -> Iterator[None]:
         """Wait for a place and keep it."""
-        self._enter()
+        self._enter(project)
         try:
             yield
         finally:
-            self._leave()
+            self._leave(project)
 
-    def _enter(self) -> None:
+    def counts(self) -> tuple[int, int]:
+        """Return how many operations run, and how many wait."""
+        with self._lock:
+            return self._running.total(), sum(map(len, self._waiting.values()))
+
+    def _enter(self, project: str) -> None:
         turn = threading.Event()
         with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            self._waiting.append(turn)
+            self._waiting.setdefault(project, collections.deque()).append(turn)
+            self._hand_out()
         try:
             turn.wait()
         except BaseException:
-            self._give_up(turn)
+            self._give_up(project, turn)
             raise
 
-    def _give_up(self, turn: threading.Event) -> None:
+    def _give_up(self, project: str, turn: threading.Event) -> None:
         with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
+            waiting = self._waiting.get(project, ())
+            if turn in waiting:
+                self._waiting[project].remove(turn)
+                if not self._waiting[project]:
+                    del self._waiting[project]
                 return
         # The place was already given to this operation.
-        self._leave()
+        self._leave(project)
 
-    def _leave(self) -> None:
+    def _leave(self, project: str) -> None:
         with self._lock:
-            if self._waiting:
-                # Nothing can take the place in between.
-                self._waiting.popleft().set()
-            else:
-                self._free += 1
+            self._running[project] -= 1
+            if not self._running[project]:
+                del self._running[project]
+            self._free += 1
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give free places to operations that wait; the lock is held."""
+        for project in list(self._waiting):
+            if not self._free:
+                return
+            if self._running[project] >= self._of_project:
+                continue
+            waiting = self._waiting[project]
+            self._free -= 1
+            self._running[project] += 1
+            waiting.popleft().set()
+            # The project is the last one now.
+            del self._waiting[project]
+            if waiting:
+                self._waiting[project] = waiting
 
 
 class Turns:
@@ -114,25 +153,36 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._quick = Line(MOST_AT_ONCE)
-        self._slow = Line(MOST_SLOW)
+        self._quick = Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
+        self._slow = Line(MOST_SLOW, MOST_SLOW - FOR_OTHERS)
         #: Deletions in the quick line.
         self._begun: set[str] = set()
 
-    def run(self, name: str, delete: Callable[[], None]) -> None:
+    def slow_counts(self) -> tuple[int, int]:
+        """Return how many slow deletions run, and how many wait."""
+        return self._slow.counts()
+
+    def run(self, name: str, project: str, delete: Callable[[], None]) -> None:
         """Delete a volume when it is its turn.
 
+        :param project: the project of the volume
         :param delete: the deletion, which calls :meth:`check`
         """
-        with contextlib.suppress(Slow), self._quick.turn():
+        with contextlib.suppress(Slow), self._quick.turn(project):
             self._begun.add(name)
             try:
                 delete()
             finally:
                 self._begun.discard(name)
             return
-        LOG.info('The deletion of %s takes long', name)
-        with self._slow.turn():
+        running, waiting = self.slow_counts()
+        LOG.info(
+            'The deletion of %(name)s takes long. Of such deletions, '
+            '%(running)d run and %(waiting)d wait.',
+            {'name': name, 'running': running, 'waiting': waiting},
+        )
+        with self._slow.turn(project):
+            LOG.info('The deletion of %s begins', name)
             delete()
 
     def check(self, name: str, is_slow: Callable[[], bool]) -> None:

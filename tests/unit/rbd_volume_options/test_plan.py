@@ -325,6 +325,34 @@ class RefusedTestCase(refusals.RefusalTestCase):
                 origin=_BY_METADATA,
             )
 
+    def test_image_without_object_map_may_have_fewer_objects(self) -> None:
+        """Its deletion sends a request for each object that could exist."""
+        base = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        asked = _said(_BY_METADATA, object_size=64 * KIB)
+        self.assertRefused(
+            functools.partial(
+                _plan, asked, base=base, how=limits.Limits(max_objects=1 << 17)
+            ),
+            'rbd:object_size',
+            65536,
+            'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
+            origin=_BY_METADATA,
+        )
+        enough = limits.Limits(max_objects=1 << 18)
+        self.assertIsNotNone(_plan(asked, base=base, how=enough).layout)
+        mapped = plan.ImageState(
+            base.layout,
+            _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'},
+        )
+        few = limits.Limits(max_objects=1 << 14)
+        self.assertIsNotNone(_plan(asked, base=mapped, how=few).layout)
+
+    def test_features_that_are_unknown_refuse_nothing(self) -> None:
+        unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        asked = _said(_BY_METADATA, object_size=64 * KIB)
+        few = limits.Limits(max_objects=1 << 14)
+        self.assertIsNotNone(_plan(asked, base=unknown, how=few).layout)
+
     def test_default_stripes_need_not_be_whole(self) -> None:
         base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)
         made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base)

@@ -211,10 +211,24 @@ class MetadataTest(base.ApiTestCase):
         path = f'/volumes/{volume.id}/metadata'
         self.refused(503, 'not reported', 'POST', path, body)
 
+    def test_reader_is_refused_before_the_key_is_checked(self) -> None:
+        self.enforce_new_defaults()
+        wrong = {'rbd:no_such_key': '1', 'RBD:object_size': '1M'}
+        for key, value in wrong.items():
+            path = f'{self.path}/{key}'
+            for method, where, body in (
+                ('POST', self.path, {'metadata': {key: value}}),
+                ('PUT', self.path, {'metadata': {key: value}}),
+                ('PUT', path, {'meta': {key: value}}),
+                ('DELETE', path, None),
+            ):
+                answer = self.call(method, where, body, app=self.reader)
+                self.assertEqual(403, answer.status_int, (method, where))
+
     def test_others(self) -> None:
         body = {'metadata': {'rbd:cache_mode': 'none'}}
         self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
-        words = ('set_cache_mode', 'rbd:cache_mode')
+        words = 'create_volume_metadata'
         self.refused(403, words, 'POST', self.path, body, app=self.reader)
         self.ok('POST', self.path, body, app=self.admin)
 

@@ -16,6 +16,7 @@ import copy
 import importlib.resources
 import json
 from typing import Any
+from urllib import parse
 
 from cinder.db import api as db
 import ddt
@@ -170,6 +171,23 @@ class OptionsTest(base.ApiTestCase):
         names = [e['name'] for e in self.ok('GET', _PATH)['volume_types']]
         self.assertNotIn('private', names)
         self.assertTrue(self.get('private', app=self.admin)['supported'])
+
+    @ddt.data(
+        'a/b', 'ssd.fast', 'Ümlaut', '磁盘', 'new', 'a/edit', '50 %', 'a?b#c'
+    )
+    def test_type_is_found_by_any_name(self, name: str) -> None:
+        values = {
+            'name': name,
+            'extra_specs': base.TYPES['rbd'],
+            'is_public': True,
+            'projects': [],
+        }
+        db.volume_type_create(self.admin_context, values)
+        path = f'{_PATH}/{parse.quote(name, safe="")}'
+        self.assertEqual(name, self.ok('GET', path)['volume_type']['name'])
+        self.assertIn(
+            name, self.call('GET', f'{path}x').json['itemNotFound']['message']
+        )
 
     def test_no_such_type(self) -> None:
         self.refused(404, 'none', 'GET', f'{_PATH}/none')

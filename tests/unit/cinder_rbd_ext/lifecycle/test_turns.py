@@ -13,6 +13,7 @@
 """Test the order of deletions, with events instead of times."""
 
 import concurrent.futures
+import contextlib
 import threading
 from typing import Any
 from unittest import mock
@@ -93,67 +94,90 @@ class _Interrupted(BaseException):
 
 
 class LineTest(base.TestCase):
+    """Lines with one place or a few, in which threads wait."""
+
     def setUp(self) -> None:
         super().setUp()
-        self.line = turns.Line(1)
-        self.pool = concurrent.futures.ThreadPoolExecutor(8)
+        self.line = turns.Line(1, 1)
+        self.pool = concurrent.futures.ThreadPoolExecutor(16)
         self.addCleanup(self.pool.shutdown)
         self.order: list[str] = []
 
     def _queue(self, name: str) -> concurrent.futures.Future[None]:
-        """Have a thread wait in the line."""
+        """Have a thread wait in the line; the first letter is its project."""
 
         def run() -> None:
-            with self.line.turn():
+            with self.line.turn(name[0]):
                 self.order.append(name)
 
-        before = len(self.line._waiting)
+        before = self.line.counts()[1]
         future = self.pool.submit(run)
-        while len(self.line._waiting) == before:
+        while self.line.counts()[1] == before:
             self.assertFalse(future.done())
         return future
 
-    def test_first_come_first_served(self) -> None:
-        with self.line.turn():
-            waiting = [self._queue(name) for name in 'abc']
+    def test_one_project_is_served_in_the_order_of_arrival(self) -> None:
+        with self.line.turn('a'):
+            waiting = [self._queue(name) for name in ('a1', 'a2', 'a3')]
         # One that arrives now cannot overtake.
-        with self.line.turn():
-            self.order.append('d')
+        with self.line.turn('a'):
+            self.order.append('a4')
         for each in waiting:
             each.result(_PATIENCE)
-        self.assertEqual(['a', 'b', 'c', 'd'], self.order)
+        self.assertEqual(['a1', 'a2', 'a3', 'a4'], self.order)
 
-    def test_place_of_a_failure(self) -> None:
+    def test_projects_take_turns(self) -> None:
+        with self.line.turn('x'):
+            names = ('a1', 'a2', 'a3', 'b1', 'b2', 'c1')
+            waiting = [self._queue(name) for name in names]
+        for each in waiting:
+            each.result(_PATIENCE)
+        self.assertEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'], self.order)
+
+    def test_other_project_begins_while_one_waits(self) -> None:
+        self.line = turns.Line(5, 3)
+        with contextlib.ExitStack() as running:
+            for _ in range(3):
+                running.enter_context(self.line.turn('a'))
+            waiting = [self._queue(f'a{number}') for number in range(6)]
+            self.assertEqual((3, 6), self.line.counts())
+            with self.line.turn('b'), self.line.turn('c'):
+                self.assertEqual((5, 6), self.line.counts())
+            # The places that b and c have left are not for a.
+            self.assertEqual((3, 6), self.line.counts())
+        for each in waiting:
+            each.result(_PATIENCE)
+        self.assertEqual((0, 0), self.line.counts())
+
+    def test_failure_gives_its_place_back(self) -> None:
         def fail() -> None:
-            with self.line.turn():
+            with self.line.turn('a'):
                 raise ValueError
 
         for _ in range(2):
             self.assertRaises(ValueError, fail)
-        with self.line.turn():
+        with self.line.turn('a'):
             self.order.append('next')
         self.assertEqual(['next'], self.order)
 
-    def test_interrupted_while_it_waits(self) -> None:
+    def test_operation_interrupted_while_it_waits_loses_no_place(self) -> None:
         """Whether or not it was already given the place."""
         for given in (False, True):
 
             def wait(event: Any, given: bool = given) -> None:
                 if given:
-                    self.line._leave()
+                    self.line._leave('b')
                 raise _Interrupted
 
-            self.line._enter()
-            with self.patched_wait(wait):
-                self.assertRaises(_Interrupted, self.line._enter)
+            self.line._enter('b')
+            with mock.patch.object(
+                threading.Event, 'wait', autospec=True, side_effect=wait
+            ):
+                self.assertRaises(_Interrupted, self.line._enter, 'a')
             if not given:
-                self.line._leave()
+                self.line._leave('b')
+            self.assertEqual((0, 0), self.line.counts())
             self.assertEqual(1, self.line._free)
-
-    def patched_wait(self, wait: Any) -> Any:
-        return mock.patch.object(
-            threading.Event, 'wait', autospec=True, side_effect=wait
-        )
 
 
 class TurnsTest(base.TestCase):
@@ -177,7 +201,7 @@ class TurnsTest(base.TestCase):
                 self.running.release()
                 self.end.wait(_PATIENCE)
 
-        self.turns.run(name, delete)
+        self.turns.run(name, 'project', delete)
 
     def test_slow_ones_do_not_delay_others(self) -> None:
         """All slow ones wait or run until the others have ended."""
@@ -185,7 +209,7 @@ class TurnsTest(base.TestCase):
             self.pool.submit(self._delete, f'slow-{number}')
             for number in range(20)
         ]
-        for _ in range(turns.MOST_SLOW):
+        for _ in range(turns.MOST_SLOW - turns.FOR_OTHERS):
             self.assertTrue(self.running.acquire(timeout=_PATIENCE))
         for number in range(20):
             self.pool.submit(self._delete, f'small-{number}').result(_PATIENCE)
@@ -204,7 +228,7 @@ class TurnsTest(base.TestCase):
         def fail() -> bool:
             raise OSError('no answer')
 
-        self.turns.run('one', lambda: self.turns.check('one', fail))
+        self.turns.run('one', 'a', lambda: self.turns.check('one', fail))
         self.assertIn('no answer', log.output)
 
     def test_failure(self) -> None:
@@ -216,5 +240,5 @@ class TurnsTest(base.TestCase):
             raise ValueError
 
         for _ in range(2 * turns.MOST_AT_ONCE):
-            self.assertRaises(ValueError, self.turns.run, 'one', fail)
+            self.assertRaises(ValueError, self.turns.run, 'one', 'a', fail)
         self.assertEqual(4 * turns.MOST_AT_ONCE, len(self.begun))
