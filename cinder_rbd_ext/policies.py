@@ -143,18 +143,17 @@ _RULES = [
 
 def list_rules() -> list[policy.DocumentedRuleDefault]:
     """Return the rules for oslopolicy-sample-generator."""
-    return [
-        *_RULES,
-        *(
-            policy.DocumentedRuleDefault(
-                name=each.name,
-                check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
-                description=f'{each.action}: {", ".join(keys_of_it)}.',
-                operations=[*_CREATE, *_METADATA],
-            )
-            for each, keys_of_it in definitions.policies().items()
-        ),
-    ]
+    return [*_RULES, *map(_rule_of, definitions.policies())]
+
+
+def _rule_of(each: definitions.Policy) -> policy.DocumentedRuleDefault:
+    names = ', '.join(definitions.policies()[each])
+    return policy.DocumentedRuleDefault(
+        name=each.name,
+        check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
+        description=f'{each.action}: {names}.',
+        operations=[*_CREATE, *_METADATA],
+    )
 
 
 def _policy_of(key: str) -> str | None:
@@ -171,9 +170,12 @@ def register() -> None:
     """
     cinder_policy.init()
     enforcer = cinder_policy._ENFORCER
-    for rule in list_rules():
+    for rule in _RULES:
         if rule.name not in enforcer.registered_rules:
             enforcer.register_default(rule)
+    for each in definitions.policies():
+        if each.name not in enforcer.registered_rules:
+            enforcer.register_default(_rule_of(each))
 
 
 def allows(context: Any, action: str, target: Any = None) -> bool:

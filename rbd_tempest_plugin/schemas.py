@@ -22,27 +22,15 @@ from typing import Any
 
 from tempest.lib.services.volume.v3 import volumes_client
 
+from rbd_volume_options import published
 from rbd_volume_options import wire
-
-_NUMBER = {'type': ['integer', 'null'], 'minimum': 1}
 
 #: Each attribute of a volume, and the schema of its value.
 ATTRIBUTES: dict[str, dict[str, Any]] = {
-    wire.ATTRIBUTE_OBJECT_SIZE: _NUMBER,
-    wire.ATTRIBUTE_STRIPE_UNIT: _NUMBER,
-    wire.ATTRIBUTE_STRIPE_COUNT: _NUMBER,
-    wire.ATTRIBUTE_FEATURES: {
-        'type': ['array', 'null'],
-        'items': {'type': 'string'},
-    },
-    wire.ATTRIBUTE_DATA_POOL: {'type': ['string', 'null']},
+    **published.attribute_schemas(),
     wire.ATTRIBUTE_ORIGINS: {
         'type': ['object', 'null'],
         'additionalProperties': {'type': 'string'},
-    },
-    wire.ATTRIBUTE_CACHE_MODES: {
-        'type': 'object',
-        'additionalProperties': {'type': ['string', 'null']},
     },
     wire.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
     wire.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},

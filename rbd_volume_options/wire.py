@@ -15,7 +15,7 @@
 Cinder's API, its driver, Nova, Glance, Horizon and its pages, the clients,
 Tempest and Ceph read data that another of them wrote. The names of ``rbd:``
 keys are in :mod:`rbd_volume_options.keys`. Generic fields of the API response
-(``name``, ``default``) are in its schema, ``options.json``.
+(``name``, ``default``) are in its schema, :mod:`rbd_volume_options.published`.
 
 These names must not change: volumes, attachments and services of earlier
 releases use them.

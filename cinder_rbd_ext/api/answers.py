@@ -12,7 +12,7 @@
 
 """The allowed values and defaults of each key, for clients that ask.
 
-The schema is ``schemas/options.json``.
+See :mod:`rbd_volume_options.published` for the schema.
 """
 
 from collections.abc import Collection

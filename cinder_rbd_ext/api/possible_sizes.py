@@ -21,6 +21,7 @@ from oslo_utils import units
 
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import growth
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -45,7 +46,7 @@ def check(
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:
-        step = striping.width // math.gcd(striping.width, units.Gi)
+        step = growth.step(image_layout)
         if high is not None and high // step * step < low:
             raise errors.OptionError(
                 keys.STRIPE_COUNT,

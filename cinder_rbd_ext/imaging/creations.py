@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+from typing import Any
 from typing import Protocol
 
 from oslo_log import log as logging
@@ -53,12 +54,12 @@ class Parent:
     """The image that is cloned.
 
     :ivar state: its layout and features
-    :ivar has_cache_setting: whether it has ``conf_rbd_cache``, which its
-        clones inherit
+    :ivar has_configuration: whether it has configuration that its clones
+        inherit
     """
 
     state: plan.ImageState
-    has_cache_setting: bool
+    has_configuration: bool
 
 
 class Creation:
@@ -72,8 +73,9 @@ class Creation:
         a failure of replication or of its own clean-up.
     :ivar state: the state of the image; None if only the image tells
     :ivar parent: for a clone, the image that is cloned, if already read
-    :ivar inherits_cache_setting: whether the image has inherited
-        ``conf_rbd_cache``
+    :ivar inherits_configuration: whether the image has inherited
+        configuration of its parent
+    :ivar configuration: the configuration of the image, by key
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
     :ivar accepted: for the target of a migration, the keys that are accepted
@@ -97,7 +99,8 @@ class Creation:
         self.failure: Exception | None = None
         self.state: plan.ImageState | None = None
         self.parent: Parent | None = None
-        self.inherits_cache_setting = False
+        self.inherits_configuration = False
+        self.configuration: Mapping[str, Any] = {}
         self.needs_default_striping = False
         self.accepted: accepted_keys.Acceptance | None = None
         self.origins: Origins = None
@@ -118,6 +121,7 @@ class Creation:
         with self.noting():
             how = self._planner(base, parent)
             self.origins = how.origins
+            self.configuration = how.configuration
             return how
 
     @contextlib.contextmanager

@@ -18,6 +18,7 @@ The functions expect an open librbd image, or an object like it.
 from collections.abc import Callable
 from typing import Any
 
+from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -30,7 +31,7 @@ _BY_NAME = 0
 def state_of(
     image: Any, pool_name: Callable[[int], str] | None = None
 ) -> plan.ImageState:
-    """Return an image's layout, features and data pool.
+    """Return an image's layout, features, data pool and configuration.
 
     :param pool_name: returns the name of a pool by its id; None if the data
         pool does not matter
@@ -46,6 +47,7 @@ def state_of(
         ),
         features.from_mask(mask),
         data_pool,
+        configuration.of_image(image),
     )
 
 

@@ -295,7 +295,7 @@ class RBD(delegate.Delegate):
                 self._wrapped.clone(
                     p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
                 )
-            creation.inherits_cache_setting = parent.has_cache_setting
+            creation.inherits_configuration = parent.has_configuration
             if how.layout:
                 # Without one, librbd keeps parts of the parent's.
                 creation.state = planned.state(c_ioctx, given, options)

@@ -28,8 +28,8 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.cluster import defaults
+from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import failures
 from cinder_rbd_ext.imaging import lookup
@@ -242,14 +242,14 @@ class Maker:
         )
 
     def _finish(self, volume: Any, creation: creations.Creation) -> None:
-        """Remove inherited settings of a new image and record its state.
+        """Configure a new image and record its state.
 
         The image is not opened if its plan says what it is.
         """
         state = creation.state
-        if creation.inherits_cache_setting:
+        if creation.inherits_configuration or creation.configuration:
             with self._images.opened(volume.name) as image:
-                conf_rbd_cache.drop(image)
+                configuration.apply(image, creation.configuration)
                 state = self._images.read(image)
         elif state is None:
             state = self._images.state_of(volume.name)

@@ -20,7 +20,7 @@ from typing import Any
 import weakref
 
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.attach import conf_rbd_cache
+from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import existing
@@ -82,7 +82,7 @@ def parent_of(image: Any) -> creations.Parent:
     The name of its data pool is not looked up: no clone inherits that.
     """
     return creations.Parent(
-        existing.state_of(image), conf_rbd_cache.is_set(image)
+        existing.state_of(image), configuration.is_set(image)
     )
 
 
@@ -170,7 +170,7 @@ class Image(delegate.Delegate):
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    conf_rbd_cache.drop(copied)
+                    configuration.apply(copied, how.configuration)
                     creation.state = existing.state_of(
                         copied, functools.partial(self._pool_name, how)
                     )

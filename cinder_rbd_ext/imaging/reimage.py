@@ -35,5 +35,8 @@ def plan_remade(
     :param state: the state of the former image
     """
     return plan.ImagePlan(
-        state.layout, sources.own_features(volume, state), state.data_pool
+        state.layout,
+        sources.own_features(volume, state),
+        state.data_pool,
+        state.configuration,
     )

@@ -12,19 +12,13 @@
 
 """Test the API extension of a running Cinder."""
 
-import importlib.resources
-import json
-
 import jsonschema
 
+from rbd_volume_options import published
 from tests.cloud import base
 
 _PATH = '/os-rbd-volume-options'
-_SCHEMA = json.loads(
-    importlib.resources.files('cinder_rbd_ext.api')
-    .joinpath('schemas/options.json')
-    .read_text()
-)
+_SCHEMA = published.response_schema()
 
 
 class DiscoveryTest(base.CloudTestCase):

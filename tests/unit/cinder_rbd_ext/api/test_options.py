@@ -13,8 +13,6 @@
 """Unit tests of cinder_rbd_ext.api.options."""
 
 import copy
-import importlib.resources
-import json
 from typing import Any
 from urllib import parse
 
@@ -23,14 +21,11 @@ import ddt
 import jsonschema
 import oslo_messaging
 
+from rbd_volume_options import published
 from tests.unit.cinder_rbd_ext.api import base
 
 _PATH = '/os-rbd-volume-options'
-_SCHEMA = json.loads(
-    importlib.resources.files('cinder_rbd_ext.api')
-    .joinpath('schemas/options.json')
-    .read_text()
-)
+_SCHEMA = published.response_schema()
 _VALIDATOR = jsonschema.Draft202012Validator(
     _SCHEMA, format_checker=jsonschema.FormatChecker()
 )

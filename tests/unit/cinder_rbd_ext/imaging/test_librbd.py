@@ -55,12 +55,12 @@ class ModuleTest(librbd_case.LibrbdTestCase):
             layout.ImageLayout(1 << 20), frozenset({'layering', 'data-pool'})
         )
         self.assertEqual(
-            creations.Parent(state, has_cache_setting=False),
+            creations.Parent(state, has_configuration=False),
             self.module.read_parent(self.ioctx, 'parent'),
         )
         self.cluster.stored('parent').metadata['conf_rbd_cache'] = 'false'
         found = self.module.read_parent(self.ioctx, 'parent')
-        self.assertTrue(found.has_cache_setting)
+        self.assertTrue(found.has_configuration)
         self.assertEqual([], self.cluster.open_images)
 
     def test_is_there(self) -> None:

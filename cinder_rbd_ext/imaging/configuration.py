@@ -1,0 +1,65 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Configuration in the metadata of an RBD image: its ``conf_`` entries.
+
+librbd copies all metadata of an image to its clones and copies, with the
+configuration that somebody else requested for the source. A new image
+therefore gets the entries of its own volume, and loses inherited ones.
+"""
+
+from collections.abc import Mapping
+import contextlib
+from typing import Any
+
+from cinder_rbd_ext.attach import conf_rbd_cache
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+
+_PREFIX = 'conf_'
+
+
+def _entries() -> dict[str, definitions.Option]:
+    """Return the options that configure images, by the entry's name."""
+    options = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
+    return {f'{_PREFIX}{option.item}': option for option in options}
+
+
+def of_image(image: Any) -> dict[str, Any]:
+    """Return the values of the options that configure an image, by key."""
+    entries = _entries()
+    values = {}
+    for name, text in image.metadata_list() if entries else ():
+        if name in entries:
+            with contextlib.suppress(errors.OptionError):
+                values[entries[name].key] = entries[name].parse(text)
+    return values
+
+
+def is_set(image: Any) -> bool:
+    """Return whether an image has entries that its clones must not inherit."""
+    names = {conf_rbd_cache.CACHE_OVERRIDE, *_entries()}
+    return not names.isdisjoint(dict(image.metadata_list()))
+
+
+def apply(image: Any, wanted: Mapping[str, Any]) -> None:
+    """Set the entries of an image, and remove those that it inherited.
+
+    :param wanted: the values of the options of the volume, by key
+    """
+    conf_rbd_cache.drop(image)
+    there = dict(image.metadata_list())
+    for name, option in _entries().items():
+        if option.key in wanted:
+            image.metadata_set(name, definitions.as_text(wanted[option.key]))
+        elif name in there:
+            image.metadata_remove(name)

@@ -1,0 +1,300 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Documents for other programs, derived from the definitions.
+
+These are the JSON schema of the API extension's responses, the schemas of the
+attributes of volumes, and the metadata definitions for Glance.
+"""
+
+from typing import Any
+
+from rbd_volume_options import definitions
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+Document = dict[str, Any]
+
+_ROUTE = f'/v3/{{project_id}}{wire.ROUTE}'
+_TEXT = {'type': 'string'}
+_FLAG = {'type': 'boolean'}
+_POSITIVE = {'type': 'integer', 'minimum': 1}
+_WORDS = {'type': 'array', 'items': _TEXT, 'uniqueItems': True}
+
+# The value of each type in responses, and the bounds that go with it.
+_VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
+    definitions.ValueType.SIZE: (
+        _POSITIVE,
+        {
+            wire.POWER_OF_TWO: {'const': True},
+            'minimum': _POSITIVE,
+            'maximum': _POSITIVE,
+        },
+    ),
+    definitions.ValueType.COUNT: (
+        _POSITIVE,
+        {'minimum': {'type': 'integer'}, 'maximum': _POSITIVE},
+    ),
+    definitions.ValueType.BOOLEAN: (
+        _FLAG,
+        {'allowed': {'type': 'array', 'items': _FLAG}},
+    ),
+    definitions.ValueType.FEATURES: (
+        _WORDS,
+        {
+            'allowed': _WORDS,
+            'required': _WORDS,
+            'requires': {'type': 'object', 'additionalProperties': _WORDS},
+        },
+    ),
+    definitions.ValueType.WORD: (_TEXT, {'allowed': _WORDS}),
+    definitions.ValueType.POOL: (_TEXT, {}),
+}
+_OPTIONAL: dict[definitions.ValueType, Document] = {
+    definitions.ValueType.SIZE: {
+        wire.MAXIMUM_OBJECTS: _POSITIVE,
+        wire.TOGETHER_WITH: _WORDS,
+    },
+    definitions.ValueType.COUNT: {wire.TOGETHER_WITH: _WORDS},
+    definitions.ValueType.POOL: {
+        wire.WRITABLE: {
+            'description': (
+                'The pools that exist and that every back end of the type can '
+                'write; null if they are not known. Absent for callers who '
+                'may not see names of pools.'
+            ),
+            'oneOf': [{'type': 'null'}, _WORDS],
+        }
+    },
+}
+
+
+def _or_null(schema: Document) -> Document:
+    return {'oneOf': [{'type': 'null'}, schema]}
+
+
+def _option_schema(option: definitions.Option) -> Document:
+    value, bounds = _VALUES[option.value_type]
+    settable: Document = {
+        'type': 'boolean',
+        'description': (
+            'Whether the caller may set the key in the metadata of a volume '
+            'of the type.'
+        ),
+    }
+    if definitions.Scope.VOLUME not in option.scopes:
+        settable = {'const': False}
+    required = {
+        'summary': _TEXT,
+        'type': {'const': option.value_type.value},
+        wire.SETTABLE: settable,
+        wire.FIXED_AT_CREATION: {'const': option.fixed},
+        'default': _or_null(value),
+        wire.DEFAULT_FROM: {
+            'enum': [
+                wire.FROM_VOLUME_TYPE,
+                wire.FROM_BACKEND,
+                wire.FROM_CLUSTER,
+                None,
+            ]
+        },
+        **bounds,
+    }
+    return {
+        'type': 'object',
+        'description': str(option.summary),
+        'properties': {**required, **_OPTIONAL.get(option.value_type, {})},
+        'required': list(required),
+        'additionalProperties': False,
+    }
+
+
+_QOS_LIMITS: Document = {
+    'type': 'object',
+    'properties': {
+        'consumer': {'enum': ['back-end', 'front-end', 'both']},
+        'limits': {
+            'type': 'object',
+            'minProperties': 1,
+            'propertyNames': {
+                'pattern': (
+                    '^(total|read|write)_(iops|bytes)_sec'
+                    '(_max|_per_gb|_per_gb_min)?$'
+                )
+            },
+            'additionalProperties': _TEXT,
+        },
+    },
+    'required': ['consumer', 'limits'],
+    'additionalProperties': False,
+}
+
+
+def volume_type_schema() -> Document:
+    """Return the JSON schema of a volume type in responses."""
+    options = {
+        option.key: _option_schema(option)
+        for option in definitions.with_values()
+    }
+    return {
+        'type': 'object',
+        'properties': {
+            'id': {'type': 'string', 'format': 'uuid'},
+            'name': _TEXT,
+            wire.SUPPORTED: {
+                'type': 'boolean',
+                'description': (
+                    'Whether every back end that the type may use supports '
+                    'RBD volume options.'
+                ),
+            },
+            'reason': {
+                'type': ['string', 'null'],
+                'description': (
+                    'Why the type is not supported; null if it is.'
+                ),
+            },
+            wire.REQUIRE_WHOLE_STRIPES: {
+                'type': 'boolean',
+                'description': (
+                    'Whether the size of a striped volume must be a multiple '
+                    'of stripe unit x stripe count.'
+                ),
+            },
+            wire.QOS_LIMITS: {
+                'description': (
+                    'The limits on reads and writes of the QoS specs that are '
+                    'associated with the type; null without limits. Absent '
+                    'for callers who may not see them.'
+                ),
+                **_or_null(_QOS_LIMITS),
+            },
+            'options': {
+                'type': 'object',
+                'properties': options,
+                'additionalProperties': False,
+            },
+        },
+        'required': ['id', 'name', wire.SUPPORTED, 'reason', 'options'],
+        'additionalProperties': False,
+        'if': {'properties': {wire.SUPPORTED: {'const': True}}},
+        'then': {
+            'required': [wire.REQUIRE_WHOLE_STRIPES],
+            'properties': {
+                'reason': {'type': 'null'},
+                'options': {'required': list(options)},
+            },
+        },
+        'else': {
+            'properties': {
+                'reason': _TEXT,
+                'options': {'maxProperties': 0},
+            }
+        },
+    }
+
+
+def response_schema() -> Document:
+    """Return the JSON schema of the responses of the API extension."""
+    volume_type = {'$ref': '#/$defs/volume_type'}
+    return {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        'title': 'RBD volume options of volume types',
+        'description': (
+            f'Responses of GET {_ROUTE} (all volume types that the caller can '
+            f'see) and of GET {_ROUTE}/{{volume_type}} (one of them). A '
+            'default is null if back ends differ, if the configuration of '
+            'Ceph decides and is not reported, or, for a stripe unit and a '
+            'stripe count with default_from, if volumes are not striped.'
+        ),
+        'oneOf': [
+            {
+                'type': 'object',
+                'properties': {
+                    'volume_types': {'type': 'array', 'items': volume_type}
+                },
+                'required': ['volume_types'],
+                'additionalProperties': False,
+            },
+            {
+                'type': 'object',
+                'properties': {'volume_type': volume_type},
+                'required': ['volume_type'],
+                'additionalProperties': False,
+            },
+        ],
+        '$defs': {'volume_type': volume_type_schema()},
+    }
+
+
+def attribute_schemas() -> dict[str, Document]:
+    """Return the schema of each attribute of a volume that shows an option."""
+    found = {}
+    for option in definitions.OPTIONS.values():
+        if option.attribute:
+            value = _or_null(_VALUES[option.value_type][0])
+            if option.kind is definitions.Kind.CONNECTION:
+                value = {'type': 'object', 'additionalProperties': value}
+            found[option.attribute] = value
+    return found
+
+
+def metadefs() -> Document:
+    """Return the metadata definitions for Glance."""
+    return {
+        'namespace': 'OS::Cinder::RBDVolumeOptions',
+        'display_name': 'RBD volume options',
+        'description': (
+            'Layout, image features and cache mode of volumes on Ceph RBD. '
+            'The API of Cinder shows the options that a tenant may set on '
+            'volumes of each type, with their limits (GET '
+            f'{wire.ROUTE}).'
+        ),
+        'visibility': 'public',
+        'protected': True,
+        'resource_type_associations': [
+            {
+                'name': f'OS::Cinder::{name}',
+                'prefix': keys.PREFIX,
+                'properties_target': target,
+            }
+            for name, target in (
+                ('Volume', 'metadata'),
+                ('VolumeType', 'extra_specs'),
+            )
+        ],
+        'properties': {
+            option.name: _metadef(option)
+            for option in definitions.OPTIONS.values()
+        },
+    }
+
+
+def _metadef(option: definitions.Option) -> Document:
+    words = [option.description]
+    if definitions.Scope.VOLUME in option.scopes:
+        words.append(
+            'Fixed at creation of the volume.'
+            if option.fixed
+            else f'Takes effect {option.takes_effect}; can be changed.'
+        )
+    found: Document = {
+        'title': str(option.title),
+        'description': ' '.join(words),
+        'type': 'string',
+    }
+    choices = list(option.choices)
+    if option.value_type is definitions.ValueType.BOOLEAN:
+        choices = ['true', 'false']
+    if choices:
+        found['enum'] = choices
+    return found

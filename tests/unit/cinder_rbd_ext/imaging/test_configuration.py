@@ -1,0 +1,49 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of cinder_rbd_ext.imaging.configuration."""
+
+from cinder.volume.drivers import rbd
+
+from cinder_rbd_ext.imaging import configuration
+from tests.fakes import fake_option
+from tests.unit.cinder_rbd_ext import base
+
+_ENTRY = 'conf_rbd_pace_hint'
+_FAST = {fake_option.KEY: fake_option.Pace.FAST}
+
+
+class ConfigurationTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fake_option.FakeOption())
+        self.volume = self.made_volume()
+        self.metadata = self.cluster.stored(self.volume.name).metadata
+
+    def test_entries_are_set_changed_and_removed(self) -> None:
+        self.metadata.update({'conf_rbd_cache': 'false', 'owner': 'somebody'})
+        with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
+            configuration.apply(image, _FAST)
+            self.assertEqual(_FAST, configuration.of_image(image))
+            self.assertTrue(configuration.is_set(image))
+            self.assertEqual(
+                {_ENTRY: 'fast', 'owner': 'somebody'}, self.metadata
+            )
+            configuration.apply(image, {})
+            self.assertEqual({'owner': 'somebody'}, self.metadata)
+            self.assertFalse(configuration.is_set(image))
+
+    def test_entry_with_an_unknown_value_is_ignored(self) -> None:
+        self.metadata[_ENTRY] = 'huge'
+        with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
+            self.assertEqual({}, configuration.of_image(image))
+            self.assertTrue(configuration.is_set(image))

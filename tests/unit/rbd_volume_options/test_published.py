@@ -1,0 +1,67 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_volume_options.published."""
+
+import json
+import pathlib
+import sys
+
+import jsonschema
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import published
+from tests.unit import base
+
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+class PublishedTestCase(base.TestCase):
+    def test_files_are_those_of_the_definitions(self) -> None:
+        """Run ``python tools/published.py`` after a change."""
+        sys.path.insert(0, str(_ROOT / 'tools'))
+        self.addCleanup(sys.path.remove, str(_ROOT / 'tools'))
+        import published as tool
+
+        for path, text in tool.documents().items():
+            self.assertEqual(text, (_ROOT / path).read_text(), path)
+
+    def test_schema_of_responses_is_valid_and_refuses_incomplete_ones(
+        self,
+    ) -> None:
+        schema = published.response_schema()
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        self.assertFalse(validator.is_valid({'volume_type': {}}))
+
+    def test_metadata_definitions_describe_every_key_and_no_other(
+        self,
+    ) -> None:
+        namespace = published.metadefs()
+        names = {f'{keys.PREFIX}{name}' for name in namespace['properties']}
+        self.assertEqual(set(definitions.OPTIONS), names)
+
+    def test_metadata_definitions_list_choices(self) -> None:
+        properties = published.metadefs()['properties']
+        self.assertEqual(
+            [mode.value for mode in cache_modes.CacheMode],
+            properties['cache_mode']['enum'],
+        )
+        self.assertEqual(['true', 'false'], properties['object_map']['enum'])
+        for name in features.CHOOSABLE:
+            self.assertIn(name, properties['features']['description'])
+
+    def test_metadata_definitions_are_serializable(self) -> None:
+        self.assertTrue(json.dumps(published.metadefs()))

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Write the files that are derived from the definitions of the options."""
+
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from rbd_volume_options import published  # noqa: E402
+
+
+def documents() -> dict[str, str]:
+    """Return the text of each file, by its path."""
+    return {
+        path: json.dumps(document, indent=2) + '\n'
+        for path, document in (
+            ('doc/source/api/options.json', published.response_schema()),
+            ('etc/metadefs/rbd-volume-options.json', published.metadefs()),
+        )
+    }
+
+
+if __name__ == '__main__':
+    for name, text in documents().items():
+        (ROOT / name).write_text(text)
