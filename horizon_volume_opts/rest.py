@@ -25,7 +25,7 @@ from horizon_volume_opts import source
 from rbd_volume_options import definitions
 from rbd_volume_options import wire
 
-_UNAVAILABLE = 503
+UNAVAILABLE = 503
 
 
 class Types(generic.View):
@@ -43,7 +43,7 @@ class Types(generic.View):
         try:
             found = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
-            return utils.JSONResponse('unavailable', _UNAVAILABLE)
+            return utils.JSONResponse('unavailable', UNAVAILABLE)
         return packing.packed(found, definitions.volume_keys())
 
 

@@ -31,7 +31,6 @@ ADD_JS_FILES: list[str] = [
     'horizon_volume_opts/js/features.js',
     'horizon_volume_opts/js/offers.js',
     'horizon_volume_opts/js/layout-words.js',
-    'horizon_volume_opts/js/field-parts.js',
     'horizon_volume_opts/js/volume-source.js',
     'horizon_volume_opts/js/create-volume.js',
     'horizon_volume_opts/js/attach-volume.js',
@@ -48,7 +47,7 @@ ADD_ANGULAR_MODULES = [
     'horizon.dashboard.rbd-volume-options.images',
 ]
 
-ADD_SCSS_FILES: list[str] = []
+ADD_SCSS_FILES: list[str] = ['horizon_volume_opts/scss/options.scss']
 
 # A tab for the RBD image, next to the stock tabs of a volume's details.
 _TAB = (10, 'horizon_volume_opts.volumes.details.RBDTab')

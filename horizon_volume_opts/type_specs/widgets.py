@@ -160,8 +160,8 @@ def _boxes() -> dict[str, Any]:
         'features_key': keys.FEATURES,
         'required_features': features.LAYERING,
         'features': [
-            (name, ', '.join(features.FEATURES[name].requires))
-            for name in wording.FEATURES
+            (name, text, ', '.join(features.FEATURES[name].requires))
+            for name, text in wording.FEATURES.items()
             if name != features.LAYERING
         ],
     }

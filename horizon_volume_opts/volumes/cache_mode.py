@@ -147,7 +147,7 @@ def field(listed: list[Choice], current: str | None) -> forms.Field:
         label=wording.LABELS[keys.CACHE_MODE],
         required=False,
         initial=current or '',
-        help_text=wording.CACHE_MODE_HELP,
+        help_text=wording.HELP[keys.CACHE_MODE],
         widget=forms.Select(choices=listed, attrs={'class': 'form-control'}),
     )
 

@@ -13,11 +13,14 @@
 """The Create Volume form with layout and image features."""
 
 from collections.abc import Mapping
-import dataclasses
 import logging
 from typing import Any
 
+from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.views import generic
+from openstack_dashboard.api.rest import urls
+from openstack_dashboard.api.rest import utils
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
@@ -34,6 +37,7 @@ from horizon_volume_opts.volumes import passed_metadata
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -45,6 +49,22 @@ _SOURCE_FIELDS = {
     'snapshot_source': source.SNAPSHOT,
     'volume_source': source.VOLUME,
 }
+
+
+def options_group(
+    members: Mapping[str, Any], found: Mapping[str, offers.UserOffer]
+) -> group.GroupField:
+    """Return the field that shows the fields of a form.
+
+    :param members: the fields of the form
+    :param found: the offers by type name; empty if they are not available
+    """
+    context = {'sources': rest.sources_url()}
+    if found:
+        context['data'] = packing.attribute(
+            packing.packed(found, tuple(fields.KINDS))
+        )
+    return group.GroupField(members, _TEMPLATE, context)
 
 
 class CreateForm(group.GroupedForm, stock.CreateForm):
@@ -77,22 +97,18 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
         if not members and not self._offers:
             return
         self.fields.update(members)
-        context = {'sources': rest.sources_url()}
-        if self._offers:
-            context['data'] = packing.attribute(described(self._offers))
-        field = group.GroupField(members, _TEMPLATE, context)
-        self.group(field, after='size')
+        self.group(options_group(members, self._offers), after='size')
 
     def clean(self) -> Any:
         """Check the requested options with the known data."""
         data = super().clean()
         self._metadata = fields.metadata(data)
-        features = fields.NAMES[keys.FEATURES]
+        features = fields.name_of(keys.FEATURES)
         if data.get(features) and not data.get(fields.CHOOSE_FEATURES):
             self.add_error(fields.CHOOSE_FEATURES, wording.NOT_CHOSEN)
         if self._is_unavailable:
             for key in self._metadata:
-                self.add_error(fields.NAMES[key], wording.UNCHECKED)
+                self.add_error(fields.name_of(key), wording.UNCHECKED)
         elif self._metadata:
             try:
                 self._check(data)
@@ -154,7 +170,7 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
             super().api_error(message)
 
     def _show(self, refusal: refusals.Refusal) -> None:
-        name = fields.NAMES.get(refusal.key or '')
+        name = fields.name_of(refusal.key or '')
         if name in self.fields:
             self.add_error(name, refusal.text)
         else:
@@ -162,20 +178,26 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
             super().api_error(text if refusal.key else refusal.text)
 
 
-def described(found: Mapping[str, offers.UserOffer]) -> dict[str, Any]:
-    """Return the offers for the script of the form."""
-    return packing.packed(
-        {name: _shown(offer) for name, offer in found.items()},
-        tuple(fields.NAMES),
-    )
+class OptionsForm(generic.View):
+    """The same fields, for the dialogue that creates a volume of an image.
 
+    The dialogue has the volume type and the size, and sends the request.
+    """
 
-def _shown(offer: offers.UserOffer) -> offers.UserOffer:
-    """Return an offer with the reason why the form has no fields for it."""
-    if offer.settable & fields.NAMES.keys():
-        return offer
-    reason = offer.reason or str(wording.NOTHING_ALLOWED)
-    return dataclasses.replace(offer, reason=reason)
+    url_regex = rf'{wire.DASHBOARD_ROUTE}form/$'
+
+    @utils.ajax()
+    def get(self, request: Any) -> Any:
+        """Return the group of fields as HTML; see `rest.Types`."""
+        try:
+            found = discovery.by_type(request, request.GET.getlist('named'))
+        except discovery.Unavailable:
+            return utils.JSONResponse('unavailable', rest.UNAVAILABLE)
+        form = forms.Form()
+        settable = (offer.settable for offer in found.values())
+        form.fields.update(fields.of_keys(frozenset().union(*settable)))
+        form.fields[group.NAME] = options_group({**form.fields}, found)
+        return str(form[group.NAME])
 
 
 def use_form() -> None:
@@ -186,4 +208,5 @@ def use_form() -> None:
     chosen options.
     """
     passed_metadata.carry_metadata()
+    urls.register(OptionsForm)
     views.CreateView.form_class = CreateForm

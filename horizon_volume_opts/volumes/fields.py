@@ -10,13 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The fields of the Create Volume form, and their metadata.
+"""The fields of the forms that create a volume, and their metadata.
 
 Fields accept any text. The rules of `rbd_volume_options` check the values, so
-that an error lists the allowed values. The fields are plain selects and
-checkboxes, because Horizon's themed widgets hide the real control from the
-keyboard and from screen readers. The script of the form adds their help and
-the sizes in lists, to keep the page small.
+that an error lists the allowed values. The fields are plain text fields,
+selects and checkboxes, because Horizon's themed widgets hide the real control
+from the keyboard and from screen readers, and because the browser's own check
+of a number field covers the form. The script of the forms adds defaults, and
+the values in lists, which depend on the volume type.
 """
 
 from collections.abc import Iterable
@@ -30,19 +31,27 @@ from horizon_volume_opts import wording
 from rbd_volume_options import features
 from rbd_volume_options import keys
 
-#: The name of the form's field for each key.
-NAMES: dict[str, str] = {
-    keys.OBJECT_SIZE: 'rbd_object_size',
-    keys.STRIPE_UNIT: 'rbd_stripe_unit',
-    keys.STRIPE_COUNT: 'rbd_stripe_count',
-    keys.OBJECT_MAP: 'rbd_object_map',
-    keys.FEATURES: 'rbd_features',
+#: The kind of the control for each key that a new volume can have, in the
+#: order of forms. The template and the script know the kinds.
+KINDS: dict[str, str] = {
+    keys.OBJECT_SIZE: 'size',
+    keys.STRIPE_UNIT: 'size',
+    keys.STRIPE_COUNT: 'number',
+    keys.OBJECT_MAP: 'boolean',
+    keys.FEATURES: 'features',
 }
+#: The keys of layout and features. The others are in a group of their own.
+MAIN = frozenset(KINDS)
 #: The field that enables choosing the complete set of features. Without it,
 #: unchecked boxes would be ambiguous.
 CHOOSE_FEATURES = 'rbd_choose_features'
 
-Choice = tuple[str, Any]
+_CLASS = {'class': 'form-control'}
+
+
+def name_of(key: str) -> str:
+    """Return the name of the form's field for a key."""
+    return key.replace(':', '_')
 
 
 class Features(forms.MultipleChoiceField):
@@ -53,86 +62,70 @@ class Features(forms.MultipleChoiceField):
         return True
 
 
+class Listed(forms.Select):
+    """A list with the default, the posted value and perhaps others."""
+
+    def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
+        """Add the posted value to the choices, also if it is invalid."""
+        listed = {'': wording.BLANK} | dict(self.choices)
+        for each in value:
+            listed.setdefault(each, each)
+        self.choices = list(listed.items())
+        return super().optgroups(name, value, attrs)
+
+
 def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
     """Return the fields for keys, by field name, in the order of the form."""
     wanted = frozenset(wanted)
     made: dict[str, forms.Field] = {}
-    for key, name in NAMES.items():
+    for key, kind in KINDS.items():
         if key not in wanted:
             continue
-        if key == keys.FEATURES:
+        if kind == 'features':
             made[CHOOSE_FEATURES] = forms.BooleanField(
                 label=_('Choose image features'), required=False
             )
-        made[name] = _MAKERS[key]()
-        made[name].label = wording.LABELS[key]
-        made[name].required = False
+        made[name_of(key)] = field = _MAKERS[kind]()
+        field.label = wording.LABELS[key]
+        field.help_text = wording.HELP[key]
+        field.required = False
+        field.rbd_key = key
     return made
 
 
 def metadata(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata for the cleaned data of the form."""
     found = {
-        key: str(data[name]).strip()
-        for key, name in NAMES.items()
-        if key != keys.FEATURES and data.get(name)
+        key: str(data[name_of(key)]).strip()
+        for key, kind in KINDS.items()
+        if kind != 'features' and data.get(name_of(key))
     }
     if data.get(CHOOSE_FEATURES):
-        chosen = {features.LAYERING, *data.get(NAMES[keys.FEATURES], ())}
+        chosen = {features.LAYERING, *data.get(name_of(keys.FEATURES), ())}
         found[keys.FEATURES] = features.joined(chosen)
     return found
 
 
 def posted(data: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys that the data of a request has values for."""
-    given = {
-        key for key, name in NAMES.items() if str(data.get(name, '')).strip()
-    }
+    given = {key for key in KINDS if str(data.get(name_of(key), '')).strip()}
     if data.get(CHOOSE_FEATURES):
         given.add(keys.FEATURES)
     return frozenset(given)
 
 
-class Sizes(forms.Select):
-    """A list with the default and the posted value."""
-
-    def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
-        """Add the posted value to the choices, also if it is invalid."""
-        posted = [(each, each) for each in value if each]
-        self.choices = [('', wording.BLANK), *posted]
-        return super().optgroups(name, value, attrs)
-
-
-def _sizes() -> forms.Field:
-    return forms.CharField(widget=Sizes(attrs={'class': 'form-control'}))
-
-
-def _select(choices: list[Choice]) -> forms.Field:
-    widget = forms.Select(choices=choices, attrs={'class': 'form-control'})
-    return forms.CharField(widget=widget)
-
-
-def _count() -> forms.Field:
-    return forms.CharField(
-        widget=forms.NumberInput(
-            attrs={'class': 'form-control', 'min': 1, 'step': 1}
-        )
-    )
-
-
-def _features() -> forms.Field:
-    return Features(
-        choices=[(name, name) for name in wording.FEATURES],
-        widget=forms.CheckboxSelectMultiple,
-    )
+def _list(*choices: tuple[str, Any]) -> forms.Field:
+    return forms.CharField(widget=Listed(attrs=_CLASS, choices=choices))
 
 
 _MAKERS = {
-    keys.OBJECT_SIZE: _sizes,
-    keys.STRIPE_UNIT: _sizes,
-    keys.STRIPE_COUNT: _count,
-    keys.OBJECT_MAP: lambda: _select(
-        [('', wording.BLANK), ('true', _('Yes')), ('false', _('No'))]
+    'size': _list,
+    'choice': _list,
+    'number': lambda: forms.CharField(
+        widget=forms.TextInput(attrs={**_CLASS, 'inputmode': 'numeric'})
     ),
-    keys.FEATURES: _features,
+    'boolean': lambda: _list(('true', _('Yes')), ('false', _('No'))),
+    'features': lambda: Features(
+        choices=wording.FEATURES.items(), widget=forms.CheckboxSelectMultiple
+    ),
 }

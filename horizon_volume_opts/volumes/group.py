@@ -29,7 +29,6 @@ from horizon_volume_opts.volumes import fields
 
 NAME = 'rbd_options'
 _NOTE = 'horizon_volume_opts/_note.html'
-_KEYS = {name: key for key, name in fields.NAMES.items()}
 
 
 class GroupField(forms.Field):
@@ -81,8 +80,16 @@ class BoundGroup(forms.BoundField):
     ) -> str:
         """Render the group."""
         rows = [_row(self.form[name]) for name in self.field.members]
+        more = [each for each in rows if each['is_more']]
         drawn: str = loader.render_to_string(
-            self.field.template, {**self.field.context, 'rows': rows}
+            self.field.template,
+            {
+                **self.field.context,
+                'rows': [each for each in rows if not each['is_more']],
+                'more': more,
+                'is_open': any(each['is_chosen'] for each in rows),
+                'is_more_open': any(each['is_chosen'] for each in more),
+            },
         )
         return drawn
 
@@ -115,19 +122,24 @@ class GroupedForm:
 
 def _row(bound: Any) -> dict[str, Any]:
     hint, error = f'{bound.auto_id}_hint', f'{bound.auto_id}_error'
-    described = [] if isinstance(bound.field, forms.BooleanField) else [hint]
+    is_box = isinstance(bound.field, forms.BooleanField)
+    described = [] if is_box else [hint]
     attrs = {}
     if bound.errors:
         described.append(error)
         attrs['aria-invalid'] = 'true'
     if described:
         attrs['aria-describedby'] = ' '.join(described)
+    key = getattr(bound.field, 'rbd_key', None)
     return {
         'name': bound.name,
-        'key': _KEYS.get(bound.name),
+        'key': key,
+        'kind': fields.KINDS.get(key),
         'field': bound,
         'control': bound.as_widget(attrs=attrs),
-        'is_box': isinstance(bound.field, forms.BooleanField),
+        'is_box': is_box,
+        'is_more': key is not None and key not in fields.MAIN,
+        'is_chosen': bool(bound.errors or bound.value()),
         'boxes': list(_boxes(bound)),
         'described_by': attrs.get('aria-describedby'),
         'hint_id': hint,
@@ -140,9 +152,10 @@ def _boxes(bound: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(bound.field, fields.Features):
         return
     ticked = frozenset(bound.value() or ())
-    for number, (value, _label) in enumerate(bound.field.choices):
+    for number, (value, text) in enumerate(bound.field.choices):
         yield {
             'id': f'{bound.auto_id}_{number}',
             'value': value,
+            'help': text,
             'ticked': value in ticked,
         }

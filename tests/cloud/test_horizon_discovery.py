@@ -23,7 +23,7 @@ _CREATE = '/project/volumes/create/'
 _SOURCES = '/api/rbd_volume_options/sources'
 _TYPES = '/api/rbd_volume_options/types/'
 # Bytes: all of our markup in a page, and what each volume type adds.
-_FORM = 5000
+_FORM = 7000
 _TYPE = 300
 
 
@@ -88,8 +88,9 @@ class AnswerTest(volume_form.FormTestCase):
         with self.relay.changed(relay.OFFERS, change):
             self.open_form()
         self.pick('type', name)
-        self.until_true(lambda: 'is invalid' in self.text('[data-rbd-status]'))
+        self.until_gone(volume_form.GROUP)
         self.pick('type', 'rbd')
+        self.shown_group()
         self.find('#id_rbd_object_size')
         # What the type does not allow is grey, with the reason.
         self.pick('type', 'rbd-multiattach')

@@ -23,11 +23,8 @@ _EXPRESSION = '{$ 7*7 $}'
 
 
 def _evil(answer: relay.Answer) -> relay.Answer:
-    """Rename a type and its reason to an expression of Angular."""
+    """Add a type that is named like an expression of Angular."""
     body = json.loads(answer.body)
-    for each in body['volume_types']:
-        if each['name'] == 'fake':
-            each['reason'] = _EXPRESSION
     body['volume_types'].append(
         {'id': 'evil', 'name': _EXPRESSION, 'supported': False, 'reason': 'x'}
     )
@@ -102,13 +99,9 @@ class TypeTest(KeptTestCase):
         self.shown_group()
         self.choose_value('#id_rbd_object_size', '1M')
         row = '[data-rbd-field="rbd_object_size"]'
-        for chosen, words in (
-            (kind, 'Not allowed for this volume type: Object size'),
-            ('fake', 'Cinder refuses the selected values'),
-        ):
+        for chosen in (kind, 'fake'):
             self.pick('type', chosen)
-            self.until_text(volume_form.GROUP, words)
-            self.assertIn('Not allowed', self.text(row))
+            self.until_text(row, 'Not allowed for this volume type.')
             self.check_accessible(volume_form.GROUP)
         self.pick('type', kind)
         self.screenshot('not-allowed')
@@ -122,7 +115,6 @@ class TypeTest(KeptTestCase):
 class ImageTest(KeptTestCase):
     """The step of the wizard that creates a volume of a Glance image."""
 
-    _PROBLEM = '.rbd-image-options .alert-danger'
     _FINISH = '.ng-wizard button.finish'
 
     def setUp(self) -> None:
@@ -138,35 +130,33 @@ class ImageTest(KeptTestCase):
         self.choose(types, name)
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
 
-    def test_another_type(self) -> None:
+    def test_what_is_wrong_is_said_as_in_the_other_form(self) -> None:
         kind = f'strict-{uuid.uuid4().hex[:8]}'
         self.make_type_named(kind, **{'rbd:tenant_options': 'rbd:object_map'})
         self.open('/project/images/')
         self.open_image_step()
         self.pick_type('rbd')
-        self.choose('#rbd-object-size', '1 MiB')
+        self.shown_group()
+        count = '#id_rbd_stripe_count'
+        for value in ('0', '1.5'):
+            self.fill(count, value)
+            self.until_text(f'{count}_error', 'a whole number from 1 to 64')
+            self.assertFalse(self.find(self._FINISH).is_enabled())
+        self.fill(count, '2')
+        # A user who is about to complete the pair is not interrupted.
+        self.until_gone(f'{count}_error')
+        self.click(f'{volume_form.GROUP} [data-rbd-source]')
+        self.until_text('#id_rbd_stripe_unit_error', 'must be set together')
+        self.find(count).clear()
+        self.choose('#id_rbd_object_size', '1 MiB')
         self.pick_type(kind)
-        self.until_text(self._PROBLEM, 'volume type: Object size')
-        self.assertEqual(
-            '1 MiB',
-            self.find('#rbd-object-size option:checked').text.strip(),
-        )
+        error = '#id_rbd_object_size_error'
+        self.until_text(error, 'Select the default')
         self.assertFalse(self.find(self._FINISH).is_enabled())
         self.screenshot('image-not-allowed')
-        self.click_text(f'{self._PROBLEM} button', 'Reset')
-        self.until_gone('#rbd-object-size')
+        self.choose_value('#id_rbd_object_size', '')
+        self.until_gone(error)
         self.assertTrue(self.find(self._FINISH).is_enabled())
-
-    def test_invalid_count(self) -> None:
-        self.open('/project/images/')
-        self.open_image_step()
-        self.pick_type('rbd')
-        for count in ('0', '1.5', '65'):
-            self.fill('#rbd-stripe-count', count)
-            self.until_text(self._PROBLEM, 'a whole number from 1 to 64')
-            self.assertFalse(self.find(self._FINISH).is_enabled())
-        self.fill('#rbd-stripe-count', '2')
-        self.until_text(self._PROBLEM, 'must be set together')
 
     def test_step_without_an_answer(self) -> None:
         self.addCleanup(relay.forget_offers)
@@ -189,8 +179,7 @@ class ExpressionTest(KeptTestCase):
             for show in (self.open_form, self.open_modal):
                 relay.forget_offers()
                 show()
-                self.pick('type', 'fake')
-                self.until_text(_STATUS, _EXPRESSION)
+                self.pick('type', 'rbd')
                 group = self.find(volume_form.GROUP)
                 data = json.loads(group.get_attribute('data-rbd-offers') or '')
                 self.assertIn(_EXPRESSION, data['types'])

@@ -115,15 +115,14 @@ class ImageTest(volume_form.FormTestCase):
         name = f'of-image-{uuid.uuid4().hex[:8]}'
         self.open('/project/images/')
         self.open_image_step()
-        self.find('#rbd-object-size')
+        self.find(volume_form.GROUP)
         self.click_text('.ng-wizard .nav-item a', 'Volume Details')
         self.fill('.ng-wizard input[name="name"]', name)
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
-        self.choose('#rbd-object-size', '1 MiB')
-        self.until_true(
-            lambda: '1 MiB' in self.text('.rbd-image-options .rbd-preview')
-        )
-        self.assertIn('objects', self.text('#rbd-object-size-hint'))
+        self.shown_group()
+        self.choose('#id_rbd_object_size', '1 MiB')
+        self.assertIn('objects of 1 MiB', self.preview())
+        self.assertIn('objects', self.text('#id_rbd_object_size_hint'))
         self.screenshot('image-volume')
         self.click('.ng-wizard button.finish')
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
@@ -131,7 +130,8 @@ class ImageTest(volume_form.FormTestCase):
     def test_accessible(self) -> None:
         def prepare() -> None:
             self.open_image_step()
-            self.click('#rbd-choose-features')
+            self.shown_group()
+            self.click('#id_rbd_choose_features')
 
         self.check_everywhere(
             '/project/images/', '.rbd-image-options', prepare, 'image'

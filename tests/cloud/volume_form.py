@@ -118,8 +118,11 @@ class FormTestCase(browser.BrowserTestCase):
         return self.text('[data-rbd-preview]')
 
     def shown_group(self) -> WebElement:
-        """Wait for the fieldset of the options and return it."""
-        return self.find(GROUP)
+        """Wait for the group of the options, open it and return it."""
+        group = self.find(GROUP)
+        if not self.shown(f'{GROUP} > details[open]'):
+            self.click(f'{GROUP} summary')
+        return group
 
     def make_type_named(self, name: str, **specs: str) -> None:
         """Create a volume type on the RBD back end."""

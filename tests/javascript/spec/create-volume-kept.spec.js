@@ -98,16 +98,14 @@ describe('Choices in the Create Volume form', () => {
     expect(form.posted().rbd_stripe_unit).toBe('64K');
     expect(form.posted().rbd_stripe_count).toBe('4');
     expect(form.marked()).toEqual(['rbd_stripe_unit', 'rbd_stripe_count']);
-    expect($('[data-rbd-key="rbd:stripe_unit"] [data-rbd-help]').text())
-      .toContain('Not allowed for this volume type.');
-    expect(form.preview()).toBe('Not allowed for this volume type: Stripe unit, ' +
-      'Stripe count. Select the default, or another volume type.');
-    expect(form.isRefused()).toBe(true);
+    expect(form.errors().rbd_stripe_unit).toBe('Not allowed for this volume ' +
+      'type. Select the default, or another volume type.');
+    expect(form.isOpen()).toBe(true);
     form.fill('rbd_stripe_unit', '');
     form.fill('rbd_stripe_count', '');
     expect(form.marked()).toEqual([]);
     expect(form.shown()).not.toContain('rbd_stripe_unit');
-    expect(form.isRefused()).toBe(false);
+    expect(form.errors()).toEqual({});
   });
 
   it('marks a set of features that another type does not allow', () => {
@@ -119,8 +117,7 @@ describe('Choices in the Create Volume form', () => {
       expect(form.posted().rbd_choose_features).toBe('on');
       expect(form.posted().rbd_object_map).toBeUndefined();
       expect(form.shown()).toEqual(['rbd_choose_features', 'rbd_features']);
-      expect(form.marked()).toEqual(form.shown());
-      expect(form.status()).toContain('Cinder refuses the selected values.');
+      expect(form.marked()).toEqual(['rbd_features']);
     }
     form.tick('rbd_choose_features');
     expect(form.posted().rbd_object_map).toBe('true');
@@ -128,24 +125,27 @@ describe('Choices in the Create Volume form', () => {
     expect(form.marked()).toEqual([]);
   });
 
-  it('says why a type offers nothing', () => {
-    open();
-    expect(form.status()).toBe('');
-    form.fill('type', 'lvm');
-    expect(form.isHidden()).toBe(false);
-    expect($('fieldset').prop('disabled')).toBe(true);
-    expect(form.status()).toContain('offers no RBD volume options: no back end');
-    expect(form.status()).not.toContain('Cinder refuses');
-    expect(form.shown()).toEqual([]);
-    expect(form.preview()).toBe('');
+  it('shows nothing for a type that offers nothing', () => {
+    open((options, offer, offers) => {
+      // Its only settable key belongs to attaching.
+      for (const key of Object.keys(options)) {
+        offers.strict.options[key] = Object.assign(
+          {}, options[key], {settable: false});
+      }
+    });
+    for (const type of ['lvm', 'fake', 'strict', '']) {
+      form.fill('type', type);
+      expect(form.isHidden()).toBe(true);
+      expect($('fieldset').prop('disabled')).toBe(true);
+    }
     form.fill('type', 'rbd');
     form.fill('rbd_object_size', '1M');
-    form.fill('type', 'lvm');
-    expect(form.status()).toContain('Cinder refuses the selected values.');
-    expect(form.posted().rbd_object_size).toBe('1M');
-    expect(form.marked()).toEqual(['rbd_object_size']);
-    form.fill('type', '');
-    expect(form.status()).toContain('no volume type is selected');
+    for (const type of ['lvm', 'fake', 'strict', '']) {
+      form.fill('type', type);
+      expect(form.isHidden()).toBe(false);
+      expect(form.posted().rbd_object_size).toBe('1M');
+      expect(form.marked()).toEqual(['rbd_object_size']);
+    }
   });
 
   it('keeps a posted size that is not in the list', () => {
@@ -158,6 +158,17 @@ describe('Choices in the Create Volume form', () => {
     expect($('[name="rbd_object_size"]').val()).toBe('3M');
     expect($('[name="rbd_stripe_unit"]').val()).toBe('64K');
     expect($('[name="rbd_stripe_unit"] option[value="64K"]').length).toBe(1);
+  });
+
+  it('shows an error of the server until the value changes', () => {
+    open(null, {body: volumeForm.markup(volumeForm.OFFERS)
+      .replace('role="alert" id="rbd_object_size_error" hidden>',
+        'role="alert" id="rbd_object_size_error">why')});
+    expect(form.errors()).toEqual({rbd_object_size: 'why'});
+    form.fill('size', '9');
+    expect(form.errors()).toEqual({rbd_object_size: 'why'});
+    form.fill('rbd_object_size', '1M');
+    expect(form.errors()).toEqual({});
   });
 
   it('keeps the ticks while another type is selected', () => {
@@ -178,8 +189,8 @@ describe('Choices in the Create Volume form', () => {
 
   it('keeps and shows what the server refused', () => {
     open(null, {body: volumeForm.markup(volumeForm.OFFERS)
-      .replace('data-rbd-field="rbd_object_size"',
-        'class="has-error" data-rbd-field="rbd_object_size"')
+      .replace('role="alert" id="rbd_object_size_error" hidden>',
+        'role="alert" id="rbd_object_size_error">why')
       .replace('name="rbd_object_size"><option value="">',
         'name="rbd_object_size"><option value="1M" selected>')
       .replace('<option value="lvm">', '<option value="lvm" selected>')});
@@ -187,6 +198,7 @@ describe('Choices in the Create Volume form', () => {
     expect(form.isDisabled('rbd_object_size')).toBe(false);
     expect(form.isDisabled('rbd_stripe_unit')).toBe(true);
     expect(form.shown()).toEqual(['rbd_object_size']);
+    expect(form.errors()).toEqual({rbd_object_size: 'why'});
     form.fill('rbd_object_size', '');
     expect(form.isDisabled('rbd_object_size')).toBe(true);
     expect($('fieldset').prop('disabled')).toBe(true);

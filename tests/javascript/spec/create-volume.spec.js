@@ -31,11 +31,14 @@ describe('The Create Volume form', () => {
     expect(form.blank('rbd_object_size'))
       .toBe('Default: 4 MiB (set by the back end)');
     expect(form.blank('rbd_object_map'))
-      .toBe('Default: yes (set by the volume type)');
+      .toBe('Default: Yes (set by the volume type)');
     expect(form.blank('rbd_stripe_unit'))
       .toBe('Default: depends on the back end');
-    expect($('[data-rbd-help]').text())
-      .toContain('writes over more disks. Default: depends on the back end');
+    expect($('[data-rbd-default]').first().text())
+      .toBe('Default: depends on the back end');
+    expect(form.isOpen()).toBe(false);
+    expect(form.summary())
+      .toBe('Layout and features: 4 MiB objects, object map (default)');
   });
 
   it('shows what is chosen', () => {
@@ -45,8 +48,78 @@ describe('The Create Volume form', () => {
     form.fill('rbd_stripe_count', '8');
     form.fill('rbd_object_map', 'false');
     expect(form.preview()).toBe(
-      '8 GiB = 8,192 objects of 1 MiB, 64 KiB x 8, without object map');
-    expect(form.isRefused()).toBe(false);
+      '8 GiB = 8,192 objects of 1 MiB, 64 KiB × 8, without object map');
+    expect(form.errors()).toEqual({});
+    expect(form.isOpen()).toBe(true);
+    expect(form.summary()).toBe('Layout and features: 1 MiB objects, ' +
+      '64 KiB × 8, no object map (selected)');
+  });
+
+  it('proposes a count for a stripe unit, within the limit', () => {
+    const count = () => $('[name="rbd_stripe_count"]').val();
+    open();
+    form.fill('rbd_stripe_unit', '64K');
+    expect(count()).toBe('8');
+    form.fill('rbd_stripe_unit', '');
+    expect(count()).toBe('');
+    form.fill('rbd_stripe_count', '4');
+    form.fill('rbd_stripe_unit', '64K');
+    expect(count()).toBe('4');
+    form.fill('rbd_stripe_unit', '');
+    expect(count()).toBe('4');
+    open((options) => {
+      options['rbd:stripe_count'].maximum = 3;
+    });
+    form.fill('rbd_stripe_unit', '64K');
+    expect(count()).toBe('2');
+    open((options) => {
+      options['rbd:stripe_count'].default = 16;
+    });
+    form.fill('rbd_stripe_unit', '64K');
+    expect(count()).toBe('16');
+  });
+
+  it('complains about half a pair when the user leaves it', (done) => {
+    open();
+    $('details').prop('open', true);
+    $('[name="rbd_stripe_count"]').get(0).focus();
+    form.fill('rbd_stripe_count', '4');
+    expect(form.errors()).toEqual({});
+    expect(form.preview()).toBe('');
+    $('[name="size"]').get(0).focus();
+    form.answered(() => {
+      expect(form.errors()).toEqual({rbd_stripe_unit:
+        'Stripe unit and stripe count must be set together.'});
+      const unit = $('[name="rbd_stripe_unit"]');
+      form.fill('rbd_stripe_unit', '64K');
+      expect(form.errors()).toEqual({});
+      expect(unit.attr('aria-invalid')).toBeUndefined();
+      done();
+    });
+  });
+
+  it('has further options in a group of their own', () => {
+    const hidden = () => $('.more').prop('hidden');
+    open();
+    expect(hidden()).toBe(true);
+    open((options) => {
+      Object.assign(
+        options['rbd:wait'], {settable: true, default: 5, default_from: 'backend'});
+      Object.assign(
+        options['rbd:hint'], {settable: true, allowed: ['cold', 'hot']});
+    });
+    expect(hidden()).toBe(false);
+    expect($('.more').prop('open')).toBe(false);
+    expect($('.more [data-rbd-default]').first().text())
+      .toBe('Default: 5 (set by the back end)');
+    expect($('[name="rbd_hint"] option').map((_, each) => each.value).get())
+      .toEqual(['', 'cold', 'hot']);
+    form.fill('rbd_hint', 'hot');
+    expect(form.posted().rbd_hint).toBe('hot');
+    form.fill('type', 'strict');
+    expect(form.errors()).toEqual({rbd_hint: 'Not allowed for this volume ' +
+      'type. Select the default, or another volume type.'});
+    expect($('.more').prop('open')).toBe(true);
   });
 
   it('says nothing about a size that is none', () => {
@@ -54,31 +127,37 @@ describe('The Create Volume form', () => {
     form.fill('rbd_stripe_unit', '64K');
     form.fill('size', '');
     expect(form.preview()).toBe('');
-    expect(form.isRefused()).toBe(false);
+    expect(form.errors()).toEqual({});
   });
 
   const REFUSED = [
-    ['Stripe unit and stripe count must be set together.', {rbd_stripe_unit: '64K'}],
-    ['The stripe unit is larger than the object size.',
+    ['stripe_unit', 'Stripe unit and stripe count must be set together.',
+      {rbd_stripe_count: '4'}],
+    ['stripe_unit', 'The stripe unit is larger than the object size.',
       {rbd_stripe_unit: '8M', rbd_stripe_count: '2'}],
-    ['The maximum stripe count is 64.',
+    ['stripe_count', 'The maximum stripe count is 64.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '65'}],
-    ['8 GiB is not a multiple of 64 KiB x 3.',
+    ['stripe_count', '8 GiB is not a multiple of 64 KiB × 3. Choose a power of ' +
+      'two as the count, or another size.',
       {rbd_stripe_unit: '64K', rbd_stripe_count: '3'}],
-    ['The minimum object size is 64 KiB.', {rbd_object_size: '32K'}],
-    ['The volume would have more than 16,777,216 objects. Choose a larger ' +
-      'object size.', {rbd_object_size: '64K', size: '1025'}],
-    ['An object map is limited to 256,000,000 objects. Choose a larger ' +
-      'object size, or disable the object map.', {size: '1000001'}]
+    ['object_size', 'The minimum object size is 64 KiB.',
+      {rbd_object_size: '32K'}],
+    ['object_size', 'The volume would have more than 16,777,216 objects. ' +
+      'Choose a larger object size.', {rbd_object_size: '64K', size: '1025'}],
+    ['object_map', 'An object map is limited to 256,000,000 objects. Choose ' +
+      'a larger object size, or disable the object map.', {size: '1000001'}]
   ];
-  for (const [text, values] of REFUSED) {
-    it(`says: ${text}`, () => {
+  for (const [field, text, values] of REFUSED) {
+    it(`says at its field: ${text}`, () => {
       open();
       for (const name of Object.keys(values)) {
         form.fill(name, values[name]);
       }
-      expect(form.preview()).toBe(text);
-      expect(form.isRefused()).toBe(true);
+      expect(form.errors()).toEqual({[`rbd_${field}`]: text});
+      expect(form.preview()).toBe('');
+      expect(form.isOpen()).toBe(true);
+      const control = $(`[name="rbd_${field}"]`);
+      expect(control.closest('.has-error').length).toBe(1);
     });
   }
 
@@ -91,17 +170,22 @@ describe('The Create Volume form', () => {
       .toBe('<Default: 4 MiB (<set by the back end>)>');
     form.fill('rbd_stripe_unit', '8M');
     form.fill('rbd_stripe_count', '2');
-    expect(form.preview())
+    expect(form.errors().rbd_stripe_unit)
       .toBe('<The stripe unit is larger than the object size.>');
   });
 
   it('does not know what an image has where Ceph decides', () => {
     open((options) => {
-      options['rbd:object_size'].default_from = 'cluster';
+      for (const key of ['object_size', 'stripe_unit', 'stripe_count']) {
+        options[`rbd:${key}`].default_from = 'cluster';
+      }
     });
     expect(form.blank('rbd_object_size')).toBe('Default: 4 MiB (set by Ceph)');
     form.fill('image_source', 'i1');
     expect(form.blank('rbd_object_size')).toBe('Default: same as the image');
+    expect($('[data-rbd-source]').text()).toBe(
+      'Set by the image: object_size, stripe_unit, stripe_count. Set by the ' +
+      'volume type: object_map.');
     expect(form.preview()).toBe(
       "8 GiB in objects of Ceph's default size, with object map");
   });
@@ -118,11 +202,11 @@ describe('The Create Volume form', () => {
       expect(form.blank('rbd_object_size'))
         .toBe('Default: 8 MiB (same as the source)');
       // The source's own striping is not held to the rule of whole stripes.
-      expect(form.preview()).toContain('objects of 8 MiB, 64 KiB x 3');
-      expect(form.isRefused()).toBe(false);
+      expect(form.preview()).toContain('objects of 8 MiB, 64 KiB × 3');
+      expect(form.errors()).toEqual({});
       // The type's default overrides the source.
       expect(form.blank('rbd_object_map'))
-        .toBe('Default: yes (set by the volume type)');
+        .toBe('Default: Yes (set by the volume type)');
       done();
     });
   });
@@ -137,7 +221,7 @@ describe('The Create Volume form', () => {
     expect(form.asked).toEqual(['/sources/snapshot/s1/']);
     form.answered(() => {
       expect(form.preview()).toContain('8,192 objects of 1 MiB');
-      expect(form.isRefused()).toBe(false);
+      expect(form.errors()).toEqual({});
       done();
     });
   });
@@ -169,11 +253,11 @@ describe('The Create Volume form', () => {
     });
     expect(form.blank('rbd_stripe_unit'))
       .toBe('Default: no striping (set by Ceph)');
-    expect($('[data-rbd-help]').text())
-      .toContain('writes over more disks. Default: 8 (set by the back end)');
+    expect($('[data-rbd-default]').first().text())
+      .toBe('Default: 8 (set by the back end)');
   });
 
-  it('has the help of fields and the sizes of all types', () => {
+  it('has the sizes of all types', () => {
     open();
     const values = (name) => $(`[name="${name}"] option`).get()
       .map((each) => each.value);
@@ -181,14 +265,7 @@ describe('The Create Volume form', () => {
     expect(values('rbd_object_size').slice(0, 3)).toEqual(['', '4K', '8K']);
     expect(values('rbd_object_size').pop()).toBe('32M');
     expect(values('rbd_stripe_unit').slice(0, 3)).toEqual(['', '512', '1K']);
-    expect($('option[value="4M"]').first().text()).toBe('4 MiB');
-    $('.checkbox').each((_, box) => {
-      expect($(box).find('.help-block').text()).toMatch(/\.$/);
-    });
-    const words = form.window.horizon.rbdLayoutWords;
-    for (const key of Object.keys(volumeForm.OFFERS.rbd.options)) {
-      expect(words.help(key)).toMatch(/\.$/);
-    }
+    expect($('option[value="4M"]').first().text()).toBe('4\u00a0MiB');
   });
 
   it('shows the limits of the type, also if nothing can be set', () => {
@@ -202,10 +279,11 @@ describe('The Create Volume form', () => {
     expect(limits()).toBe('');
     open((options, offer) => {
       offer.limits = '500 reads per second';
-      offer.reason = 'you may not set any of them';
+      offer.reason = 'no back end';
     });
     expect(limits()).toContain('500 reads');
-    expect(form.status()).toContain('you may not set any of them');
+    expect(form.shown()).toEqual([]);
+    expect($('fieldset > details').prop('hidden')).toBe(true);
   });
 
   it('has sizes also if a type has no bounds', () => {
@@ -224,9 +302,8 @@ describe('The Create Volume form', () => {
     form.tick('rbd_choose_features');
     const why = (name) => $(`[value="${name}"]`).closest('.checkbox')
       .find('.help-block').text();
-    expect(why('deep-flatten')).toMatch(
-      /from the parent\. Not allowed for this volume type\.$/);
-    expect(why('object-map')).toBe('Tracks which objects exist.');
+    expect(why('deep-flatten')).toBe('Help. Not allowed for this volume type.');
+    expect(why('object-map')).toBe('Help. ');
     form.tick('rbd_features', 'exclusive-lock');
     expect(why('object-map')).toContain('Requires exclusive-lock.');
     expect(why('fast-diff')).toContain('Requires object-map.');
@@ -234,11 +311,11 @@ describe('The Create Volume form', () => {
 
   it('does not preview what can not be', () => {
     open();
-    for (const count of ['0', '-1', '1.5']) {
+    for (const count of ['0', '-1', '1.5', 'x']) {
       form.fill('rbd_stripe_count', count);
-      expect(form.preview())
-        .toBe('The stripe count must be a whole number from 1 to 64.');
-      expect(form.isRefused()).toBe(true);
+      expect(form.errors()).toEqual({rbd_stripe_count:
+        'The stripe count must be a whole number from 1 to 64.'});
+      expect(form.preview()).toBe('');
     }
     form.fill('rbd_stripe_count', '');
     for (const size of ['0', '-1', '1.5', '1e3', '99999999999999999999']) {

@@ -15,13 +15,14 @@
 'use strict';
 
 const page = require('./page');
+const volumeForm = require('./volume-form');
 
-const OFFERS = page.offers('wizard');
+const OFFERS = volumeForm.OFFERS;
 const APP = 'horizon.app.core';
 const WORKFLOW = `${APP}.images.workflows.create-volume.service`;
 const CINDER = `${APP}.openstack-service-api.cinder`;
 const OURS = 'horizon.dashboard.rbd-volume-options.images';
-const TYPES = '/api/rbd_volume_options/types/';
+const FORM = '/api/rbd_volume_options/form/';
 
 describe('Create Volume of a Glance image', () => {
   let answers, posted, steps, validity, volume;
@@ -34,10 +35,9 @@ describe('Create Volume of a Glance image', () => {
       .factory(CINDER, () => ({createVolume: () => 'stock'}));
     window.angular.module('horizon.framework', [])
       .factory('horizon.framework.util.http.service', ['$q', ($q) => ({
-        get: (url) => url in answers
-          ? $q.resolve({
-            data: url === TYPES ? page.packed(answers[url]) : answers[url]
-          }) : $q.reject({status: 503}),
+        get: (url) => answers && url === FORM
+          ? $q.resolve({data: volumeForm.group(answers)})
+          : $q.reject({status: 503}),
         post: (url, body) => {
           posted.push([url, body]);
           return $q.reject({data: 'RBD volume option refused: why'});
@@ -50,8 +50,11 @@ describe('Create Volume of a Glance image', () => {
     return window.angular.injector(['ng', APP, 'horizon.framework', OURS]);
   }
 
+  /* The step, and what a user does with it. */
   function step() {
-    const found = injector();
+    const window = page.load({before: stock});
+    const found = window.angular.injector(
+      ['ng', APP, 'horizon.framework', OURS]);
     const scope = found.get('$rootScope').$new();
     scope.stepModels = {volumeForm: volume};
     scope.rbdVolumeOptionsForm = {
@@ -59,12 +62,21 @@ describe('Create Volume of a Glance image', () => {
     };
     const ctrl = found.get('$controller')(
       'ImageRBDOptionsController', {$scope: scope});
+    const $ = window.jQuery;
+    const $place = $('<div>').appendTo(window.document.body);
+    ctrl.show($place);
     scope.$apply();
-    return {ctrl, scope};
+    return {
+      ctrl, scope,
+      $: (selector) => $place.find(selector),
+      fill: (name, value) => $place.find(`[name="${name}"]`)
+        .val(value).trigger('change'),
+      errors: () => $place.find('[role="alert"]:not([hidden])').text()
+    };
   }
 
   beforeEach(() => {
-    answers = {[TYPES]: JSON.parse(JSON.stringify(OFFERS))};
+    answers = JSON.parse(JSON.stringify(OFFERS));
     posted = [];
     steps = [];
     validity = null;
@@ -85,22 +97,18 @@ describe('Create Volume of a Glance image', () => {
   });
 
   it('sends nothing that is not selected', () => {
-    const {ctrl} = step();
-    expect(ctrl.objectSizes[0].text)
-      .toBe('Default: 4 MiB (set by the back end)');
-    expect(ctrl.preview)
+    const {$} = step();
+    expect($('[data-rbd-preview]').text().replace(/\u00a0/g, ' '))
       .toBe('8 GiB = 2,048 objects of 4 MiB, with object map');
     expect(volume.metadata).toEqual({mine: 'kept'});
     expect(validity).toBe(true);
   });
 
   it('sends what is selected', () => {
-    const {ctrl, scope} = step();
-    Object.assign(ctrl.chosen, {
-      objectSize: '1M', unit: '64K', count: 8, map: 'false'
-    });
-    scope.$apply();
-    expect(ctrl.preview).toContain('8,192 objects of 1 MiB, 64 KiB x 8');
+    const {fill} = step();
+    fill('rbd_object_size', '1M');
+    fill('rbd_stripe_unit', '64K');
+    fill('rbd_object_map', 'false');
     expect(volume.metadata).toEqual({
       'mine': 'kept',
       'rbd:object_size': '1M',
@@ -108,141 +116,71 @@ describe('Create Volume of a Glance image', () => {
       'rbd:stripe_count': '8',
       'rbd:object_map': 'false'
     });
-    ctrl.reset();
-    scope.$apply();
-    expect(volume.metadata).toEqual({mine: 'kept'});
+    fill('rbd_object_size', '');
+    expect('rbd:object_size' in volume.metadata).toBe(false);
   });
 
   it('sends a set of features', () => {
-    const {ctrl, scope} = step();
-    ctrl.chosen.features = true;
-    ctrl.chosen.map = 'true';
-    scope.$apply();
-    ctrl.pick(ctrl.boxes.filter((each) => each.name === 'object-map')[0]);
-    scope.$apply();
+    const {$, fill} = step();
+    fill('rbd_object_map', 'true');
+    $('[name="rbd_choose_features"]').get(0).click();
+    $('[value="object-map"]').get(0).click();
     expect(volume.metadata).toEqual({
       'mine': 'kept', 'rbd:features': 'exclusive-lock,layering'
     });
-    expect(ctrl.boxes[4].reason).toBe('Not allowed for this volume type.');
   });
 
   it('does not let an invalid layout pass', () => {
-    const {ctrl, scope} = step();
-    ctrl.chosen.unit = '64K';
-    scope.$apply();
-    expect(ctrl.problem)
+    const {errors, fill} = step();
+    fill('rbd_stripe_count', '4');
+    expect(errors())
       .toBe('Stripe unit and stripe count must be set together.');
     expect(validity).toBe(false);
   });
 
-  it('does not drop a selection with another type', () => {
-    const {ctrl, scope} = step();
-    volume.volume_type = 'lvm';
-    scope.$apply();
-    expect(ctrl.reason).toContain('no back end');
-    expect(validity).toBe(true);
-    volume.volume_type = 'rbd';
-    ctrl.chosen.objectSize = '1M';
-    scope.$apply();
-    volume.volume_type = 'lvm';
-    scope.$apply();
+  it('follows the size', () => {
+    const {errors, fill, scope} = step();
+    fill('rbd_stripe_unit', '64K');
+    fill('rbd_stripe_count', '16384');
     expect(validity).toBe(false);
-    expect(ctrl.problem).toContain('Reset the options');
-    volume.volume_type = 'rbd';
+    fill('rbd_stripe_count', '3');
+    expect(errors()).toContain('is not a multiple of');
+    volume.size = 9;
     scope.$apply();
+    expect(validity).toBe(true);
+  });
+
+  it('does not drop a selection with another type', () => {
+    const {ctrl, errors, fill, scope} = step();
+    const use = (type) => {
+      volume.volume_type = type;
+      scope.$apply();
+    };
+    use('lvm');
+    expect(ctrl.isEmpty).toBe(true);
+    expect(validity).toBe(true);
+    use('rbd');
+    expect(ctrl.isEmpty).toBe(false);
+    fill('rbd_object_size', '1M');
+    use('lvm');
+    expect(validity).toBe(false);
+    expect(errors()).toContain('Select the default, or another volume type.');
+    // A type that is newer than the response.
+    answers.lvm2 = OFFERS.rbd;
+    use('lvm2');
+    expect(volume.metadata['rbd:object_size']).toBe('1M');
+    expect(validity).toBe(true);
+    use('lvm3');
+    expect(validity).toBe(false);
+    use('rbd');
     expect(volume.metadata['rbd:object_size']).toBe('1M');
     expect(validity).toBe(true);
   });
 
-  it('names what another type does not allow', () => {
-    const {ctrl, scope} = step();
-    answers[TYPES].strict = JSON.parse(JSON.stringify(OFFERS.rbd));
-    const options = answers[TYPES].strict.options;
-    for (const key of ['object_size', 'stripe_unit', 'stripe_count']) {
-      options[`rbd:${key}`] = {settable: false, default: null};
-    }
-    Object.assign(ctrl.chosen, {objectSize: '1M', unit: '64K', count: 4});
-    scope.$apply();
-    expect(validity).toBe(true);
-    volume.volume_type = 'strict';
-    scope.$apply();
-    expect(validity).toBe(false);
-    expect(ctrl.problem).toBe('Not allowed for this volume type: Object ' +
-      'size, Stripe unit, Stripe count. Select the default, or another ' +
-      'volume type.');
-    // The fields stay, with their values.
-    for (const name of ['objectSize', 'unit', 'count']) {
-      expect(ctrl.isShown(name)).toBe(true);
-    }
-    expect(ctrl.objectSizes.map((each) => each.value)).toEqual(['', '1M']);
-    ctrl.reset();
-    scope.$apply();
-    expect(ctrl.isShown('count')).toBe(false);
-    expect(validity).toBe(true);
-  });
-
-  it('names features that another type does not allow', () => {
-    const {ctrl, scope} = step();
-    answers[TYPES].strict = JSON.parse(JSON.stringify(OFFERS.rbd));
-    for (const key of ['features', 'object_map']) {
-      answers[TYPES].strict.options[`rbd:${key}`].settable = false;
-    }
-    Object.assign(ctrl.chosen, {features: true, map: 'true'});
-    volume.volume_type = 'strict';
-    scope.$apply();
-    expect(ctrl.problem).toContain('type: Image features. Select');
-    ctrl.chosen.features = false;
-    scope.$apply();
-    expect(ctrl.problem).toContain('type: Object map. Select');
-  });
-
-  it('says what a stripe count is', () => {
-    const {ctrl, scope} = step();
-    for (const count of [0, -1, 1.5]) {
-      ctrl.chosen.count = count;
-      scope.$apply();
-      expect(ctrl.problem)
-        .toBe('The stripe count must be a whole number from 1 to 64.');
-      expect(validity).toBe(false);
-    }
-    ctrl.chosen.count = null;
-    scope.$apply();
-    expect(validity).toBe(true);
-    // A text that is not a number has no value.
-    scope.rbdVolumeOptionsForm.rbdStripeCount = {$invalid: true};
-    scope.$apply();
-    expect(ctrl.problem).toContain('must be a whole number');
-  });
-
-  it('has the options of a type with any name', () => {
-    for (const name of ['hasOwnProperty', 'constructor', '__proto__']) {
-      volume.volume_type = name;
-      const types = answers[TYPES] = JSON.parse(JSON.stringify(OFFERS));
-      expect(step().ctrl.reason)
-        .toBe('Cinder did not return the options of this volume type');
-      Object.defineProperty(types, name, {value: types.rbd, enumerable: true});
-      const {ctrl} = step();
-      expect(ctrl.reason).toBe('');
-      expect(ctrl.isSettable('objectSize')).toBe(true);
-    }
-  });
-
-  it('distinguishes no type and a type that is not in the response', () => {
-    volume.volume_type = '';
-    expect(step().ctrl.reason).toBe('no volume type is selected');
-    volume.volume_type = 'new';
-    expect(step().ctrl.reason)
-      .toBe('Cinder did not return the options of this volume type');
-  });
-
-  it('does not drop a selection where Cinder no longer tells', () => {
-    const {ctrl, scope} = step();
-    ctrl.chosen.objectSize = '1M';
-    volume.volume_type = 'other';
-    answers = {};
-    scope.$apply();
-    expect(ctrl.isUnavailable).toBe(true);
-    expect(validity).toBe(false);
+  it('says that Cinder does not respond', () => {
+    answers = null;
+    expect(step().ctrl.isUnavailable).toBe(true);
+    expect(validity).toBe(null);
   });
 
   it('shows why Cinder refused', () => {

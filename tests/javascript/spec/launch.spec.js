@@ -67,7 +67,9 @@ describe('The Launch Instance wizard', () => {
     return {ctrl, scope};
   }
 
-  const values = (ctrl) => ctrl.rows.map((row) => row.value);
+  // Sizes have no-break spaces.
+  const values = (ctrl) => ctrl.rows.map(
+    (row) => row.value.replace(/\u00a0/g, ' '));
 
   beforeEach(() => {
     asked = [];
@@ -113,6 +115,8 @@ describe('The Launch Instance wizard', () => {
     const {ctrl} = step();
     expect(ctrl.kind).toBe('new');
     expect(ctrl.volumeType).toBe('rbd');
+    expect(ctrl.summary.replace(/\u00a0/g, ' '))
+      .toBe('Layout and features: 4 MiB objects, object map (default)');
     expect(values(ctrl)).toEqual([
       '4 MiB (set by the back end)',
       'same as the image',
@@ -131,7 +135,7 @@ describe('The Launch Instance wizard', () => {
     expect(values(step().ctrl).slice(0, 2))
       .toEqual([
         '4 MiB, unless the image has another value',
-        '64 KiB x 8 (set by the volume type)'
+        '64 KiB × 8 (set by the volume type)'
       ]);
   });
 
@@ -155,7 +159,8 @@ describe('The Launch Instance wizard', () => {
     });
     const {ctrl} = step();
     expect(ctrl.kind).toBe('source');
-    expect(values(ctrl)).toEqual(['8 MiB', '64 KiB x 8', 'Yes']);
+    expect(values(ctrl)).toEqual(['8 MiB', '64 KiB × 8', 'Yes']);
+    expect(ctrl.summary).toContain('object map (same as the source)');
   });
 
   it('shows that a source has no striping', () => {

@@ -131,13 +131,14 @@ describe('Sizes', () => {
 
   it('are written', () => {
     for (const [bytes, expected] of CASES.format_size) {
-      expect(rules.sizeText(bytes)).toBe(expected);
+      expect(rules.sizeText(bytes)).toBe(expected.replace(' ', '\u00a0'));
     }
   });
 
   it('are written with a count for striping', () => {
     const layout = {objectSize: 4194304, unit: 65536, count: 8};
-    expect(rules.stripingText(layout)).toBe('64 KiB x 8');
+    expect(rules.stripingText(layout))
+      .toBe('64\u00a0KiB\u00a0×\u00a08');
     expect(rules.stripingText({objectSize: 65536, unit: 65536, count: 1}))
       .toBe('');
   });

@@ -18,6 +18,11 @@
 const page = require('./page');
 
 const OFFERS = page.offers('form');
+// Options that a later release could have.
+Object.assign(OFFERS.rbd.options, {
+  'rbd:wait': {settable: false, default: null},
+  'rbd:hint': {settable: false, default: null, allowed: []}
+});
 const FEATURES = [
   'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten',
   'journaling'
@@ -34,20 +39,58 @@ function select(name, values) {
   return `<select name="${name}">${options.join('')}</select>`;
 }
 
-function row(key, name, field) {
-  return `<div data-rbd-key="rbd:${key}" data-rbd-field="${name}">${field}
-    <span data-rbd-help></span></div>`;
+function row(key, kind, field) {
+  const name = `rbd_${key}`;
+  return `<div data-rbd-key="rbd:${key}" data-rbd-kind="${kind}"
+      data-rbd-field="${name}">
+    ${kind === 'features' ? '' : `<label class="control-label">${key}</label>`}
+    ${field}
+    <span class="help-block" id="${name}_hint">
+    ${kind === 'number' ? '<span data-rbd-default></span>' : ''}</span>
+    <span role="alert" id="${name}_error" hidden></span></div>`;
 }
 
 function features() {
   return FEATURES.map((each) => `<div class="checkbox">
     <input type="checkbox" name="rbd_features" value="${each}">
-    <span class="help-block"></span></div>`);
+    <span class="help-block">Help. <span data-rbd-why></span></span></div>`);
 }
 
-/* Horizon's fields that the script reads, and ours as the templates have it. */
-function markup(offers) {
+/* Our fields as the templates have them. */
+function rows() {
+  return [
+    row('object_size', 'size', select('rbd_object_size', [''])),
+    row('stripe_unit', 'size', select('rbd_stripe_unit', [''])),
+    row('stripe_count', 'number', '<input name="rbd_stripe_count">'),
+    row('object_map', 'boolean', select(
+      'rbd_object_map', ['', 'true', 'false'])),
+    `<div data-rbd-field="rbd_choose_features">
+      <input type="checkbox" name="rbd_choose_features"></div>`,
+    row('features', 'features', `<fieldset class="rbd-features">
+      <legend>Image features</legend>${features().join('')}</fieldset>`)
+  ].join('');
+}
+
+/* The group as the template has it. */
+function group(offers) {
   const data = JSON.stringify(page.packed(offers)).replace(/"/g, '&quot;');
+  return `<fieldset class="rbd-volume-options"
+      data-rbd-offers="${data}"
+              data-rbd-sources="/sources/" hidden disabled>
+      <p data-rbd-status hidden></p>
+      <p data-rbd-limits hidden></p>
+      <details><summary data-rbd-summary></summary>
+      <p data-rbd-source hidden></p>
+      ${rows()}
+      <details class="more"><summary>More</summary>
+        ${row('wait', 'number', '<input name="rbd_wait">')}
+        ${row('hint', 'choice', select('rbd_hint', ['']))}</details>
+      <p data-rbd-preview></p></details>
+    </fieldset>`;
+}
+
+/* Horizon's fields that the script reads, and ours. */
+function markup(offers) {
   return `<form>
     ${select('volume_source_type', [
       '', 'volume_source', 'snapshot_source', 'image_source'])}
@@ -56,23 +99,7 @@ function markup(offers) {
     ${select('image_source', ['', 'i1'])}
     ${select('type', ['rbd', 'lvm', 'strict', 'fake', ''])}
     <input name="size" value="8">
-    <fieldset class="rbd-volume-options" data-rbd-offers="${data}"
-              data-rbd-sources="/sources/" hidden disabled>
-      <p data-rbd-status hidden></p>
-      <p data-rbd-source hidden></p>
-      <p data-rbd-limits hidden></p>
-      ${row('object_size', 'rbd_object_size', select('rbd_object_size', ['']))}
-      ${row('stripe_unit', 'rbd_stripe_unit', select('rbd_stripe_unit', ['']))}
-      ${row('stripe_count', 'rbd_stripe_count',
-        '<input name="rbd_stripe_count">')}
-      ${row('object_map', 'rbd_object_map', select(
-        'rbd_object_map', ['', 'true', 'false']))}
-      <div data-rbd-field="rbd_choose_features">
-        <input type="checkbox" name="rbd_choose_features"></div>
-      ${row('features', 'rbd_features', `<fieldset class="rbd-features">
-        ${features().join('')}</fieldset>`)}
-      <p data-rbd-preview></p>
-    </fieldset></form>`;
+${group(offers)}</form>`;
 }
 
 /*
@@ -133,15 +160,22 @@ function create() {
     form.window.setTimeout(goOn, 20);
   }
 
-  const preview = () => form.$('[data-rbd-preview]').text();
-  const isRefused = () => form.$('[data-rbd-preview]').hasClass('text-danger');
-  const blank = (name) => form.$(`[name="${name}"] option[value=""]`).text();
+  // Sizes have no-break spaces.
+  const plain = (text) => text.replace(/\u00a0/g, ' ');
+  const preview = () => plain(form.$('[data-rbd-preview]').text());
+  const errors = () => Object.fromEntries(
+    form.$('[role="alert"]:not([hidden])').get()
+      .map((each) => [each.id.slice(0, -6), plain(each.textContent)]));
+  const summary = () => plain(form.$('[data-rbd-summary]').text());
+  const isOpen = () => form.$('fieldset > details').prop('open');
+  const blank = (name) => plain(
+    form.$(`[name="${name}"] option[value=""]`).text());
   const status = () => form.$('[data-rbd-status]').text();
   const ticked = () => form.$('[name="rbd_features"]:checked')
     .map((_, each) => each.value).get();
   const shown = () => form.$('[data-rbd-field]:not([hidden])')
     .map((_, each) => each.getAttribute('data-rbd-field')).get();
-  const marked = () => form.$('.has-warning')
+  const marked = () => form.$('.has-error')
     .map((_, each) => each.getAttribute('data-rbd-field')).get();
   const isDisabled = (name) => form.$(`[name="${name}"]`).prop('disabled');
   // What a browser sends: no disabled fields, and none in a disabled fieldset.
@@ -150,9 +184,10 @@ function create() {
   const isHidden = () => form.$('.rbd-volume-options').prop('hidden');
 
   return Object.assign(form, {
-    reset, open, fill, tick, answered, preview, isRefused, blank, status,
+    reset, open, fill, tick, answered, preview, errors, summary,
+    isOpen, blank, status,
     ticked, shown, marked, isDisabled, posted, isHidden
   });
 }
 
-module.exports = {create, markup, MADE, OFFERS};
+module.exports = {create, group, markup, MADE, OFFERS};

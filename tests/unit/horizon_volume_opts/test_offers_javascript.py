@@ -17,9 +17,9 @@ import pathlib
 from typing import Any
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import packing
 from horizon_volume_opts.volumes import create
 from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
 _OFFERS = (
@@ -37,8 +37,12 @@ class OffersOfScriptsTestCase(test_rest.RestTestCase):
 
     def test_of_the_form(self) -> None:
         request = self.request('/')
-        found = create.described(discovery.by_type(request))
-        self.assertEqual(self.offers['form'], json.loads(packing.text(found)))
+        group = create.options_group({}, discovery.by_type(request))
+        drawn = f'<p data-rbd-offers={group.context["data"]}>'
+        self.assertEqual(
+            self.offers['form'],
+            horizon_case.data_of(drawn, 'data-rbd-offers'),
+        )
 
     def test_of_the_wizard(self) -> None:
         self.assertEqual(

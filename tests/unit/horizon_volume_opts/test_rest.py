@@ -81,7 +81,7 @@ class TypesTestCase(RestTestCase):
 
     def test_only_who_is_logged_in(self) -> None:
         self.logout()
-        for path in ('types/', 'sources/volume/v/'):
+        for path in ('types/', 'form/', 'sources/volume/v/'):
             status, _answer = self.ask(f'{_BASE}/{path}')
             self.assertEqual(401, status)
         self.assertEqual([], self.cloud.asked)

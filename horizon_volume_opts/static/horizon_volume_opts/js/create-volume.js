@@ -12,51 +12,103 @@
  * under the License.
  */
 
-/* The group of RBD volume options in the Create Volume form. It is shown for
- * types that offer options, with any type name. (Stock Horizon's
+/* The group of RBD volume options in the forms that create a volume. It is
+ * shown for types that offer options, with any type name. (Stock Horizon's
  * data-switch-on puts values into attribute names, which lose quotes, spaces
- * and capitals.) A data attribute has the offers of all types. */
+ * and capitals.) A data attribute has the offers of all types. The server
+ * decides; this script shows its decision while the user fills in the form. */
 
 horizon.rbdVolumeOptions = (function () {
   'use strict';
 
   var rules = horizon.rbdLayout;
   var words = horizon.rbdLayoutWords;
-  var parts = horizon.rbdFieldParts;
   var KEYS = rules.KEYS;
   var STATUS = horizon.rbdVolumeSource.STATUS;
+  var CHOOSE = 'rbd_choose_features';
+  /* The count that is proposed with a stripe unit, if the type has none. */
+  var COUNT = 8;
 
-  function Group($group) {
+  /* How the values of each kind of row are shown. */
+  var SHOWN = {
+    size: rules.sizeText,
+    number: words.number,
+    boolean: words.yesOrNo,
+    choice: String,
+    features: String
+  };
+
+  /*
+   * volume: what the form knows about the new volume, as functions: source,
+   * see volume-source.js; size, the text of its field; and changed, which is
+   * optional and called with the metadata, with whether it is invalid and
+   * with whether the group is shown.
+   */
+  function Group($group, volume) {
     this.$group = $group;
-    this.$form = $group.closest('form');
-    this.offers = horizon.rbdOffers.unpack(
-      JSON.parse($group.attr('data-rbd-offers')));
-    parts.fillSizes($group, this.offers);
-    this.source = new horizon.rbdVolumeSource.Source(
-      this.$form, $group.attr('data-rbd-sources'), this.update.bind(this));
+    this.$details = $group.children('details');
+    this.volume = volume;
     // The boxes of features that the user changed.
     this.picked = {};
-    this.keepPicks();
-    // Also on clicks: lists of stock Horizon fail for a value with a quote.
-    this.$form.on('change input click', this.update.bind(this));
+    this.proposed = '';
+    this.take($group.attr('data-rbd-offers'));
+    this.listen();
     this.update();
   }
 
-  Group.prototype.keepPicks = function () {
-    var picked = this.picked;
+  /* Take other offers, such as those with a newer type. */
+  Group.prototype.take = function (offers) {
+    var group = this;
+    this.offers = horizon.rbdOffers.unpack(JSON.parse(offers));
+    this.$group.find('[data-rbd-kind="size"]').each(function () {
+      fill($(this).find('select'), rules.range(
+        group.offers, this.getAttribute('data-rbd-key')));
+    });
+  };
+
+  Group.prototype.listen = function () {
+    var group = this;
     var $boxes = this.row(KEYS.features).find('input');
     function keep() {
-      picked[this.value] = this.checked;
+      group.picked[this.value] = this.checked;
     }
-    if (this.field('rbd_choose_features').prop('checked')) {
+    if (this.value(CHOOSE)) {
       $boxes.each(keep);
     }
     // Before the handler of the form, which sets all boxes.
     $boxes.on('click', keep);
+    this.row(KEYS.unit).on('change', this.propose.bind(this));
+    // The errors of the server, until a value changes.
+    this.refused = {};
+    this.eachRow(function ($row, name) {
+      group.refused[name] = $row.children('[role="alert"]').text();
+    });
+    this.$group.on('change input', function () {
+      group.refused = {};
+    }).on('focusout', function () {
+      // The next element has the focus later.
+      window.setTimeout(group.update.bind(group));
+    });
+  };
+
+  /* A stripe unit requires a stripe count. */
+  Group.prototype.propose = function () {
+    var $count = this.field('rbd_stripe_count');
+    var unit = this.value('rbd_stripe_unit');
+    if (unit && !$count.val() && this.isSettable(KEYS.count)) {
+      var count = this.byDefault(KEYS.count).value || COUNT;
+      while (count > this.option(KEYS.count).maximum) {
+        count = Math.floor(count / 2);
+      }
+      this.proposed = String(count);
+      $count.val(this.proposed);
+    } else if (!unit && $count.val() === this.proposed) {
+      $count.val('');
+    }
   };
 
   Group.prototype.field = function (name) {
-    return this.$form.find('[name="' + name + '"]');
+    return this.$group.find('[name="' + name + '"]');
   };
 
   Group.prototype.row = function (key) {
@@ -64,75 +116,53 @@ horizon.rbdVolumeOptions = (function () {
   };
 
   Group.prototype.update = function () {
-    var source = this.source.read();
-    this.fromImage = source.isImage;
-    this.made = source.made;
+    var source = this.volume.source();
+    this.source = {made: source.made, isImage: source.isImage};
     // Whether a row without an offer is refused: not while it is unknown.
     this.isKnown = source.status === STATUS.known;
     this.findOffer(source.type);
     var rows = this.showRows();
-    var text = this.status(source, rows > 0);
-    var isEmpty = !this.offer && !rows;
-    this.$group.prop({hidden: isEmpty && !text, disabled: isEmpty});
-    this.showLine('[data-rbd-status]', text);
-    this.showLine('[data-rbd-source]', this.offer
-      ? words.source(this.made, this.fromImage) : '');
-    this.showLine('[data-rbd-limits]', words.limits(this.limits));
+    var status = words.status(source.status);
+    this.$group.prop({
+      hidden: !rows && !status && !this.limits, disabled: !rows
+    });
+    this.$details.prop('hidden', !rows);
+    this.showLine('status', status);
+    this.showLine('limits', words.limits(this.limits));
+    this.showLine('source', this.offer
+      ? words.source(this.source, this.labels.bind(this)) : '');
     if (this.offer) {
       this.showDefaults();
       this.showFeatures();
     }
-    this.showMarks();
-    this.showPreview();
+    var isInvalid = this.showErrors();
+    this.showSummary(isInvalid);
+    if (this.volume.changed) {
+      this.volume.changed(
+        this.metadata(), isInvalid, !this.$group.prop('hidden'));
+    }
   };
 
-  /* Set the offer of a type, and the reason if it has no options. */
+  /* Set the offer of a type; null if it has no options. */
   Group.prototype.findOffer = function (type) {
-    // Not `in`: a type can have the same name as a member of Object.
-    var offer = Object.prototype.hasOwnProperty.call(this.offers, type)
-      ? this.offers[type] : {};
+    var offer = this.offers[type] || {};
     this.offer = offer.options && !offer.reason ? offer : null;
     this.limits = offer.limits;
-    this.reason = offer.reason;
   };
 
-  /* Why there are no options; an empty text if there are some. */
-  Group.prototype.status = function (source, hasRows) {
-    if (source.status === STATUS.pending) {
-      return gettext('Looking up the source of the volume.');
-    }
-    if (source.status === STATUS.failed) {
-      return gettext(
-        'The source of the volume is not available, so its options are not ' +
-        'known.');
-    }
-    if (this.reason) {
-      return words.noOptions(this.reason, hasRows);
-    }
-    if (source.type === '') {
-      return words.noOptions(gettext('no volume type is selected'), hasRows);
-    }
-    // Other forms do not mention the options of such a type either.
-    return this.offer || !hasRows || !this.isKnown ? ''
-      : words.noOptions(words.noAnswer(), true);
+  Group.prototype.value = function (name) {
+    var $field = this.field(name);
+    return $field.is(':checkbox') ? $field.prop('checked') : $field.val();
   };
 
   /* Whether the user chose something in a row. */
   Group.prototype.hasChosen = function (name) {
-    if (name === 'rbd_features' || name === 'rbd_choose_features') {
-      return Boolean(this.field('rbd_choose_features').prop('checked'));
-    }
-    return Boolean(this.field(name).val()) || this.isBad(name);
+    return Boolean(this.value(name === 'rbd_features' ? CHOOSE : name));
   };
 
-  /* Whether a field has a text that is not a number, which is no value. */
-  Group.prototype.isBad = function (name) {
-    var field = this.field(name)[0];
-    return Boolean(field && field.validity && field.validity.badInput);
-  };
-
-  Group.prototype.showLine = function (selector, text) {
-    var $line = this.$group.find(selector).prop('hidden', !text);
+  Group.prototype.showLine = function (name, text) {
+    var $line = this.$group.find('[data-rbd-' + name + ']')
+      .prop('hidden', !text);
     // Screen readers announce each change.
     if ($line.text() !== text) {
       $line.text(text);
@@ -148,15 +178,26 @@ horizon.rbdVolumeOptions = (function () {
   };
 
   Group.prototype.choosesFeatures = function () {
-    return this.isSettable(KEYS.features) &&
-      this.field('rbd_choose_features').prop('checked');
+    return this.isSettable(KEYS.features) && this.value(CHOOSE);
   };
 
   Group.prototype.eachRow = function (action) {
     this.$group.find('[data-rbd-field]').each(function () {
       action($(this), this.getAttribute('data-rbd-field'),
-        this.getAttribute('data-rbd-key') || KEYS.features);
+        this.getAttribute('data-rbd-key') || KEYS.features,
+        this.getAttribute('data-rbd-kind'));
     });
+  };
+
+  /* The labels of the keys for which a test is true. */
+  Group.prototype.labels = function (test) {
+    var group = this;
+    return this.$group.find('[data-rbd-key]').filter(function () {
+      var key = this.getAttribute('data-rbd-key');
+      return test(group.byDefault(key), key);
+    }).map(function () {
+      return $(this).find('.control-label, legend').first().text();
+    }).get().join(', ');
   };
 
   /* Hidden rows are disabled, so that they are not sent. A row with a value is
@@ -164,7 +205,7 @@ horizon.rbdVolumeOptions = (function () {
    * that are shown. */
   Group.prototype.showRows = function () {
     var group = this;
-    var chooses = this.hasChosen('rbd_features');
+    var chooses = this.hasChosen(CHOOSE);
     var count = 0;
     this.eachRow(function ($row, name, key) {
       var shown = group.isSettable(key) || group.hasChosen(name);
@@ -178,100 +219,70 @@ horizon.rbdVolumeOptions = (function () {
         .find('input, select').prop('disabled', !shown);
       count += shown ? 1 : 0;
     });
-    return count;
-  };
-
-  /* Mark the rows with a value that the type does not offer. */
-  Group.prototype.showMarks = function () {
-    var group = this;
-    this.refused = [];
-    this.eachRow(function ($row, name, key) {
-      var isRefused = group.isKnown && !$row.prop('hidden') &&
-        !group.isSettable(key);
-      var $help = $row.find('[data-rbd-help]');
-      $row.toggleClass('has-warning', isRefused);
-      if (isRefused) {
-        parts.show($help, words.notAllowed());
-        if (group.refused.indexOf(key) < 0) {
-          group.refused.push(key);
-        }
-      } else if (key !== KEYS.count || !group.offer) {
-        parts.show($help, '');
-      }
+    // A group of further options without any.
+    this.$details.children('details').each(function () {
+      this.hidden = !$(this).find('[data-rbd-field]:not([hidden])').length;
     });
+    return count;
   };
 
   /* {value, from}: the default of a key and its origin. */
   Group.prototype.byDefault = function (key) {
-    return rules.byDefault(key, this.option(key), this.origin());
-  };
-
-  /* The source in the form that the rules use. */
-  Group.prototype.origin = function () {
-    return {made: this.made, isImage: this.fromImage};
-  };
-
-  /* The text for the default of a key and its origin. */
-  Group.prototype.defaultText = function (key, shown) {
-    return words.byDefault(this.byDefault(key), shown, this.fromImage);
+    return rules.byDefault(key, this.option(key), this.source);
   };
 
   Group.prototype.showDefaults = function () {
     var group = this;
-    var chosen = this.layout();
-    function label(key, shown) {
-      group.row(key).find('option[value=""]')
-        .text(group.defaultText(key, shown));
-    }
-    label(KEYS.objectSize, rules.sizeText);
-    label(KEYS.unit, rules.sizeText);
-    label(KEYS.map, function (value) {
-      return value ? gettext('yes') : gettext('no');
+    var objectSize = this.layout().objectSize;
+    this.eachRow(function ($row, name, key, kind) {
+      var option = group.option(key);
+      if (kind === 'choice') {
+        fill($row.find('select'), option.allowed.map(function (each) {
+          return {value: each, text: each};
+        }));
+      }
+      $row.find('option[value=""], [data-rbd-default]').text(
+        kind ? words.byDefault(
+          group.byDefault(key), SHOWN[kind], group.source.isImage) : '');
+      $row.find('option').each(function () {
+        // Never the chosen one: a disabled option is not sent, but the server
+        // must report what is wrong with it.
+        this.disabled = !this.selected && this.value !== '' && (
+          key === KEYS.unit && objectSize !== null &&
+            rules.parseSize(this.value) > objectSize ||
+          kind === 'boolean' &&
+            option.allowed.indexOf(this.value === 'true') < 0);
+      });
     });
-    this.row(KEYS.unit).find('option').each(function () {
-      var bytes = rules.parseSize(this.value);
-      // Never the chosen one: a disabled option is not sent, but the server
-      // must report what is wrong with it.
-      this.disabled = !this.selected && chosen.objectSize !== null &&
-        bytes > chosen.objectSize;
-    });
-    var allowed = this.option(KEYS.map).allowed;
-    this.row(KEYS.map).find('option').each(function () {
-      this.disabled = !this.selected && this.value !== '' &&
-        allowed.indexOf(this.value === 'true') < 0;
-    });
-    // Stripe unit and stripe count are required together.
-    var $unit = this.field('rbd_stripe_unit');
-    var $count = this.field('rbd_stripe_count');
-    $count.attr('max', this.option(KEYS.count).maximum);
-    parts.show(this.row(KEYS.count).find('[data-rbd-help]'),
-      this.defaultText(KEYS.count, words.number));
-    $unit.prop('required', Boolean($count.val()));
-    $count.prop('required', Boolean($unit.val()));
   };
 
   /* Each box that the user cannot change says why. */
   Group.prototype.showFeatures = function () {
     var $boxes = this.row(KEYS.features).find('input');
-    var names = $boxes.map(function () { return this.value; }).get();
     if (!this.choosesFeatures()) {
       return;
     }
     horizon.rbdFeatures.boxes(
-      names,
+      $boxes.map(function () { return this.value; }).get(),
       this.option(KEYS.features),
       this.picked,
       this.byDefault(KEYS.features).value || []
     ).forEach(function (box, number) {
-      var $box = $boxes.eq(number)
-        .prop({checked: box.checked, disabled: box.disabled});
-      parts.showBox($box.closest('.checkbox'), words.feature(box));
+      $boxes.eq(number).prop({checked: box.checked, disabled: box.disabled})
+        .closest('.checkbox').find('[data-rbd-why]').text(words.feature(box));
     });
+  };
+
+  Group.prototype.features = function () {
+    return this.row(KEYS.features).find('input:checked').map(function () {
+      return this.value;
+    }).get();
   };
 
   /* The chosen value of a key; null if nothing is chosen. */
   Group.prototype.chosen = function (key, name, parse) {
-    return this.isSettable(key) ? parse(this.field(name).val()) : null;
+    return this.isSettable(key) && this.value(name)
+      ? parse(this.value(name)) : null;
   };
 
   /* The layout that the volume would get. */
@@ -281,54 +292,154 @@ horizon.rbdVolumeOptions = (function () {
         KEYS.objectSize, 'rbd_object_size', rules.parseSize),
       unit: this.chosen(KEYS.unit, 'rbd_stripe_unit', rules.parseSize),
       count: this.chosen(KEYS.count, 'rbd_stripe_count', rules.parseCount),
-      objectMap: this.chosenMap()
-    }, this.offer.options, this.origin());
+      objectMap: this.choosesFeatures()
+        ? this.features().indexOf('object-map') >= 0
+        : this.chosen(KEYS.map, 'rbd_object_map', function (text) {
+          return text === 'true';
+        })
+    }, this.offer.options, this.source);
   };
 
-  /* Whether an object map is chosen; null if nothing is chosen. */
-  Group.prototype.chosenMap = function () {
-    if (this.choosesFeatures()) {
-      return this.row(KEYS.features).find('[value="object-map"]')
-        .prop('checked');
+  /* Show what is wrong at its field; return whether something is. */
+  Group.prototype.showErrors = function () {
+    var errors = {};
+    this.eachRow(function ($row, name, key) {
+      if (this.isKnown && !$row.prop('hidden') && this.hasChosen(name) &&
+          !this.isSettable(key)) {
+        errors[key] = words.notAllowed();
+      }
+    }.bind(this));
+    var problem = this.offer && !Object.keys(errors).length
+      ? this.problem() : null;
+    if (problem && !(problem.isOpen && this.isInPair())) {
+      errors[problem.key] = problem.text;
     }
-    return this.chosen(KEYS.map, 'rbd_object_map', function (text) {
-      return text ? text === 'true' : null;
-    });
-  };
-
-  Group.prototype.showPreview = function () {
-    var gib = rules.parseGib(this.field('size').val());
-    var text = '';
-    var isProblem = false;
-    if (this.offer && (gib || this.refused.length)) {
-      var problem = this.refused.length
-        ? words.refused(this.refused) : this.problem(gib);
-      isProblem = Boolean(problem);
-      text = problem || words.preview(gib, this.layout());
+    this.eachRow(function ($row, name, key) {
+      setError($row, this.refused[name] || errors[key] || '');
+    }.bind(this));
+    if (Object.keys(errors).length) {
+      this.$details.prop('open', true);
+      this.row(Object.keys(errors)[0]).closest('details').prop('open', true);
     }
-    this.$group.find('[data-rbd-preview]')
-      .toggleClass('text-danger', isProblem);
-    this.showLine('[data-rbd-preview]', text);
+    return Boolean(problem) || Object.keys(errors).length > 0;
   };
 
-  /* What is wrong with the chosen values; an empty text if they are valid. */
-  Group.prototype.problem = function (gib) {
+  /* Whether the user is about to complete the stripe unit and the count. */
+  Group.prototype.isInPair = function () {
+    return this.row(KEYS.unit).add(this.row(KEYS.count))
+      .has(document.activeElement).length > 0;
+  };
+
+  /* {key, text, isOpen} of what is wrong; null if the values are valid. */
+  Group.prototype.problem = function () {
     var limits = rules.limitsOf(this.offer);
     var layout = this.layout();
-    var isBad = this.isBad('rbd_stripe_count') ||
-      this.field('rbd_stripe_count').val() && layout.count === null;
-    if (this.isSettable(KEYS.count) && isBad) {
-      return words.invalidCount(limits);
+    var count = this.value('rbd_stripe_count');
+    if (this.isSettable(KEYS.count) && count &&
+        rules.parseCount(count) === null) {
+      return {key: KEYS.count, text: words.invalidCount(limits)};
     }
+    var gib = rules.parseGib(this.volume.size());
     var code = rules.problem(gib * rules.GIB, layout, limits);
-    return code ? words.problem(code, gib, layout, limits) : '';
+    return code ? {
+      key: rules.keyOf(code, layout),
+      text: words.problem(code, gib, layout, limits),
+      isOpen: code === rules.CODES.striping
+    } : null;
   };
+
+  Group.prototype.showSummary = function (isInvalid) {
+    var gib = rules.parseGib(this.volume.size());
+    var hasChosen = Boolean(this.$group.find('[data-rbd-field]').filter(
+      function (_, row) {
+        return this.hasChosen(row.getAttribute('data-rbd-field'));
+      }.bind(this)).length);
+    if (hasChosen && !this.wasChosen) {
+      this.$details.prop('open', true);
+    }
+    this.wasChosen = hasChosen;
+    this.showLine('preview', this.offer && gib && !isInvalid
+      ? words.preview(gib, this.layout()) : '');
+    if (this.offer) {
+      this.showLine('summary', words.summary(
+        this.layout(), hasChosen ? 'chosen' : 'default'));
+    }
+  };
+
+  /* The metadata of the volume. */
+  Group.prototype.metadata = function () {
+    var group = this;
+    var found = {};
+    this.eachRow(function ($row, name, key, kind) {
+      if (kind && !$row.prop('hidden') && group.isSettable(key)) {
+        var value = kind === 'features'
+          ? group.features().sort().join(',') : group.value(name);
+        if (value) {
+          found[key] = value;
+        }
+      }
+    });
+    return found;
+  };
+
+  function setError($row, text) {
+    var $error = $row.children('[role="alert"]').prop('hidden', !text);
+    // A row of a box has none.
+    if (!$error.length) {
+      return;
+    }
+    if ($error.text() !== text) {
+      $error.text(text);
+    }
+    var $control = $row.find('.form-control, fieldset').first();
+    var ids = ($control.attr('aria-describedby') || '').split(' ')
+      .filter(function (each) { return each !== $error[0].id; });
+    $control.attr('aria-describedby',
+      ids.concat(text ? [$error[0].id] : []).join(' ').trim());
+    $row.toggleClass('has-error', Boolean(text));
+    if (text) {
+      $control.attr('aria-invalid', 'true');
+    } else {
+      $control.removeAttr('aria-invalid');
+    }
+  }
+
+  /* Fill a list with values: [{value, text}]. Its default and its value stay,
+   * also if the latter is not one of them. */
+  function fill($list, listed) {
+    var chosen = $list.val();
+    var values = listed.map(function (each) { return each.value; });
+    $list.find('option').filter(function () {
+      return this.value !== '' &&
+        (this.value !== chosen || values.indexOf(chosen) >= 0);
+    }).remove();
+    $list.append(listed.map(function (each) {
+      return $('<option>').val(each.value).text(each.text);
+    })).val(chosen);
+  }
+
+  function ofForm($group) {
+    var $form = $group.closest('form');
+    var group;
+    var source = new horizon.rbdVolumeSource.Source(
+      $form, $group.attr('data-rbd-sources'), update);
+    function update() {
+      group.update();
+    }
+    group = new Group($group, {
+      source: source.read.bind(source),
+      size: function () { return $form.find('[name="size"]').val(); }
+    });
+    // Also on clicks: lists of stock Horizon fail for a value with a quote.
+    $form.on('change input click', update);
+    return group;
+  }
 
   function init(root) {
     // Without offers, the server shows only what it refused.
-    $(root).find('fieldset[data-rbd-offers]').each(function () {
+    $(root).find('form fieldset[data-rbd-offers]').each(function () {
       if (!$(this).data('rbdGroup')) {
-        $(this).data('rbdGroup', new Group($(this)));
+        $(this).data('rbdGroup', ofForm($(this)));
       }
     });
   }
@@ -338,5 +449,5 @@ horizon.rbdVolumeOptions = (function () {
     horizon.modals.addModalInitFunction(init);
   });
 
-  return {init: init};
+  return {Group: Group, init: init};
 }());

@@ -55,64 +55,19 @@ horizon.rbdLayoutWords = (function () {
       {value: text, origin: by}, true);
   }
 
-  /* What the field of a key is about. */
-  function help(key) {
-    var words = {};
-    words[rules.KEYS.objectSize] =
-      gettext('Size of the objects that hold the data.');
-    words[rules.KEYS.unit] = gettext(
-      'Contiguous bytes that are written to one object before the next ' +
-      'one. A factor of the object size. Requires a stripe count.');
-    words[rules.KEYS.count] = gettext(
-      'Number of objects in a stripe. A larger count distributes small ' +
-      'sequential writes over more disks.');
-    words[rules.KEYS.map] = gettext(
-      'Tracks which objects exist, so that a thin volume can be deleted, ' +
-      'resized and compared quickly.');
-    words[rules.KEYS.features] =
-      gettext('The complete set of features. Replaces the default.');
-    return words[key] || '';
-  }
-
-  /* What a feature does; an empty text for an unknown one. */
-  function featureHelp(name) {
-    var words = {
-      'layering': gettext('Copy-on-write clones. Always enabled.'),
-      'exclusive-lock':
-        gettext('Only one client at a time writes to the image.'),
-      'object-map': gettext('Tracks which objects exist.'),
-      'fast-diff': gettext(
-        'Fast comparison of snapshots. Enabled together with object-map.'),
-      'deep-flatten': gettext(
-        'Flattening a clone also detaches its snapshots from the parent.'),
-      'journaling': gettext(
-        'Writes go to a journal first, for mirroring. Slows down writes.')
-    };
-    return words[name] || '';
+  function yesOrNo(value) {
+    return value ? gettext('Yes') : gettext('No');
   }
 
   function notAllowed() {
-    return gettext('Not allowed for this volume type.');
-  }
-
-  /* What is wrong with values of keys that the volume type does not offer. */
-  function refused(keys) {
-    var words = {};
-    words[rules.KEYS.objectSize] = gettext('Object size');
-    words[rules.KEYS.unit] = gettext('Stripe unit');
-    words[rules.KEYS.count] = gettext('Stripe count');
-    words[rules.KEYS.map] = gettext('Object map');
-    words[rules.KEYS.features] = gettext('Image features');
-    var labels = keys.map(function (key) { return words[key]; });
-    return interpolate(
-      gettext('Not allowed for this volume type: %s. Select the default, or ' +
-        'another volume type.'), [labels.join(', ')]);
+    return gettext('Not allowed for this volume type. Select the default, ' +
+      'or another volume type.');
   }
 
   /* Why a user cannot change the box of a feature. */
   function feature(box) {
     if (box.why === horizon.rbdFeatures.WHY.notAllowed) {
-      return notAllowed();
+      return gettext('Not allowed for this volume type.');
     }
     return box.why === horizon.rbdFeatures.WHY.requires
       ? interpolate(gettext('Requires %s.'), [box.missing.join(', ')]) : '';
@@ -123,13 +78,14 @@ horizon.rbdLayoutWords = (function () {
     return gettext('Cinder did not return the options of this volume type');
   }
 
-  /* Why there are no options; chosen: whether the user selected some. */
-  function noOptions(reason, chosen) {
-    var text = interpolate(
-      gettext('This volume type offers no RBD volume options: %s.'), [reason]);
-    return chosen
-      ? text + ' ' + gettext('Cinder refuses the selected values. Select the ' +
-        'defaults, or another volume type.') : text;
+  /* What is known about the source of a volume; empty if all is. */
+  function status(code) {
+    var words = {
+      pending: gettext('Looking up the source of the volume.'),
+      failed: gettext('The source of the volume is not available, so its ' +
+        'options are not known.')
+    };
+    return words[code] || '';
   }
 
   /* The limits on reads and writes that the volume type sets. */
@@ -138,14 +94,28 @@ horizon.rbdLayoutWords = (function () {
       ? interpolate(gettext('Limits of the volume type: %s.'), [text]) : '';
   }
 
-  /* The source of a volume: made, its image; or a Glance image. */
-  function source(made, isImage) {
+  /*
+   * What a volume gets from its source.
+   *
+   * found: {made, isImage}, see byDefault() in layout.js. labels: a function
+   * that returns the labels of the keys whose default passes a test.
+   */
+  function source(found, labels) {
+    var made = found.made;
     if (!made) {
-      return isImage
-        ? gettext('The volume type or the image sets other values.') : '';
+      return !found.isImage ? '' : [
+        listed(gettext('Set by the image: %s.'), labels(
+          function (each, key) {
+            return each.from === null && rules.LAYOUT.indexOf(key) >= 0;
+          })),
+        listed(gettext('Set by the volume type: %s.'), labels(
+          function (each) {
+            return each.from === rules.ORIGINS.type;
+          }))
+      ].join(' ').trim();
     }
     return interpolate(
-      gettext('The source has objects of %(object)s, %(unit)s x %(count)s' +
+      gettext('The source has objects of %(object)s, %(unit)s × %(count)s' +
         ' and the features %(features)s.'),
       {
         object: rules.sizeText(made.object_size),
@@ -155,6 +125,30 @@ horizon.rbdLayoutWords = (function () {
       },
       true
     );
+  }
+
+  function listed(format, names) {
+    return names ? interpolate(format, [names]) : '';
+  }
+
+  /* "Layout and features: 4 MiB objects, object map (default)"
+   *
+   * from: chosen, source or default. */
+  function summary(layout, from) {
+    var formats = {
+      chosen: gettext('Layout and features: %s (selected)'),
+      source: gettext('Layout and features: %s (same as the source)')
+    };
+    var parts = [
+      layout.objectSize && interpolate(
+        gettext('%s objects'), [rules.sizeText(layout.objectSize)]),
+      rules.stripingText(layout),
+      layout.objectMap === true && gettext('object map'),
+      layout.objectMap === false && gettext('no object map')
+    ].filter(Boolean);
+    return interpolate(
+      formats[from] || gettext('Layout and features: %s (default)'),
+      [parts.join(', ') || gettext('depends on the back end')]);
   }
 
   function invalidCount(limits) {
@@ -200,7 +194,9 @@ horizon.rbdLayoutWords = (function () {
     words[rules.CODES.objectSize] =
       gettext('The minimum object size is %(object)s.');
     words[rules.CODES.stripes] =
-      gettext('%(size)s GiB is not a multiple of %(striping)s.');
+      gettext(
+      '%(size)s GiB is not a multiple of %(striping)s. Choose a power of two ' +
+      'as the count, or another size.');
     words[rules.CODES.objects] = gettext(
       'The volume would have more than %(objects)s objects. Choose a ' +
       'larger object size.');
@@ -222,18 +218,17 @@ horizon.rbdLayoutWords = (function () {
   return {
     byDefault: byDefault,
     feature: feature,
-    featureHelp: featureHelp,
-    help: help,
     invalidCount: invalidCount,
     limits: limits,
     noAnswer: noAnswer,
-    noOptions: noOptions,
     notAllowed: notAllowed,
     number: number,
     origin: origin,
     preview: preview,
     problem: problem,
-    refused: refused,
-    source: source
+    source: source,
+    status: status,
+    summary: summary,
+    yesOrNo: yesOrNo
   };
 }());

@@ -49,6 +49,8 @@ horizon.rbdLayout = (function () {
     cacheMode: 'rbd:cache_mode'
   };
 
+  var LAYOUT = [KEYS.objectSize, KEYS.unit, KEYS.count];
+
   /* Where a value was set. */
   var ORIGINS = {
     volume: 'volume_metadata',
@@ -92,14 +94,14 @@ horizon.rbdLayout = (function () {
     return count !== null && count <= MAX_COUNT ? count : null;
   }
 
-  /* A size in bytes as text: 64 KiB, 4 MiB, 512 B. */
+  /* A size in bytes as text on one line: 64 KiB, 4 MiB, 512 B. */
   function sizeText(bytes) {
     for (var i = 0; i < UNITS.length; i++) {
       if (bytes >= UNITS[i][1] && bytes % UNITS[i][1] === 0) {
-        return bytes / UNITS[i][1] + ' ' + UNITS[i][0];
+        return bytes / UNITS[i][1] + '\u00a0' + UNITS[i][0];
       }
     }
-    return bytes + ' B';
+    return bytes + '\u00a0B';
   }
 
   /* A size in bytes as a metadata value: 64K, 4M, 512. */
@@ -123,6 +125,23 @@ horizon.rbdLayout = (function () {
     return found;
   }
 
+  /* The sizes that at least one volume type allows for a key. */
+  function range(offers, key) {
+    var found = Object.keys(offers).map(function (name) {
+      return offers[name].options[key];
+    }).filter(function (each) {
+      // A type that does not offer the key can lack its bounds.
+      return each && each.minimum > 0 && each.maximum;
+    });
+    function bound(choose, name) {
+      return choose.apply(null, found.map(function (each) {
+        return each[name];
+      }));
+    }
+    return found.length
+      ? sizes(bound(Math.min, 'minimum'), bound(Math.max, 'maximum')) : [];
+  }
+
   /* librbd represents an image without striping as a stripe unit equal to the
    * object size and a stripe count of 1. */
   function isStriped(layout) {
@@ -130,10 +149,10 @@ horizon.rbdLayout = (function () {
       !(layout.count === 1 && layout.unit === layout.objectSize);
   }
 
-  /* 64 KiB x 8; an empty text without striping. */
+  /* 64 KiB × 8, on one line; an empty text without striping. */
   function stripingText(layout) {
     return isStriped(layout)
-      ? sizeText(layout.unit) + ' x ' + layout.count
+      ? sizeText(layout.unit) + '\u00a0\u00d7\u00a0' + layout.count
       : '';
   }
 
@@ -211,6 +230,16 @@ horizon.rbdLayout = (function () {
     return hasTooMany(bytes, layout, limits) ? CODES.objects : null;
   }
 
+  /* The key that shows the violation of a rule, as the server does it. */
+  function keyOf(code, layout) {
+    var keys = {};
+    keys[CODES.striping] = layout.count === null ? KEYS.count : KEYS.unit;
+    keys[CODES.unit] = KEYS.unit;
+    keys[CODES.count] = keys[CODES.stripes] = KEYS.count;
+    keys[CODES.map] = KEYS.map;
+    return keys[code] || KEYS.objectSize;
+  }
+
   /* The limits of a volume type, from the server's data about it. */
   function limitsOf(offer) {
     var size = offer.options[KEYS.objectSize];
@@ -239,12 +268,14 @@ horizon.rbdLayout = (function () {
       values[KEYS.count] = made.stripe_count;
       values[KEYS.map] = made.features.indexOf('object-map') >= 0;
       values[KEYS.features] = made.features;
-      return {value: values[key], from: ORIGINS.source};
+      if (key in values) {
+        return {value: values[key], from: ORIGINS.source};
+      }
     }
     // The layout of a Glance image overrides that of Ceph; its features do
     // not.
     if (source.isImage && option.default_from === ORIGINS.cluster &&
-        key !== KEYS.map && key !== KEYS.features) {
+        LAYOUT.indexOf(key) >= 0) {
       return {value: null, from: null};
     }
     return {
@@ -303,6 +334,7 @@ horizon.rbdLayout = (function () {
     GIB: GIB,
     MAX_OBJECT_MAP_OBJECTS: MAX_OBJECT_MAP_OBJECTS,
     KEYS: KEYS,
+    LAYOUT: LAYOUT,
     ORIGINS: ORIGINS,
     CODES: CODES,
     parseSize: parseSize,
@@ -310,10 +342,12 @@ horizon.rbdLayout = (function () {
     parseGib: parseGib,
     sizeText: sizeText,
     sizes: sizes,
+    range: range,
     isStriped: isStriped,
     stripingText: stripingText,
     objectCount: objectCount,
     problem: problem,
+    keyOf: keyOf,
     limitsOf: limitsOf,
     byDefault: byDefault,
     resolve: resolve

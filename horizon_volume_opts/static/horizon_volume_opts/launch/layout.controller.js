@@ -35,6 +35,7 @@
     // snapshot, exists; none: the instance has no volume.
     ctrl.kind = 'none';
     ctrl.rows = [];
+    ctrl.summary = '';
     ctrl.reason = null;
     ctrl.isUnavailable = false;
     ctrl.isSettable = false;
@@ -92,6 +93,9 @@
       }
       ctrl.reason = offer.reason;
       ctrl.rows = offer.reason ? [] : rowsOfType(offer.options);
+      ctrl.summary = offer.reason ? '' : words.summary(rules.resolve(
+        {objectSize: null, unit: null, count: null, objectMap: null},
+        offer.options, {made: null, isImage: true}), 'default');
       if (offer.limits) {
         ctrl.rows.push(row(gettext('Limits'), offer.limits));
       }
@@ -106,6 +110,12 @@
         if (chosen() === text) {
           ctrl.isUnavailable = !made;
           ctrl.rows = made ? rowsOfImage(made) : [];
+          ctrl.summary = made ? words.summary({
+            objectSize: made.object_size,
+            unit: made.stripe_unit,
+            count: made.stripe_count,
+            objectMap: hasMap(made)
+          }, 'source') : '';
         }
       });
     }
@@ -116,9 +126,7 @@
         row(gettext('Striping'), striping(
           made.stripe_unit, made.stripe_count, made.object_size
         )),
-        row(gettext('Object map'), yesOrNo(
-          made.features.indexOf('object-map') !== -1
-        ))
+        row(gettext('Object map'), words.yesOrNo(hasMap(made)))
       ];
     }
 
@@ -134,7 +142,7 @@
           return striping(value, count.default, objectSize.default);
         })),
         row(gettext('Object map'), isGiven(map)
-          ? withOrigin(yesOrNo(map.default), map)
+          ? withOrigin(words.yesOrNo(map.default), map)
           : gettext('depends on the back end')),
         row(gettext('Cache mode'), isGiven(mode)
           ? withOrigin(mode.default, mode)
@@ -168,11 +176,11 @@
     return {label: label, value: value};
   }
 
-  function isGiven(option) {
-    return angular.isDefined(option.default) && option.default !== null;
+  function hasMap(made) {
+    return made.features.indexOf('object-map') >= 0;
   }
 
-  function yesOrNo(value) {
-    return value ? gettext('Yes') : gettext('No');
+  function isGiven(option) {
+    return angular.isDefined(option.default) && option.default !== null;
   }
 }());

@@ -23,8 +23,11 @@ import requests.exceptions
 
 from horizon_volume_opts import hooks
 from horizon_volume_opts.volumes import create
+from horizon_volume_opts.volumes import fields
+from rbd_volume_options import keys
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
+from tests.unit.horizon_volume_opts import test_rest
 
 URL = '/project/volumes/create/'
 ASK = 'GET /v3/p/os-rbd-volume-options'
@@ -140,6 +143,39 @@ class ShownTestCase(FormTestCase):
         self.assertNotEqual('', drawn)
         for word in ('<script', '<style', ' style=', 'onchange='):
             self.assertNotIn(word, drawn)
+
+
+class RouteTestCase(test_rest.RestTestCase):
+    def test_dialogue_of_images_gets_the_same_fields(self) -> None:
+        status, text = self.ask('/api/rbd_volume_options/form/?named=rbd')
+        self.assertEqual(200, status)
+        for key in fields.KINDS:
+            self.assertIn(f'name="{fields.name_of(key)}"', text)
+        data = horizon_case.data_of(text, 'data-rbd-offers')
+        self.assertEqual({'rbd', 'lvm'}, set(data['types']))
+
+    def test_dialogue_of_images_learns_that_cinder_does_not_tell(self) -> None:
+        self.cloud.faults = {ASK: requests.exceptions.Timeout('slow')}
+        status, _text = self.ask('/api/rbd_volume_options/form/')
+        self.assertEqual(503, status)
+
+
+class OpenTestCase(FormTestCase):
+    def test_group_is_open_only_with_a_choice_or_an_error(self) -> None:
+        self.assertIn('<details><summary', self.shown())
+        response = self.post(size='', rbd_object_map='true')
+        self.assertIn(
+            '<details open><summary', response.content.decode()
+        )
+
+    def test_further_options_appear_in_their_group_by_data(self) -> None:
+        self.assertNotIn('More options', self.shown())
+        self.patch(
+            fields, 'KINDS', {**fields.KINDS, keys.CACHE_MODE: 'choice'}
+        )
+        before, _, after = self.shown().partition('More options')
+        self.assertNotIn('id_rbd_cache_mode', before)
+        self.assertIn('id_rbd_cache_mode', after)
 
 
 @ddt.ddt

@@ -30,17 +30,20 @@ class FieldsTestCase(base.TestCase):
         self.assertEqual(['rbd_stripe_unit'], list(found))
 
     def test_none_is_required_and_each_has_its_words(self) -> None:
-        found = fields.of_keys(fields.NAMES)
+        found = fields.of_keys(fields.KINDS)
         self.assertEqual(6, len(found))
         for name, field in found.items():
             self.assertFalse(field.required, name)
             self.assertTrue(field.label, name)
+            if name != fields.CHOOSE_FEATURES:
+                self.assertTrue(field.help_text, name)
 
     def test_lists_of_sizes_keep_a_posted_value(self) -> None:
         """The script adds the sizes; an invalid value must not disappear."""
         (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
         drawn = field.widget.render('rbd_object_size', '3M<')
         self.assertIn('<option value="3M&lt;" selected>', drawn)
+        (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
         drawn = field.widget.render('rbd_object_size', '')
         self.assertEqual(1, drawn.count('<option'))
         self.assertIn('<option value="" selected>', drawn)
@@ -48,7 +51,7 @@ class FieldsTestCase(base.TestCase):
 
 class MetadataTestCase(base.TestCase):
     def test_nothing_chosen(self) -> None:
-        data = dict.fromkeys(fields.NAMES.values(), '')
+        data = dict.fromkeys(map(fields.name_of, fields.KINDS), '')
         self.assertEqual({}, fields.metadata({**data, 'rbd_features': []}))
         self.assertEqual({}, fields.metadata({}))
 
