@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Layouts in the language of the user."""
+"""Sizes and layouts in the language of the user, each on one line."""
 
 from django.utils.translation import gettext as _
 
@@ -18,14 +18,25 @@ from rbd_volume_options import layout
 from rbd_volume_options import sizes
 
 
+def size(number: int) -> str:
+    """Return a size in bytes as text: ``4 MiB``, with a no-break space."""
+    return sizes.format_size(number).replace(' ', '\xa0')
+
+
+def striping(image_layout: layout.ImageLayout) -> str:
+    """Return the striping of a layout as text: ``64 KiB × 8``."""
+    if image_layout.striping is None:
+        none: str = _('none')
+        return none
+    unit = size(image_layout.stripe_unit)
+    return f'{unit}\xa0×\xa0{image_layout.stripe_count}'
+
+
 def in_words(image_layout: layout.ImageLayout) -> str:
-    """Return a layout as text: ``4 MiB objects, 64 KiB x 8``."""
-    size = sizes.format_size(image_layout.object_size)
-    template: str = _('%(size)s objects')
-    if image_layout.striping:
-        template = _('%(size)s objects, %(unit)s x %(count)d')
-    return template % {
-        'size': size,
-        'unit': sizes.format_size(image_layout.stripe_unit),
-        'count': image_layout.stripe_count,
+    """Return a layout as text: ``4 MiB objects, 64 KiB × 8``."""
+    text: str = _('%(size)s objects') % {
+        'size': size(image_layout.object_size)
     }
+    if image_layout.striping:
+        text = f'{text}, {striping(image_layout)}'
+    return text

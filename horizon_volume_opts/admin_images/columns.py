@@ -22,9 +22,11 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from horizon_volume_opts import layouts
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
+from rbd_volume_options import features
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
@@ -37,32 +39,42 @@ class Column:
     """A column of the list.
 
     :ivar name: as in the parameter ``sort``
-    :ivar text: what a cell shows; empty if it is unknown
+    :ivar text: what a cell has; empty if it is unknown
+    :ivar brief: what it shows on the page, if that is shorter
     """
 
     name: str
     label: Any
     text: Callable[[images.Image], Any]
+    brief: Callable[[images.Image], Any] | None = None
 
 
 def _object_size(image: images.Image) -> str:
     made = image.image_layout
-    return sizes.format_size(made.object_size) if made else ''
+    return layouts.size(made.object_size) if made else ''
 
 
 def _used(image: images.Image) -> str:
     return '' if image.used is None else f'{image.used / sizes.GIB:.2f}'
 
 
-def striping(image_layout: Any) -> Any:
-    """Return the text for the striping of a layout."""
-    if image_layout.striping is None:
-        return _('none')
-    # Translators: such as 64 KiB x 8
-    return _('%(unit)s x %(count)d') % {
-        'unit': sizes.format_size(image_layout.stripe_unit),
-        'count': image_layout.stripe_count,
-    }
+_MAPS: dict[images.MapState, Any] = {
+    images.MapState.VALID: _('valid'),
+    images.MapState.UNCHECKED: _('yes'),
+    images.MapState.NONE: _('no'),
+    images.MapState.INVALID: _('invalid'),
+    images.MapState.UNKNOWN: '',
+}
+
+
+def _other_features(image: images.Image) -> str:
+    """Return the features that do not follow from other columns."""
+    known = {features.LAYERING, features.STRIPING, features.DATA_POOL}
+    if features.OBJECT_MAP in image.image_features:
+        known |= features.with_object_map(frozenset(), True)
+    return ', '.join(
+        each for each in image.image_features if each not in known
+    )
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -75,17 +87,21 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         'striping',
         _('Striping'),
-        lambda image: image.image_layout and striping(image.image_layout),
+        lambda image: (
+            image.image_layout and layouts.striping(image.image_layout)
+        ),
     ),
     Column(
         'map',
         _('Object Map'),
         lambda image: chart.STATES[image.map_state][0],
+        lambda image: _MAPS[image.map_state],
     ),
     Column(
         'features',
         _('Image Features'),
         lambda image: ', '.join(image.image_features),
+        _other_features,
     ),
     Column('pool', _('Pool of Cinder'), lambda image: image.pool),
     Column('ceph_pool', _('Pool of Ceph'), lambda image: image.ceph_pool),
@@ -142,4 +158,5 @@ def findings_csv(found: Iterable[Mapping[str, str]]) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
+    text = text.replace('\xa0', ' ')
     return f"'{text}" if text.startswith(_FORMULA) else text

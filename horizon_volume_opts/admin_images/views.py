@@ -22,6 +22,7 @@ from django import http
 from django import shortcuts
 from django import urls
 from django.utils import formats
+from django.utils import text as text_utils
 from django.utils.translation import gettext_lazy as _
 from django.views import generic
 from horizon import exceptions
@@ -29,6 +30,7 @@ from horizon import messages
 from horizon import views
 from horizon.utils import functions
 
+from horizon_volume_opts import layouts
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import columns
@@ -38,13 +40,14 @@ from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
 from horizon_volume_opts.admin_images import query
 from horizon_volume_opts.admin_images import sources
-from rbd_volume_options import sizes
 
 # Increase this when the format of the cached values changes.
 _CACHE_VERSION = 4
 #: Maximum number of listed findings that are not about a volume.
 _MOST_FINDINGS = 100
 _PAGE_SIZE = 20
+#: Maximum number of characters of a cell.
+_LONGEST = 40
 
 #: Commands for the operator, each with its purpose.
 _INCOMPLETE = _(
@@ -154,8 +157,8 @@ class IndexView(_Images, views.HorizonTemplateView):
                 'layouts': [
                     (
                         row,
-                        sizes.format_size(row.image_layout.object_size),
-                        columns.striping(row.image_layout),
+                        layouts.size(row.image_layout.object_size),
+                        layouts.striping(row.image_layout),
                     )
                     for row in census.layout_rows(selected)
                 ],
@@ -281,14 +284,19 @@ def _time(text: str) -> datetime.datetime | None:
 
 def _cells(
     image: images.Image, found: listing.Listing
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, str, str]]:
+    """Yield column, text and complete text of each cell.
+
+    One long name must not push the other columns out of the window.
+    """
     for column in columns.COLUMNS:
-        text = column.text(image)
+        text = (column.brief or column.text)(image)
         if column.name == 'project':
             text = found.projects.get(image.project, image.project)
         elif column.name in ('size', 'used') and text:
             text = formats.number_format(text, force_grouping=True)
-        yield column.name, text
+        text = str(text or '')
+        yield column.name, text_utils.Truncator(text).chars(_LONGEST), text
 
 
 def _filters(

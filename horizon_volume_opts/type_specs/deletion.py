@@ -30,11 +30,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
-_BOTH = _(
-    '%(key)s and %(partner)s must be set together. Both are deleted. This '
-    'action cannot be undone.'
-)
-
 
 def delete_pairs() -> None:
     """Wrap Horizon's function.
@@ -70,14 +65,6 @@ def _deleting_pairs(stock_delete: Any) -> Any:
 class ExtraSpecDelete(tables.ExtraSpecDelete):
     """The stock action; of a pair, it deletes both keys."""
 
-    def update(self, request: Any, datum: Any = None) -> None:
-        """Name the other key in the question that Horizon asks."""
-        super().update(request, datum)
-        partner = definitions.partner(datum.key) if datum else None
-        there = {each.key for each in self.table.data or ()}
-        if partner in there:
-            self.help_text = _BOTH % {'key': datum.key, 'partner': partner}
-
     def delete(self, request: Any, obj_id: str) -> None:
         """Delete an extra spec, and its partner.
 
@@ -106,3 +93,14 @@ class ExtraSpecsTable(tables.ExtraSpecsTable):
 
         table_actions = (tables.ExtraSpecCreate, ExtraSpecDelete)
         row_actions = (tables.ExtraSpecEdit, ExtraSpecDelete)
+
+    def get_object_display(self, datum: Any) -> str:
+        """Return the keys that are deleted with a row, for all messages.
+
+        The question and the message of success name each selected row so.
+        """
+        partner = definitions.partner(datum.key)
+        if partner not in {each.key for each in self.data or ()}:
+            return str(datum.key)
+        both = _('%(key)s and %(partner)s')
+        return str(both % {'key': datum.key, 'partner': partner})

@@ -104,8 +104,8 @@ def _refusals(found: volume_attributes.Made) -> Iterator[dict[str, Any]]:
 
 def _of_image(volume: Any, state: plan.ImageState) -> dict[str, Any]:
     return {
-        'object_size': sizes.format_size(state.layout.object_size),
-        'stripe_unit': sizes.format_size(state.layout.stripe_unit),
+        'object_size': layouts.size(state.layout.object_size),
+        'stripe_unit': layouts.size(state.layout.stripe_unit),
         'stripe_count': state.layout.stripe_count,
         'object_count': state.layout.object_count(volume.size * sizes.GIB),
         'features': sorted(state.image_features),

@@ -41,7 +41,7 @@ _VOLUME = 'rbd_volume'
 _IMAGE = _('Layout of the volume: %(layout)s.')
 _STEP = _(
     'The size must be a multiple of %(step)s GiB, such as %(next)s GiB, '
-    'because a stripe is %(unit)s x %(count)s.'
+    'because a stripe is %(stripe)s.'
 )
 _NO_MULTIPLE = _(
     '%(size)s GiB is not a multiple of %(step)s GiB; allowed: %(below)s or '
@@ -105,8 +105,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
                     % {
                         'step': self._step,
                         'next': (size // self._step + 1) * self._step,
-                        'unit': sizes.format_size(there.striping.unit),
-                        'count': there.striping.count,
+                        'stripe': layouts.striping(there),
                     }
                 )
             )

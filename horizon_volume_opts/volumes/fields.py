@@ -20,6 +20,7 @@ of a number field covers the form. The script of the forms adds defaults, and
 the values in lists, which depend on the volume type.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
@@ -67,7 +68,8 @@ class Listed(forms.Select):
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
         """Add the posted value to the choices, also if it is invalid."""
-        listed = {'': wording.BLANK} | dict(self.choices)
+        own: Iterable[Any] = self.choices
+        listed = {'': wording.BLANK} | dict(own)
         for each in value:
             listed.setdefault(each, each)
         self.choices = list(listed.items())
@@ -85,7 +87,8 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
             made[CHOOSE_FEATURES] = forms.BooleanField(
                 label=_('Choose image features'), required=False
             )
-        made[name_of(key)] = field = _MAKERS[kind]()
+        field: Any = _MAKERS[kind]()
+        made[name_of(key)] = field
         field.label = wording.LABELS[key]
         field.help_text = wording.HELP[key]
         field.required = False
@@ -118,7 +121,7 @@ def _list(*choices: tuple[str, Any]) -> forms.Field:
     return forms.CharField(widget=Listed(attrs=_CLASS, choices=choices))
 
 
-_MAKERS = {
+_MAKERS: dict[str, Callable[[], forms.Field]] = {
     'size': _list,
     'choice': _list,
     'number': lambda: forms.CharField(

@@ -134,7 +134,7 @@ def _row(bound: Any) -> dict[str, Any]:
     return {
         'name': bound.name,
         'key': key,
-        'kind': fields.KINDS.get(key),
+        'kind': fields.KINDS.get(key or ''),
         'field': bound,
         'control': bound.as_widget(attrs=attrs),
         'is_box': is_box,

@@ -26,6 +26,7 @@ from tests.cloud import test_audit
 from tests.cloud import themes
 
 _PANEL = '/admin/rbd_images/'
+_GROUP = 'fieldset.rbd-volume-options'
 
 
 class ImagesTest(browser.BrowserTestCase):
@@ -74,9 +75,15 @@ class ImagesTest(browser.BrowserTestCase):
     def test_list_of_images(self) -> None:
         name = self.make_type()
         without = {'rbd:features': 'layering,exclusive-lock'}
+        # Any tenant can give a volume such a name.
+        long = 'x' * 200
         striped, _mapped, bare = (
-            self.created(volume_type=name, metadata=metadata)
-            for metadata in (base.ASKED, {'rbd:object_map': 'true'}, without)
+            self.created(volume_type=name, metadata=metadata, name=named)
+            for metadata, named in (
+                (base.ASKED, long),
+                ({'rbd:object_map': 'true'}, 'mapped'),
+                (without, 'bare'),
+            )
         )
         other = self.created(volume_type='fake')
         self.audited(striped, bare)
@@ -87,21 +94,28 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertIn('1 to 3 of 3', self.text('#rbd-images-shown'))
         self.assertFalse(self.all(f'tr[data-volume="{other}"]'))
         found = self.row(striped)
-        self.assertEqual('64 KiB x 8', found['Striping'])
-        self.assertEqual('valid object map', found['Object Map'])
+        self.assertEqual('64 KiB × 8', found['Striping'])
+        self.assertEqual('valid', found['Object Map'])
+        # What other columns say is not repeated in each row.
+        self.assertEqual('deep-flatten', found['Image Features'])
+        cell = self.find(f'tr[data-volume="{striped}"] th')
+        self.assertLess(cell.size['width'], 400)
+        self.assertEqual(
+            long, self.find(f'a[title="{long}"]').get_attribute('title')
+        )
         self.assertEqual('0.25', found['Used (GiB)'])
         self.assertEqual('demo', found['Project'])
         self.assertEqual(name, found['Volume Type'])
         self.assertNotIn('#', found['Pool of Ceph'])
         self.assertIn('#', found['Pool of Cinder'])
-        self.assertEqual('no object map', self.row(bare)['Object Map'])
+        self.assertEqual('no', self.row(bare)['Object Map'])
         self.assertEqual('-', self.row(bare)['Used (GiB)'])
         text = 'overrides the configuration of Ceph'
         self.assertEqual(text, self.row(bare)['Findings'])
         self.assertIn('image without a volume', self.text('.rbd-images'))
         link = self.find(f'tr[data-volume="{striped}"] th a')
         self.assertIn(striped, link.get_attribute('href') or '')
-        self.assertIn('64 KiB x 8', self.text('#layouts'))
+        self.assertIn('64 KiB × 8', self.text('#layouts'))
         drawn = self.text('.rbd-images-chart')
         self.assertIn(name, drawn)
         self.assertIn('1 no object map', drawn)
@@ -163,12 +177,9 @@ class ImagesTest(browser.BrowserTestCase):
     def test_in_german(self) -> None:
         volume = self.created(volume_type=self.make_type())
         self.login('admin')
+        # The browser keeps the texts of the scripts in English.
+        self.open('/project/volumes/create/')
         self.cookie('horizon_language', 'de')
-        # The catalogue of the scripts has the same URL in each language.
-        self.driver.execute_cdp_cmd('Network.clearBrowserCache', {})
-        self.addCleanup(
-            self.driver.execute_cdp_cmd, 'Network.clearBrowserCache', {}
-        )
         self.open(_PANEL)
         self.click('button[name="refresh"]')
         self.open(f'{_PANEL}?q={volume}')
@@ -178,14 +189,13 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertIn('Objektgröße', self.row(volume))
         self.screenshot('rbd-images-german')
         self.open('/project/volumes/create/')
-        self.find('#id_name')
-        self.until_true(
-            lambda: 'Objektgröße' in self.text('fieldset.rbd-volume-options')
-        )
-        shown = self.text('fieldset.rbd-volume-options')
-        for words in ('Größe der Objekte', 'vom Backend festgelegt'):
+        self.click(f'{_GROUP} summary')
+        self.until_true(lambda: 'Objektgröße' in self.text(_GROUP))
+        shown = self.text(_GROUP)
+        for words in ('Objekten dieser Größe', 'vom Backend festgelegt'):
             self.assertIn(words, shown)
-        self.assertNotIn('Default', shown)
+        for words in ('Default', 'objects'):
+            self.assertNotIn(words, shown)
         self.screenshot('create-volume-german')
 
     def test_tenants_have_no_such_panel(self) -> None:
@@ -264,16 +274,15 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.submit()
         asked = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
         self.until_true(lambda: self.specs() == asked)
-        # Deleting one key of the pair deletes the other one.
+        # Deleting one key of the pair deletes the other one, and says so.
         self.open(self.page)
-        row = '#extras__row__rbd\\:stripe_count'
-        self.click(f'{row} .dropdown-toggle')
-        self.click(f'{row} [id$="action_delete"]')
-        self.assertIn(
-            'Both are deleted', self.text('#modal_wrapper .modal-body')
-        )
+        self.click('#extras__row__rbd\\:stripe_count .themable-checkbox label')
+        self.click('#extras__action_delete')
+        both = 'rbd:stripe_count and rbd:stripe_unit'
+        self.assertIn(both, self.text('#modal_wrapper .modal-body'))
         self.click('#modal_wrapper .btn-danger')
         self.until_true(lambda: self.specs() == {})
+        self.until_true(lambda: both in self.text('.alert-success'))
         self.check_quiet()
 
     def test_features_are_boxes(self) -> None:

@@ -90,8 +90,9 @@ class DeletionTestCase(helpers.BaseAdminViewTests):
             str(each) for each in messages.get_messages(response.wsgi_request)
         ]
 
-    def test_one_of_a_pair_is_both(self) -> None:
-        self.delete('rbd:stripe_count')
+    def test_one_of_a_pair_is_both_and_the_message_names_both(self) -> None:
+        (said,) = self.delete('rbd:stripe_count')
+        self.assertIn('rbd:stripe_count and rbd:stripe_unit', said)
         self.assertEqual({'volume_backend_name': 'rbd'}, self.type.specs)
         self.assertEqual(1, len(self.type.deleted))
 
@@ -115,10 +116,15 @@ class DeletionTestCase(helpers.BaseAdminViewTests):
         self.delete('rbd:stripe_count')
         self.assertEqual(['rbd:stripe_count'], self.type.deleted)
 
-    def test_the_question_names_both(self) -> None:
+    def test_question_names_both(self) -> None:
         page = html.unescape(self.client.get(self.path).content.decode())
-        self.assertIn('Both are deleted', page)
-        self.assertIn('rbd:stripe_unit and rbd:stripe_count must', page)
+        # The script of Horizon takes the names from this attribute.
+        for names in (
+            'rbd:stripe_count and rbd:stripe_unit',
+            'rbd:stripe_unit and rbd:stripe_count',
+            'volume_backend_name',
+        ):
+            self.assertIn(f'data-display="{names}"', page)
 
     def test_a_refusal_is_shown(self) -> None:
         del self.type.specs['rbd:stripe_unit']

@@ -164,9 +164,7 @@ class OpenTestCase(FormTestCase):
     def test_group_is_open_only_with_a_choice_or_an_error(self) -> None:
         self.assertIn('<details><summary', self.shown())
         response = self.post(size='', rbd_object_map='true')
-        self.assertIn(
-            '<details open><summary', response.content.decode()
-        )
+        self.assertIn('<details open><summary', response.content.decode())
 
     def test_further_options_appear_in_their_group_by_data(self) -> None:
         self.assertNotIn('More options', self.shown())

@@ -26,7 +26,7 @@ from tests.unit.horizon_volume_opts import fake_cloud
 _BY_TYPE = {'default_from': 'volume type'}
 _KEPT = 'it keeps its layout'
 _MIGRATION = 'uses another back end, the volume must be migrated'
-_CONVERSION = 'Ceph converts it'
+_CONVERSION = 'its data is copied'
 
 
 @ddt.ddt

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The address of the scripts' translations."""
+
+import re
+
+from django import test
+from django import urls
+from django.utils import translation
+from horizon import site_urls
+
+from horizon_volume_opts import hooks
+from tests.unit.horizon_volume_opts import horizon_case
+
+_SCRIPT = re.compile(r'src="(/i18n/js/[^"]+)"')
+
+
+class CatalogueTestCase(horizon_case.HorizonTestCase):
+    def path(self, language: str) -> str:
+        """Return the address in a page in a language."""
+        response = self.client.get(
+            '/project/volumes/create/', headers={'accept-language': language}
+        )
+        (path,) = _SCRIPT.findall(response.content.decode())
+        return str(path)
+
+    def test_each_language_has_its_own_address(self) -> None:
+        texts = []
+        for language in ('en', 'de'):
+            path = self.path(language)
+            self.assertTrue(path.endswith(f'-{language}/'), path)
+            match = urls.resolve(path)
+            with translation.override(language):
+                response = match.func(
+                    test.RequestFactory().get(path), **match.kwargs
+                )
+            self.assertEqual(200, response.status_code)
+            texts.append(response.content.decode())
+        self.assertNotIn('"Stripe count', texts[0])
+        self.assertIn('Layout und Features', texts[1])
+
+    def test_stock_address_is_kept(self) -> None:
+        """Other pages of Horizon name the packages themselves."""
+        match = urls.resolve('/i18n/js/horizon/')
+        response = match.func(test.RequestFactory().get('/'), **match.kwargs)
+        self.assertEqual(200, response.status_code)
+
+    def test_horizon_without_the_address_is_unchanged(self) -> None:
+        self.patch(site_urls, 'urlpatterns', [])
+        hooks.run(['horizon_volume_opts.catalogue.name_language'])
+        self.assertIn('name_language failed', self.log.output)
