@@ -26,11 +26,14 @@ class InWordsTestCase(base.TestCase):
             layout.ImageLayout.of(1 << 23, 1 << 16, 8),
         ):
             with translation.override('en'):
-                self.assertEqual(str(made), layouts.in_words(made))
+                shown = str(made).replace('x', '×')
+                self.assertEqual(
+                    shown, layouts.in_words(made).replace('\xa0', ' ')
+                )
 
     def test_german(self) -> None:
         with translation.override('de'):
             self.assertEqual(
-                'Objekte mit 8 MiB, 64 KiB x 8',
+                'Objekte mit 8\xa0MiB, 64\xa0KiB\xa0×\xa08',
                 layouts.in_words(layout.ImageLayout.of(1 << 23, 1 << 16, 8)),
             )

@@ -49,7 +49,7 @@ class ColumnsTestCase(base.TestCase):
         self.assertEqual('an-id', found['Volume ID'])
         self.assertEqual('demo', found['Project'])
         self.assertEqual('0.75', found['Used (GiB)'])
-        self.assertEqual('64 KiB x 8', found['Striping'])
+        self.assertEqual('64 KiB × 8', found['Striping'])
         self.assertEqual('gold, "fast"', found['Volume Type'])
         self.assertEqual('invalid object map', found['Object Map'])
         # Quoted, so that a spreadsheet does not run it as a formula.

@@ -62,7 +62,7 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
 
     def test_allowed_sizes_are_shown(self) -> None:
         page = self.page()
-        self.assertIn('Layout of the volume: 8 MiB objects, 64 KiB x 3', page)
+        self.assertIn('Layout of the volume: 8\xa0MiB objects, ', page)
         self.assertIn('must be a multiple of 3 GiB, such as 6 GiB', page)
 
     def test_any_size_where_it_is_not_restricted(self) -> None:

@@ -71,7 +71,7 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         for name in ('strict', 'careful', 'lvm'):
             self.assertIn('are removed from the volume: Cache', found[name])
         self.assertIn('no back end', found['lvm'])
-        self.assertIn('another layout: 1\xa0MiB objects', found['small'])
+        self.assertIn('sets another layout: 1\xa0', found['small'])
         self.assertIn('must be migrated', found['small'])
         # The back ends of types are not known.
         for name in ('alike', 'strict', 'lvm'):

@@ -57,7 +57,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.use()
         page = self.page()
         self.assertIn('RBD Layout', page)
-        self.assertIn('8 MiB objects, 64 KiB x 8', page)
+        self.assertIn('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', page)
 
     def test_an_invalid_record_does_not_prevent_the_page(self) -> None:
         self.use()
@@ -66,7 +66,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         )
         page = self.page()
         self.assertIn('name-of-bad', page)
-        self.assertIn('8 MiB objects, 64 KiB x 8', page)
+        self.assertIn('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', page)
         for path in ('bad', 'bad/extend', 'bad/retype'):
             response = self.client.get(f'{_URL}{path}/')
             self.assertEqual(200, response.status_code, path)
