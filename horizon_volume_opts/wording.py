@@ -20,7 +20,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from horizon_volume_opts import phrasing
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -80,46 +82,16 @@ def reason(text: str | None) -> str:
     return str(_REASONS.get(text or '', text or NO_OPTIONS))
 
 
+#: The label of each key, and its help: what it is and when to change it.
 LABELS: dict[str, Any] = {
-    keys.OBJECT_SIZE: _('Object size'),
-    keys.STRIPE_UNIT: _('Stripe unit'),
-    keys.STRIPE_COUNT: _('Stripe count'),
-    keys.OBJECT_MAP: _('Object map'),
-    keys.FEATURES: _('Image features'),
-    keys.CACHE_MODE: _('Cache mode'),
+    option.key: phrasing.in_words_lazy(option.title)
+    for option in definitions.OPTIONS.values()
 }
-
-#: What each key is, and when to change it. The figures are those of the
-#: operator guide (performance).
 HELP: dict[str, Any] = {
-    keys.OBJECT_SIZE: _(
-        'The volume is stored in objects of this size. Leave the default, '
-        'unless clones of the volume change in small scattered parts: smaller '
-        'objects then copy less. Larger objects were not faster in tests.'
-    ),
-    keys.STRIPE_UNIT: _(
-        'Contiguous bytes that go to one object before the next one. Leave '
-        'the default, unless an application writes many small blocks in '
-        'sequence and does not wait for each, such as the log of a database, '
-        'and the cluster has many disks. Other requests become slower: 64 KiB '
-        '× 8 reached 40 to 74 percent of the default in tests.'
-    ),
-    keys.STRIPE_COUNT: _(
-        'Number of objects that receive stripe units in turn: about the '
-        'number of disks that share the load, often 8 to 16.'
-    ),
-    keys.OBJECT_MAP: _(
-        'Records which objects exist. Good for large volumes: an empty one of '
-        '1 TiB was deleted in 0.1 seconds instead of 88. Not possible for '
-        'volumes that several instances attach.'
-    ),
-    keys.FEATURES: _(
-        'Replaces the complete set of features. Leave it, unless an '
-        'administrator asks for other features.'
-    ),
-    keys.CACHE_MODE: _(
-        'How the compute host caches reads and writes of the instance.'
-    ),
+    option.key: phrasing.in_words_lazy(option.when_to_use)
+    if option.when_to_use
+    else phrasing.sentence_lazy(option.summary)
+    for option in definitions.OPTIONS.values()
 }
 
 #: What each feature does, in the order of forms.

@@ -29,20 +29,20 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import wording
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import keys
 
-#: The kind of the control for each key that a new volume can have, in the
-#: order of forms. The template and the script know the kinds.
+#: The options that a new volume can have, with the type of their values. That
+#: type decides on the control. Options of attachments have their own forms.
 KINDS: dict[str, str] = {
-    keys.OBJECT_SIZE: 'size',
-    keys.STRIPE_UNIT: 'size',
-    keys.STRIPE_COUNT: 'number',
-    keys.OBJECT_MAP: 'boolean',
-    keys.FEATURES: 'features',
+    option.key: option.value_type.value
+    for option in definitions.OPTIONS.values()
+    if keys.Scope.VOLUME in option.scopes
+    and option.kind is not definitions.Kind.CONNECTION
 }
 #: The keys of layout and features. The others are in a group of their own.
-MAIN = frozenset(KINDS)
+MAIN = frozenset(key for key in KINDS if not definitions.OPTIONS[key].is_plain)
 #: The field that enables choosing the complete set of features. Without it,
 #: unchecked boxes would be ambiguous.
 CHOOSE_FEATURES = 'rbd_choose_features'
@@ -66,10 +66,12 @@ class Features(forms.MultipleChoiceField):
 class Listed(forms.Select):
     """A list with the default, the posted value and perhaps others."""
 
+    choices: Any
+
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
         """Add the posted value to the choices, also if it is invalid."""
-        own: Iterable[Any] = self.choices
-        listed = {'': wording.BLANK} | dict(own)
+        listed: dict[str, Any] = {'': wording.BLANK}
+        listed.update(self.choices)
         for each in value:
             listed.setdefault(each, each)
         self.choices = list(listed.items())
@@ -123,8 +125,8 @@ def _list(*choices: tuple[str, Any]) -> forms.Field:
 
 _MAKERS: dict[str, Callable[[], forms.Field]] = {
     'size': _list,
-    'choice': _list,
-    'number': lambda: forms.CharField(
+    'word': _list,
+    'count': lambda: forms.CharField(
         widget=forms.TextInput(attrs={**_CLASS, 'inputmode': 'numeric'})
     ),
     'boolean': lambda: _list(('true', _('Yes')), ('false', _('No'))),

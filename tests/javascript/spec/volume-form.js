@@ -46,7 +46,7 @@ function row(key, kind, field) {
     ${kind === 'features' ? '' : `<label class="control-label">${key}</label>`}
     ${field}
     <span class="help-block" id="${name}_hint">
-    ${kind === 'number' ? '<span data-rbd-default></span>' : ''}</span>
+    ${kind === 'count' ? '<span data-rbd-default></span>' : ''}</span>
     <span role="alert" id="${name}_error" hidden></span></div>`;
 }
 
@@ -61,7 +61,7 @@ function rows() {
   return [
     row('object_size', 'size', select('rbd_object_size', [''])),
     row('stripe_unit', 'size', select('rbd_stripe_unit', [''])),
-    row('stripe_count', 'number', '<input name="rbd_stripe_count">'),
+    row('stripe_count', 'count', '<input name="rbd_stripe_count">'),
     row('object_map', 'boolean', select(
       'rbd_object_map', ['', 'true', 'false'])),
     `<div data-rbd-field="rbd_choose_features">
@@ -83,8 +83,8 @@ function group(offers) {
       <p data-rbd-source hidden></p>
       ${rows()}
       <details class="more"><summary>More</summary>
-        ${row('wait', 'number', '<input name="rbd_wait">')}
-        ${row('hint', 'choice', select('rbd_hint', ['']))}</details>
+        ${row('wait', 'count', '<input name="rbd_wait">')}
+        ${row('hint', 'word', select('rbd_hint', ['']))}</details>
       <p data-rbd-preview></p></details>
     </fieldset>`;
 }

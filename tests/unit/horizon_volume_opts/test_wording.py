@@ -17,7 +17,6 @@ from django.utils import translation
 
 from horizon_volume_opts import wording
 from rbd_volume_options import cache_modes
-from rbd_volume_options import definitions
 from rbd_volume_options import features
 from tests.unit import base
 
@@ -30,9 +29,6 @@ class WordingTestCase(base.TestCase):
         english = translation.override('en')
         english.__enter__()
         self.addCleanup(english.__exit__, None, None, None)
-
-    def test_each_key_has_a_label(self) -> None:
-        self.assertEqual(set(definitions.volume_keys()), set(wording.LABELS))
 
     def test_features_and_modes_are_complete(self) -> None:
         self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))

@@ -32,9 +32,9 @@ horizon.rbdVolumeOptions = (function () {
   /* How the values of each kind of row are shown. */
   var SHOWN = {
     size: rules.sizeText,
-    number: words.number,
+    count: words.number,
     boolean: words.yesOrNo,
-    choice: String,
+    word: String,
     features: String
   };
 
@@ -236,7 +236,7 @@ horizon.rbdVolumeOptions = (function () {
     var objectSize = this.layout().objectSize;
     this.eachRow(function ($row, name, key, kind) {
       var option = group.option(key);
-      if (kind === 'choice') {
+      if (kind === 'word') {
         fill($row.find('select'), option.allowed.map(function (each) {
           return {value: each, text: each};
         }));

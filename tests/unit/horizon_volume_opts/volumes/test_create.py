@@ -168,9 +168,7 @@ class OpenTestCase(FormTestCase):
 
     def test_further_options_appear_in_their_group_by_data(self) -> None:
         self.assertNotIn('More options', self.shown())
-        self.patch(
-            fields, 'KINDS', {**fields.KINDS, keys.CACHE_MODE: 'choice'}
-        )
+        self.patch(fields, 'KINDS', {**fields.KINDS, keys.CACHE_MODE: 'word'})
         before, _, after = self.shown().partition('More options')
         self.assertNotIn('id_rbd_cache_mode', before)
         self.assertIn('id_rbd_cache_mode', after)
