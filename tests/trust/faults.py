@@ -46,6 +46,7 @@ CLUSTER = (
 )
 #: The services of a cluster of which one is killed.
 SERVICES = ('service 1', 'service 2')
+_LATEST = 2.5
 _POOLS = ('volumes', 'volumes2')
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
 _USER = 'client.cinder'
@@ -60,15 +61,20 @@ class Fault(NamedTuple):
     :ivar seconds: its duration; a killed program starts again by itself
     :ivar delay: seconds between the first request and the fault; if it is
         negative, between the fault and the first request
+    :ivar changes: if it is not 0, the fault waits instead until the images of
+        the pool of our driver have changed this number of times
     """
 
     kind: str
     target: str
     seconds: float
     delay: float
+    changes: int = 0
 
     def __str__(self) -> str:
         when = 'idle' if self.delay < 0 else f'after {self.delay:.1f} s'
+        if self.changes:
+            when = f'after {self.changes} changes'
         return f'{self.name}, {when}, {self.seconds:.0f} s'
 
     @property
@@ -83,9 +89,11 @@ def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
     """Draw a fault of one of these kinds."""
     kind = rng.choice(kinds)
     targets = {'cluster': CLUSTER, 'service': SERVICES}.get(kind, PROGRAMS)
-    delay = -1.0 if rng.random() < 0.15 else rng.uniform(0, 2.5)
+    # Most requests take less than a second.
+    delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
-    return Fault(kind, rng.choice(targets), seconds, delay)
+    changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
+    return Fault(kind, rng.choice(targets), seconds, delay, changes)
 
 
 class Injector:

@@ -145,8 +145,11 @@ def _of_base(_: Content, base: Content) -> Content:
     return base
 
 
-def _is_retyped(side: Side, record: Record) -> bool:
-    return bool(record['volume_type'] == side.type_name('in-place'))
+def _is(which: str) -> Callable[[Side, Record], bool]:
+    """Return a function that returns whether a volume has a type."""
+    return lambda side, record: bool(
+        record['volume_type'] == side.type_name(which)
+    )
 
 
 _creation = functools.partial(Operation, creates=True, own=False)
@@ -188,13 +191,18 @@ OPERATIONS = (
     Operation(
         'retype',
         _action('os-retype', new_type='in-place', migration_policy='never'),
-        is_done=_is_retyped,
+        is_done=_is('in-place'),
     ),
     Operation(
         'retype with a snapshot',
         _action('os-retype', new_type='in-place', migration_policy='never'),
-        is_done=_is_retyped,
+        is_done=_is('in-place'),
         snapshot=True,
+    ),
+    Operation(
+        'retype with a copy',
+        _action('os-retype', new_type='copied', migration_policy='on-demand'),
+        is_done=_is('copied'),
     ),
     Operation('revert', _action('revert', snapshot_id=''), snapshot=True),
     Operation(

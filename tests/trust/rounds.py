@@ -44,9 +44,12 @@ Outcome = operations.Outcome
 Record = dict[str, Any]
 
 # Seconds, after the fault and the recovery, for a status to change.
-_GRACE = 45.0
+_GRACE = 30.0
 _RECOVERY = 150.0
 _DELETED = 60.0
+_UNCHANGED = 15.0
+# The longest time to wait for changes in a pool.
+_CHANGES = 8.0
 # The pauses of an owner who tries again.
 _PAUSE = 0.5
 _IDENT = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
@@ -258,9 +261,21 @@ class Rounds:
             injecting.join()
         else:
             started = [pool.submit(run.start) for run in runs]
-            time.sleep(fault.delay)
+            self._wait(fault)
             self._injector.inject(fault)
         futures.wait(started)
+
+    def _wait(self, fault: faults.Fault) -> None:
+        """Wait until the time of a fault."""
+        pool, deadline = sides.DRIVERS[0].pool, time.monotonic() + _CHANGES
+        if not fault.changes:
+            time.sleep(fault.delay)
+            return
+        names, changes = self._cluster.names(pool), 0
+        while changes < fault.changes and time.monotonic() < deadline:
+            now = self._cluster.names(pool)
+            changes += now != names
+            names = now
 
     def _recover(self, side: sides.Side) -> float:
         """Return the seconds until a volume can be created again."""
@@ -354,8 +369,10 @@ class Rounds:
         path = f'/{kind}/{ident}'
         status = ''
         for resets in (0, 1):
-            deadline = time.monotonic() + _DELETED
-            while time.monotonic() < deadline:
+            began = time.monotonic()
+            while time.monotonic() < began + (
+                _DELETED if status in ('', 'deleting') else _UNCHANGED
+            ):
                 try:
                     record = side.show(kind, ident)
                 except ConnectionError:
@@ -363,7 +380,8 @@ class Rounds:
                     continue
                 if record is None:
                     return resets
-                status = record['status']
+                if record['status'] != status:
+                    status, began = record['status'], time.monotonic()
                 for each in record.get('attachments', ()):
                     side.ask('DELETE', f'/attachments/{each["attachment_id"]}')
                 if status in ('attaching', 'reserved'):
@@ -398,7 +416,7 @@ class Rounds:
             time.sleep(1)
         self._before |= left
         for name in ('ours', 'stock', 'unknown'):
-            mine = {each for each in left if self._side_of(each) == name}
+            mine = {e for e in left if self._side_of(e, left) == name}
             if not mine:
                 continue
             images = {
@@ -411,15 +429,17 @@ class Rounds:
                 f'{sorted(mine)[:8]}'
             )
 
-    def _side_of(self, entry: str) -> str:
+    def _side_of(self, entry: str, left: set[str]) -> str:
+        """Return the side of a leaked entry."""
         pool = entry.partition('/')[0]
-        for side in self._sides:
-            if side.driver.pool == pool:
-                return side.name
-        for ident in _IDENT.findall(entry):
-            if ident in self._known:
-                return self._known[ident]
-        return 'unknown'
+        if pool in ('volumes', 'volumes-data'):
+            return 'ours'
+        # Objects do not name the volume; other entries of the image may.
+        for each in (entry, *(e for e in left if e.startswith(f'{pool}/'))):
+            for ident in _IDENT.findall(each):
+                if ident in self._known:
+                    return self._known[ident]
+        return 'stock' if pool == 'volumes2' else 'unknown'
 
     def _audit(self) -> None:
         """Show which leaked images the audit names."""

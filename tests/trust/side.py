@@ -26,6 +26,7 @@ from tests.cloud import clustered
 from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import content as contents
+from tests.life import kinds
 
 Record = dict[str, Any]
 
@@ -55,8 +56,9 @@ class Volume:
 class Driver:
     """A back end of the sandbox, and the types of its volumes.
 
-    :ivar types: the usual type, and the types that volumes are retyped to: in
-        place, and with a copy of the data where the driver has such a type
+    :ivar types: the extra specs of the usual type, and of the types that
+        volumes are retyped to: in place, and with a copy to another pool where
+        the sandbox has two back ends of the driver
     """
 
     name: str
@@ -76,6 +78,7 @@ DRIVERS = (
         {
             'usual': {'volume_backend_name': 'rbd'},
             'in-place': {'volume_backend_name': 'rbd', **_STRIPED},
+            'copied': {'volume_backend_name': 'rbd2'},
         },
     ),
     Driver(
@@ -95,6 +98,7 @@ CLUSTERED = dataclasses.replace(
     types={
         which: {**specs, 'volume_backend_name': clustered.BACKEND}
         for which, specs in DRIVERS[0].types.items()
+        if which != 'copied'
     },
 )
 
@@ -128,6 +132,8 @@ class Side:
 
     def type_name(self, which: str = 'usual') -> str:
         """Return the name of a volume type."""
+        if which not in self.driver.types:
+            which = 'in-place'
         return f'{self.prefix}-{self.name}-{which}'
 
     def ask(
@@ -253,21 +259,23 @@ class Side:
 
     # Contents
 
-    def image_of(self, record: Record) -> str:
-        """Return the name of the RBD image of a volume."""
+    def image_of(self, record: Record) -> tuple[str, str]:
+        """Return the pool and the name of the RBD image of a volume."""
         answer = self.admin.get(f'/volumes/{record["id"]}')
         shown = answer.body.get('volume', {})
         name = shown.get('os-vol-mig-status-attr:name_id') or record['id']
-        return f'volume-{name}'
+        section = (shown.get('os-vol-host-attr:host') or '').partition('#')[2]
+        backend = kinds.BACKENDS.get(section)
+        return backend.pool if backend else self.driver.pool, f'volume-{name}'
 
     def has_content(
         self, record: Record, *allowed: contents.Content
     ) -> str | None:
         """Return None if a volume has an allowed content, or what it has."""
-        name = self.image_of(record)
-        if self.cluster.state(self.driver.pool, name) is None:
-            return f'no image {self.driver.pool}/{name}'
-        digests = self.cluster.content(self.driver.pool, name)
+        pool, name = self.image_of(record)
+        if self.cluster.state(pool, name) is None:
+            return f'no image {pool}/{name}'
+        digests = self.cluster.content(pool, name)
         if digests in [contents.digests(each) for each in allowed]:
             return None
         return f'{name} has {digests}, not one of {allowed}'
