@@ -20,6 +20,7 @@ import contextlib
 import functools
 import pathlib
 import random
+import signal
 import sys
 import tempfile
 
@@ -114,6 +115,8 @@ def main(arguments: Sequence[str]) -> int:
                 clustered.running(pathlib.Path(folder))
             )
         running = rounds.Rounds(plan, _printed, services)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: running.end())
         running.run()
     if asked.output:
         running.report.save(asked.output)

@@ -91,6 +91,7 @@ class Rounds:
         self.plan = plan
         self.report = report.Report()
         self.broken = 0
+        self._ended = False
         self._show = show
         self._place = state.State(state.default_root())
         self._injector = faults.Injector(self._place, services)
@@ -119,7 +120,9 @@ class Rounds:
             types = self._prepare()
             self._usage('before')
             for number in numbers:
-                if time.monotonic() > deadline and not self.plan.only:
+                if self._ended or (
+                    time.monotonic() > deadline and not self.plan.only
+                ):
                     break
                 self._round(number)
             self._usage('after')
@@ -133,6 +136,10 @@ class Rounds:
         self._find_leaked('the end')
         self._audit()
         self._cluster.close()
+
+    def end(self) -> None:
+        """Start no further round."""
+        self._ended = True
 
     def _prepare(self) -> list[str]:
         types = []
