@@ -31,7 +31,12 @@ from tests.trust import operations
 from tests.trust import report
 from tests.trust import rounds
 
-_MINUTES = 2.0
+_MINUTES = 60.0
+#: What runs without options, in continuous integration: a failure is of the
+#: change, not of the draw. The rounds kill cinder-volume and the OSD, and stop
+#: the monitor.
+_SEED = 261124
+_SAMPLE = (6, 58, 13)
 _LOAD = 4
 _KINDS = ('kill', 'stop', 'cluster')
 _SERVICE = 'service'
@@ -45,8 +50,15 @@ def _parser() -> argparse.ArgumentParser:
         'the stock one, send the same requests; show a table of what became '
         'of these.',
     )
-    parser.add_argument('--minutes', type=float, default=_MINUTES)
-    parser.add_argument('--seed', type=int, help='(default: random)')
+    parser.add_argument(
+        '--minutes',
+        type=float,
+        default=_MINUTES,
+        help='time after which no round starts (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--seed', type=int, help='(default: random; without options: a sample)'
+    )
     parser.add_argument(
         '--load',
         type=int,
@@ -92,6 +104,8 @@ def main(arguments: Sequence[str]) -> int:
         _printed(report.Report.merged(asked.report).table())
         return 0
     seed = asked.seed
+    if not {*arguments} - {'--subunit'}:
+        seed, asked.round = _SEED, _SAMPLE
     if seed is None:
         seed = random.SystemRandom().randrange(10**6)
     plan = rounds.Plan(

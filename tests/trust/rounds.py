@@ -65,6 +65,7 @@ _RESET = {
 class Plan:
     """The parameters of a run.
 
+    :ivar minutes: time after which no round starts
     :ivar only: the numbers of the only rounds to run
     :ivar operations: the operations to draw from
     :ivar load: operations of each driver at a time
@@ -120,9 +121,7 @@ class Rounds:
             types = self._prepare()
             self._usage('before')
             for number in numbers:
-                if self._ended or (
-                    time.monotonic() > deadline and not self.plan.only
-                ):
+                if self._ended or time.monotonic() > deadline:
                     break
                 self._round(number)
             self._usage('after')
