@@ -56,6 +56,14 @@ class Acceptance:
             for key, reason in sorted(self.dropped.items())
         )
 
+    def without(self, error: errors.OptionError) -> 'Acceptance':
+        """Return the same without the keys that cause an error."""
+        names = _at_fault(error, self.kept)
+        return Acceptance(
+            {k: v for k, v in self.kept.items() if k not in names},
+            {**self.dropped, **dict.fromkeys(names, error.reason)},
+        )
+
 
 def of_type(
     given: Mapping[str, str],

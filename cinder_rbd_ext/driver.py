@@ -14,29 +14,28 @@
 
 Each method calls the stock driver and delegates the rest: ``imaging`` creates
 images, ``attach`` selects cache modes, ``lifecycle`` changes existing volumes,
-``conversion`` changes the layout of existing images, ``cluster`` connects to
-Ceph and queries it. :doc:`/contributor/overridden` explains why each method is
-overridden.
+``retype`` changes the features and the layout of existing images, ``cluster``
+connects to Ceph and queries it. :doc:`/contributor/overridden` explains why
+each method is overridden.
 """
 
 import functools
 from typing import Any
 
+from cinder import exception
 from cinder import interface
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import connection_choice
 from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.cluster import statistics
-from cinder_rbd_ext.conversion import conversions
-from cinder_rbd_ext.conversion import protection
-from cinder_rbd_ext.conversion import recovery
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
@@ -46,6 +45,10 @@ from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import retypes
 
 Update = dict[str, Any]
 
@@ -69,9 +72,11 @@ class RBDExtDriver(rbd.RBDDriver):
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._in_place = in_place.InPlace(self, self.images)
-        self._conversions = conversions.Conversions(self, self._in_place)
-        self._recovery = recovery.Recovery(self, self._conversions)
         self._migrations = migration.Migrations(self, self._maker)
+        self._retypes = retypes.Retypes(self, self._migrations.remove)
+        self._recovery = recovery.Recovery(
+            self, self._retypes, self._stock_retype
+        )
         self._restores = restore.Restores(self, self.images)
         self._takeovers = takeover.Takeovers(self, self.images)
         # Each creation of an image goes through these two.
@@ -125,7 +130,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
         """Clone a snapshot of a volume, unless its image is converted."""
-        protection.check_clone(snapshot)
+        if marker.is_converting(snapshot.volume_id):
+            raise exception.InvalidSnapshot(reason=marker.CONVERTING)
         with self._maker.creating(volume, snapshot.volume):
             return super().create_volume_from_snapshot(volume, snapshot)
 
@@ -234,17 +240,18 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Change the image of a volume as the new type requests.
 
-        Ceph converts the image for another layout or data pool. If it cannot,
-        Cinder migrates the volume if the caller allows it. Keys that the new
-        type does not accept are removed from the volume.
+        Another layout or data pool requires a copy of the image. If that is
+        not possible, Cinder migrates the volume if the caller allows it. Keys
+        that the new type does not accept are removed from the volume.
         """
-        begun = self._conversions.begin(volume, new_type)
-        if begun is None:
-            return False, None
-        done, update = super().retype(context, volume, new_type, diff, host)
-        self._in_place.apply(volume, begun)
-        self._migrations.remove(volume, begun.retype.acceptance)
-        return done, update
+        stock = functools.partial(self._stock_retype, volume, new_type, diff)
+        return self._retypes.retype(
+            context.request_id, volume, new_type, stock
+        )
+
+    def _stock_retype(self, volume: Any, new_type: Any, diff: Any) -> Any:
+        """Set QoS, multi-attach and replication as the new type requests."""
+        return super().retype(None, volume, new_type, diff, None)
 
     def _disable_multiattach(self, volume: Any) -> Update:
         """Restore the features that multi-attach disabled, with valid maps."""
@@ -257,6 +264,8 @@ class RBDExtDriver(rbd.RBDDriver):
         A retype to a back end where tenants may not request the layout is left
         to Cinder, which creates a new image there and copies the data.
         """
+        with volume_lock.exclusive(volume.id):
+            self._retypes.settle(volume.id, copies.WATCHED_FOR)
         move = functools.partial(super().migrate_volume, context, volume)
         return self._migrations.migrate(volume, host, move)
 
@@ -285,18 +294,22 @@ class RBDExtDriver(rbd.RBDDriver):
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
         self._migrations.finished(volume)
-        self._conversions.discard(volume)
+        with volume_lock.exclusive(volume.id):
+            self._retypes.settle(volume.id, copies.WATCHED_FOR)
+            self._retypes.delete_kept(volume)
         self._deletions.in_turn(volume, super().delete_volume)
 
     @classmethod
     def clean_volume_file_locks(cls, volume_id: str) -> None:
         """Remove the lock files of a deleted volume."""
         super().clean_volume_file_locks(volume_id)
-        protection.clean(volume_id)
+        volume_lock.clean(volume_id)
 
     def delete_snapshot(self, snapshot: Any) -> None:
         """Delete a snapshot, unless the image is being converted."""
-        self._conversions.check_deletion(snapshot)
+        if marker.is_converting(snapshot.volume_id):
+            raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
+        self._retypes.release_snapshot(snapshot)
         super().delete_snapshot(snapshot)
 
     def _delete_volume(self, volume: Any, client: Any) -> None:
@@ -340,7 +353,10 @@ class RBDExtDriver(rbd.RBDDriver):
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()
         self._stats |= statistics.added(self, self._stats)
-        self._recovery.start()
+        self._recovery.start(
+            self._stats.get('free_capacity_gb'),
+            self._stats.get('total_capacity_gb'),
+        )
 
     def _get_usage_info(self) -> int:
         """Return the provisioned capacity of the pool in GiB."""

@@ -33,6 +33,12 @@ SHARED_GROUP = 'backend_defaults'
 #: Whether operations share connections to the cluster.
 SHARE_CONNECTIONS = 'rbd_share_connections'
 
+#: Whether a retype compares the contents of an image and its copy.
+CONVERSION_VERIFY = 'rbd_conversion_verify'
+
+#: How long a retype keeps an image that a copy has replaced.
+CONVERSION_KEEP = 'rbd_conversion_keep'
+
 # Options that are not about the value of a key.
 _OTHER_OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
@@ -110,6 +116,29 @@ _OTHER_OPTS: list[cfg.Opt] = [
             'get the addresses of the monitors on a shared connection, '
             'without running the ceph program. If false, each operation '
             'connects and disconnects, as with the stock driver.'
+        ),
+    ),
+    cfg.BoolOpt(
+        CONVERSION_VERIFY,
+        default=True,
+        help=(
+            'Whether a retype that copies an image compares the contents of '
+            'the copy and of all its snapshots with the image, before the '
+            'copy replaces it. The comparison reads all data of both once. '
+            'Sizes, snapshots, image metadata, parents and object maps are '
+            'always compared.'
+        ),
+    ),
+    cfg.IntOpt(
+        CONVERSION_KEEP,
+        default=86400,
+        min=0,
+        help=(
+            'Number of seconds for which the trash of the pool keeps an image '
+            'that a copy has replaced in a retype. The image uses space until '
+            'then. It is removed earlier if the volume is deleted, if it '
+            'would block the deletion of a snapshot, or if less than 10 '
+            'percent of the pool is free.'
         ),
     ),
 ]

@@ -142,6 +142,12 @@ CLONE_SNAPSHOT = '.clone_snap'
 #: Suffix of the name of a source that was deleted before its clones, from
 #: Cinder.
 DELETED_SOURCE = '.deleted'
+#: Between the name of an image and the id of the request, in the name of a
+#: copy that a retype makes.
+RETYPE_COPY = '.retype-'
+#: Between the name of an image and its id, in its name after a copy has
+#: replaced it.
+RETYPE_SOURCE = '.retyped-'
 
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'
@@ -210,14 +216,23 @@ RECORD_ACCEPTED_CACHE_MODE = 'rbd:accepted_cache_mode'
 #: the request that was refused.
 RECORD_MESSAGE = 'rbd:message'
 RECORD_MESSAGE_REQUEST = 'rbd:message_request'
-#: A running conversion of the image by a retype: its progress, and what is
-#: required to complete it. Removed at its end.
+#: The marker of a retype: its progress, and what is required to complete it.
+#: Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'
-# Its items, as JSON: the ids of the new volume type and of the former image.
+# Its items, as JSON: the ids of the request, of the new volume type, of the
+# image, and of its verified copy.
+MARKER_REQUEST = 'request'
 MARKER_TYPE = 'type'
 MARKER_SOURCE = 'source'
+MARKER_COPY = 'copy'
 MARKER_PERCENT = 'percent'
 MARKER_AT = 'at'
+#: Item of a marker: 1 if another request may now set the status.
+MARKER_VOID = 'void'
+#: Indicates that a volume has a marker. Its value is always the same, because
+#: Cinder finds volumes by the value of an item only.
+RECORD_MARKED = 'rbd:marked'
+MARKED = 'true'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: Where object size, striping and features were set when the image was

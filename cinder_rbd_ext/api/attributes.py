@@ -22,7 +22,7 @@ from typing import Any
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
-from cinder_rbd_ext.conversion import marker
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import precedence

@@ -22,7 +22,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys

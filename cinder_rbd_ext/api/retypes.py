@@ -28,12 +28,12 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import retyping
+from cinder_rbd_ext.retype import plan as retype_plan
 from rbd_volume_options import options
 
 _ON_DEMAND = 'set migration_policy to on-demand'
-# Ceph converts only images that no client has open.
-_DETACH = 'detach the volume, so that Ceph can convert its image'
+# Only an image that no client has open can be copied.
+_DETACH = 'detach the volume, so that its image can be converted'
 
 
 def check(
@@ -89,9 +89,9 @@ class _Retyped:
 
     def on(
         self, settings: backend_settings.BackendSettings
-    ) -> retyping.Retype:
+    ) -> retype_plan.Retype:
         recorded = record.items_of(self.volume.id)
-        return retyping.Retype(
+        return retype_plan.Retype(
             self.metadata,
             self.former,
             self.specs,
@@ -112,18 +112,20 @@ def _check_here(
     retype = retyped.on(here.settings)
     source = volume_source.of_volume(retyped.volume)
     with refusals.bad_request(source.hint, shows_pools):
-        accepted = retype.acceptance
-        obstacle = source.state and retype.change(source.state).obstacle
-    converts = bool(source.state and retype.conversion(source.state))
-    if obstacle and not (converts and not _is_attached(retyped.volume)):
+        decided = retype.make_plan(source.state)
+    needs_migration = decided.is_migrated or (
+        decided.is_copied and _is_attached(retyped.volume)
+    )
+    way = None
+    if needs_migration:
         way = _way_to_migrate(retyped.volume, may_migrate)
-        if way and converts:
+    if way and decided.obstacle:
+        if decided.is_copied:
             way = f'{_DETACH}, or {way}'
         hint = f'{source.hint}; the retype needs a migration: {way}'
-        if way:
-            with refusals.bad_request(hint, shows_pools):
-                raise obstacle
-    return _notice([accepted])
+        with refusals.bad_request(hint, shows_pools):
+            raise decided.obstacle
+    return _notice([decided.acceptance])
 
 
 def _is_attached(volume: Any) -> bool:

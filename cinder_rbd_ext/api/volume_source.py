@@ -25,8 +25,8 @@ from oslo_utils import uuidutils
 import webob.exc
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.conversion import marker
 from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
@@ -142,7 +142,7 @@ def of_snapshot(snapshot: Any) -> Source:
 
     :raises HTTPBadRequest: while the volume of the snapshot is converted
     """
-    if marker.is_converting(snapshot.volume):
+    if marker.is_converting(snapshot.volume_id):
         raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
     return dataclasses.replace(
         _source(snapshot.volume, snapshot.volume_size),

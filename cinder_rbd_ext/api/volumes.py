@@ -37,6 +37,7 @@ from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
 from cinder_rbd_ext.api import volume_source
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -170,6 +171,10 @@ class VolumesController(wsgi.Controller):
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
         new_type = visible_types.find(context, asked['new_type'])
+        if volume.status != marker.RETYPING:
+            # The status that Cinder sets next does not belong to the retype
+            # of a marker that is still there.
+            marker.disown(volume.id)
         may_migrate = (asked.get('migration_policy') or _NEVER) != _NEVER
         return retypes.check(
             volume,

@@ -29,6 +29,9 @@ LOG = logging.getLogger(__name__)
 
 _Entry = dict[str, Any]
 
+# The source of the trash entries that are part of a migration by librbd.
+_MIGRATION = 'MIGRATION'
+
 #: Removes an image: librbd's object, the context of the pool, the name.
 Remove = Callable[[Any, Any, str], None]
 
@@ -111,7 +114,8 @@ def trash_of(rbd: Any, ioctx: Any) -> list[_Entry]:
     found = []
     try:
         for entry in rbd.trash_list(ioctx):
-            found.append(entry)
+            if entry['source'] != _MIGRATION:
+                found.append(entry)
     except IndexError:
         LOG.warning(
             'Could not read the whole trash of pool %s, because an image of '

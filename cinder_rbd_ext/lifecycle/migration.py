@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import contextlib
 from typing import Any
 
+from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import accepted_keys
@@ -31,7 +32,7 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import migration_away
-from cinder_rbd_ext.lifecycle import retyping
+from cinder_rbd_ext.retype import plan as retype_plan
 from rbd_volume_options import keys
 from rbd_volume_options import plan
 
@@ -125,7 +126,7 @@ class Migrations:
         retyped = volume.status == _RETYPING
         if retyped and settings:
             # The types differ only in the name of the back end.
-            retype = retyping.Retype(
+            retype = retype_plan.Retype(
                 metadata,
                 specs,
                 specs,
@@ -192,7 +193,11 @@ class Migrations:
             return
         try:
             for name in sorted(accepted.dropped):
-                volume.delete_metadata_key(name)
+                if name in volume.metadata:
+                    volume.delete_metadata_key(name)
+                else:
+                    # The owner has set it since the volume was read.
+                    db.volume_metadata_delete(volume._context, volume.id, name)
         except Exception:
             LOG.exception('Could not remove the keys of volume %s', volume.id)
             return

@@ -27,7 +27,7 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.lifecycle import backup_keys
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import limits
 

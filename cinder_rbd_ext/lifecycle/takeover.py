@@ -24,7 +24,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import errors
 from rbd_volume_options import plan
 

@@ -17,6 +17,6 @@
 import cinder  # noqa: F401
 from cinder import objects
 
-# As each of Cinder's services does: modules name objects.Volume when they
+# Each of Cinder's services does this too: modules use objects.Volume when they
 # are imported.
 objects.register_all()

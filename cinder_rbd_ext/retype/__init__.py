@@ -10,5 +10,4 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-
-"""Changes of the layout or the data pool of an existing RBD image."""
+"""Retypes: changes of the features, the layout and the data pool of images."""

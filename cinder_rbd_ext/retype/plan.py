@@ -10,9 +10,9 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Changes of a volume's keys and image in a retype.
+"""The plan of a retype: what happens to a volume's keys and to its image.
 
-These rules have no side effects. The API extension applies them to the record
+The rules have no side effects. The API extension applies them to the record
 of the image, the driver to the image itself.
 """
 
@@ -25,7 +25,7 @@ from oslo_utils import units
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -37,16 +37,52 @@ _MIGRATION = 'a retype with a migration'
 
 
 @dataclasses.dataclass(frozen=True)
-class Conversion:
-    """The target of a conversion.
+class Target:
+    """The image that replaces the image of a volume.
 
-    :ivar target: the state of the new image, without features that only librbd
-        sets
+    :ivar state: without features that only librbd sets
     :ivar origins: where each part of the state was set
     """
 
-    target: plan.ImageState
+    state: plan.ImageState
     origins: Mapping[precedence.Part, errors.Origin]
+
+
+@dataclasses.dataclass(frozen=True)
+class RetypePlan:
+    """What a retype does, decided once.
+
+    An image that has no obstacle changes in place. Otherwise it is copied to
+    a new image that replaces it, or Cinder must migrate the volume.
+
+    :ivar acceptance: the keys of the volume that are kept and dropped
+    :ivar change: the features that change in place, or the obstacle
+    :ivar target: the image to copy to; None if a copy makes the retype not
+        possible or is not required
+    :ivar stock_changes: whether the stock driver may change features
+    """
+
+    acceptance: accepted_keys.Acceptance
+    change: changes.Change = dataclasses.field(
+        default_factory=changes.Change
+    )
+    target: Target | None = None
+    stock_changes: bool = False
+
+    @property
+    def obstacle(self) -> errors.OptionError | None:
+        """Why the image cannot be changed in place; None if it can."""
+        return self.change.obstacle
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether a new image replaces the image of the volume."""
+        return self.target is not None
+
+    @property
+    def is_migrated(self) -> bool:
+        """Whether only a migration by Cinder makes the retype possible."""
+        return self.obstacle is not None and self.target is None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +119,7 @@ class Retype:
         )
 
     @property
-    def stock_changes(self) -> bool:
+    def _stock_changes(self) -> bool:
         """Whether the stock driver may change the features of the image.
 
         It does so for multi-attach and replicated types, old and new.
@@ -93,7 +129,24 @@ class Retype:
             for specs in (self.former, self.specs)
         )
 
-    def change(self, state: plan.ImageState) -> changes.Change:
+    def make_plan(
+        self, state: plan.ImageState | None, is_copied: bool = False
+    ) -> RetypePlan:
+        """Return the plan of the retype.
+
+        :param state: of the image; None if it is not known, for the keys alone
+        :param is_copied: whether the image already is the copy
+        :raises OptionError: if no volume of this size can have the type
+        """
+        if state is None:
+            return RetypePlan(self.acceptance)
+        change = self._change(state)
+        target = None
+        if change.obstacle or is_copied:
+            target = self._target(state)
+        return RetypePlan(self.acceptance, change, target, self._stock_changes)
+
+    def _change(self, state: plan.ImageState) -> changes.Change:
         """Return the change that the new type requires of the image.
 
         :param state: of the image
@@ -114,18 +167,17 @@ class Retype:
             return changes.Change(obstacle=obstacle)
         return self._to_default(asked, state) or change
 
-    def conversion(self, state: plan.ImageState) -> Conversion | None:
-        """Return the conversion that makes an image match the new type.
+    def _target(self, state: plan.ImageState) -> Target | None:
+        """Return the image to copy to, so that the volume matches its type.
 
-        The image gets the layout of a new volume of the type, as in a
-        migration by Cinder. The data stays in its pool if neither type sets a
-        pool.
+        It gets the layout of a new volume of the type, as in a migration by
+        Cinder. The data stays in its pool if neither type sets a pool.
 
         :param state: of the image
-        :returns: None if a conversion does not make the retype possible, or if
-            the stock driver changes features as well
+        :returns: None if a copy does not make the retype possible, or if the
+            stock driver changes features as well
         """
-        if self.stock_changes:
+        if self._stock_changes:
             return None
         stock = self.settings.stock_state()
         try:
@@ -144,9 +196,9 @@ class Retype:
         if wanted is None:
             wanted = stock.image_features
         target = plan.ImageState(how.layout or stock.layout, wanted, pool)
-        if self.change(target).obstacle:
+        if self._change(target).obstacle:
             return None
-        return Conversion(target, how.origins or {})
+        return Target(target, how.origins or {})
 
     def _to_default(
         self, asked: request.Request, state: plan.ImageState

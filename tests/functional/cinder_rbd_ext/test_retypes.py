@@ -11,7 +11,7 @@
 #    under the License.
 
 
-"""Retypes that convert an image by librbd's migration."""
+"""Retypes that replace an image by a copy with another layout."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ from cinder.volume.drivers import rbd as stock
 from oslo_utils import units
 import rbd
 
-from cinder_rbd_ext.conversion import marker
-from cinder_rbd_ext.conversion import obstacles
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
 from tests import rbd_content
 from tests.functional.cinder_rbd_ext import base
@@ -48,8 +48,12 @@ _PLAIN = {
 _SIZE = 128
 
 
-class ConversionTestCase(base.DriverTestCase):
+class RetypeTestCase(base.DriverTestCase):
     """Volumes with data, and their retype as Cinder's manager performs it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver.host = 'fake_host'
 
     def filled_volume(self, **kwargs: Any) -> Any:
         """Return a volume with data and two snapshots."""
@@ -93,6 +97,8 @@ class ConversionTestCase(base.DriverTestCase):
         self.update(
             volume, {**(update or {}), 'status': volume.previous_status}
         )
+        # Cinder's manager then requests the statistics.
+        (driver or self.driver)._recovery.recover_all()
         if done:
             # As Cinder would read it for the next request.
             volume.volume_type = new_type
@@ -121,7 +127,7 @@ class ConversionTestCase(base.DriverTestCase):
         ]
 
 
-class ConversionTest(ConversionTestCase):
+class CopyTest(RetypeTestCase):
     def test_layout_and_data_pool(self) -> None:
         """The stock driver created the volume."""
         volume = self.filled_volume(driver=self.make_driver(stock.RBDDriver))
@@ -162,7 +168,7 @@ class ConversionTest(ConversionTestCase):
         self.assertEqual(sums[1], self.sums(source))
         with self.cluster.image(clone.name) as image:
             self.assertEqual(source.name, image.parent_info()[1])
-        self._refused(source, obstacles.CLONES)
+        self._refused(source, copies.CLONES)
         self.driver.delete_volume(clone)
         with self.cluster.image(source.name) as image:
             self.assertEqual(2, len(list(image.list_snaps())))
@@ -186,15 +192,15 @@ class ConversionTest(ConversionTestCase):
         with self.cluster.image(volume.name) as opened:
             # A client registers its watch with the first write.
             opened.write(b'x', 0)
-            self._refused(volume, obstacles.IN_USE)
+            self._refused(volume, copies.IN_USE)
         self.update(volume, {'status': 'in-use'})
-        self._refused(volume, obstacles.IN_USE)
+        self._refused(volume, copies.IN_USE)
         self.update(volume, {'status': 'available'})
         ioctx = self.cluster.ioctx()
         rbd.RBD().group_create(ioctx, 'group')
         self.addCleanup(rbd.RBD().group_remove, ioctx, 'group')
         rbd.Group(ioctx, 'group').add_image(ioctx, volume.name)
-        self._refused(volume, obstacles.GROUP)
+        self._refused(volume, copies.GROUP)
         rbd.Group(ioctx, 'group').remove_image(ioctx, volume.name)
         # The retype is possible later. It removes the reason.
         sums = self.sums(volume)

@@ -15,7 +15,7 @@ from typing import Any
 import ddt
 
 from cinder_rbd_ext import request
-from cinder_rbd_ext.lifecycle import changes
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan

@@ -17,8 +17,8 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext.lifecycle import changes
-from cinder_rbd_ext.lifecycle import retyping
+from cinder_rbd_ext.retype import changes
+from cinder_rbd_ext.retype import plan as retype_plan
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -37,6 +37,7 @@ _STRIPED = plan.ImageState(
     layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 8)), _FEATURES
 )
 _POOLED = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES, 'fast')
+_POOLED_STRIPED = dataclasses.replace(_STRIPED, data_pool='fast')
 
 
 def _obstacle(
@@ -49,7 +50,7 @@ def _obstacle(
 ) -> errors.OptionError | None:
     if requested is None:
         requested = not {*metadata, *former}.isdisjoint(_LAYOUT_KEYS)
-    retype = retyping.Retype(
+    retype = retype_plan.Retype(
         metadata,
         former,
         specs,
@@ -57,11 +58,11 @@ def _obstacle(
         1,
         requested,
     )
-    return retype.change(state).obstacle
+    return retype.make_plan(state).obstacle
 
 
 @ddt.ddt
-class ConversionTest(base.TestCase):
+class TargetTest(base.TestCase):
     """An image gets the layout of a new volume of the type."""
 
     def _conversion(
@@ -71,8 +72,8 @@ class ConversionTest(base.TestCase):
         former: dict[str, str],
         specs: dict[str, str],
         **options: Any,
-    ) -> retyping.Conversion | None:
-        return retyping.Retype(
+    ) -> retype_plan.Target | None:
+        retype = retype_plan.Retype(
             metadata,
             former,
             specs,
@@ -82,7 +83,8 @@ class ConversionTest(base.TestCase):
             ),
             1,
             layout_requested=True,
-        ).conversion(state)
+        )
+        return retype.make_plan(state).target
 
     @ddt.data(
         # The new type. The volume's own keys override it.
@@ -92,7 +94,7 @@ class ConversionTest(base.TestCase):
         # A layout that is not allowed is replaced by the default.
         (_STRIPED, _PAIR, {}, _LOCKED, _PLAIN),
         # The data moves only if a type sets a pool.
-        (_POOLED, {}, {}, {}, _POOLED),
+        (_POOLED, {}, {}, _PAIR, _POOLED_STRIPED),
         (_POOLED, {}, {keys.DATA_POOL: 'fast'}, {}, _PLAIN),
         (_PLAIN, {}, {}, {keys.DATA_POOL: 'fast'}, _POOLED),
     )
@@ -104,7 +106,7 @@ class ConversionTest(base.TestCase):
             specs = {**specs, keys.STRIPE_COUNT: '3'}
             target = _STRIPED
         found = self._conversion(state, metadata, former, specs)
-        self.assertEqual(target, found and found.target)
+        self.assertEqual(target, found and found.state)
 
     def test_origins(self) -> None:
         found = self._conversion(_PLAIN, {}, {}, _PAIR)
@@ -117,17 +119,15 @@ class ConversionTest(base.TestCase):
         ({'multiattach': '<is> True'}, {}),
         ({}, {'multiattach': '<is> True'}),
         ({}, {'replication_enabled': '<is> True'}),
-        ({}, {keys.OBJECT_SIZE: '4K'}),
     )
     @ddt.unpack
     def test_none(self, former: Any, specs: Any) -> None:
-        """The stock driver changes features, or a limit is exceeded."""
+        """The stock driver changes features itself."""
         found = self._conversion(
             _PLAIN,
             {},
             former,
             {**_PAIR, **specs},
-            rbd_max_objects=1000,
         )
         self.assertIsNone(found)
 
@@ -231,7 +231,7 @@ class LayoutTest(base.TestCase):
 class ChangeTest(base.TestCase):
     def test_map_that_only_a_new_image_can_have(self) -> None:
         small = plan.ImageState(layout.ImageLayout(4096), _FEATURES)
-        retype = retyping.Retype(
+        retype = retype_plan.Retype(
             {},
             {},
             {keys.OBJECT_MAP: 'true'},
@@ -239,7 +239,7 @@ class ChangeTest(base.TestCase):
             2048,
             False,
         )
-        obstacle = retype.change(small).obstacle
+        obstacle = retype.make_plan(small).obstacle
         self.assertEqual(keys.OBJECT_MAP, obstacle and obstacle.key)
 
     def test_type_that_can_not_be_met(self) -> None:
@@ -273,10 +273,10 @@ class DefaultFeaturesTest(base.TestCase):
         settings = dataclasses.replace(
             cinder_objects.settings(), ceph_features=_DEFAULT
         )
-        retype = retyping.Retype(
+        retype = retype_plan.Retype(
             {}, {}, specs, settings, size, False, requested
         )
-        return retype.change(state)
+        return retype.make_plan(state).change
 
     def test_to_the_defaults(self) -> None:
         change = self._change(_LOCKED)

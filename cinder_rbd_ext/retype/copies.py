@@ -1,0 +1,577 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The image of a volume, its copy, and the swap of both.
+
+Three names belong to a retype: that of the volume's image, that of the copy
+(with the id of the request), and that of the kept source (with its image id).
+A swap renames the image to the name of the kept source and then the copy to
+the name of the image. librbd changes three objects in a rename: it creates the
+object with the new name, changes the entry of the directory, and removes the
+object with the old name. A process that is killed in between leaves an image
+with two names, which librbd itself neither completes nor undoes.
+:meth:`Copy.swap` continues from each of these states, and can be repeated.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import errno
+import functools
+import json
+import pathlib
+import re
+import struct
+import sys
+import time
+from typing import Any
+from typing import TypeVar
+
+from cinder import context
+from cinder import exception
+from cinder import objects
+from cinder.volume.drivers import rbd
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from cinder_rbd_ext import opts
+from cinder_rbd_ext import releases
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.retype import children
+from cinder_rbd_ext.retype import marker
+from rbd_volume_options import features
+from rbd_volume_options import plan
+from rbd_volume_options import wire
+
+CONF = cfg.CONF
+LOG = logging.getLogger(__name__)
+
+#: Seconds until the OSDs have removed the watch of a killed client, and
+#: seconds between two attempts in this time.
+WATCHED_FOR = 60.0
+PAUSE = 1.0
+
+_DIRECTORY = 'rbd_directory'
+_CLASS = 'rbd'
+# The namespace of user snapshots, and the pool id that librbd returns for an
+# image without a group.
+_USER = 0
+_NO_POOL = -1
+
+_Result = TypeVar('_Result')
+
+
+class CopyFailed(exception.VolumeBackendAPIException):
+    """A copy is not like its source, or the source has changed."""
+
+    message = '%(reason)s'
+
+
+def _text(text: str) -> bytes:
+    """Return a string as the object class ``rbd`` encodes it."""
+    data = text.encode()
+    return struct.pack('<I', len(data)) + data
+
+
+def _decoded(data: bytes) -> str:
+    (length,) = struct.unpack_from('<I', data)
+    return data[4 : 4 + length].decode()
+
+
+def id_of(ioctx: Any, name: str) -> str | None:
+    """Return the id of the image with a name; None if there is none."""
+    try:
+        return _decoded(ioctx.read(f'rbd_id.{name}'))
+    except Exception as error:
+        if getattr(error, 'errno', None) == errno.ENOENT:
+            return None
+        raise
+
+
+def kept_name(name: str, image_id: str) -> str:
+    """Return the name of an image after its copy has replaced it."""
+    return f'{name}{wire.RETYPE_SOURCE}{image_id}'
+
+
+class Copy:
+    """The images of a retype.
+
+    :param driver: the driver, which provides connections
+    :param name: name of the volume's image
+    :param mark: the marker of the retype
+    :ivar name: name of the copy
+    """
+
+    def __init__(self, driver: Any, name: str, mark: marker.Marker) -> None:
+        self._driver = driver
+        self._image_name = name
+        self._source_id = mark.source_id
+        self._kept_name = kept_name(name, mark.source_id)
+        request = mark.request.removeprefix('req-')
+        self.name = f'{name}{wire.RETYPE_COPY}{request}'
+
+    def run(self, function: Callable[[Any], _Result]) -> _Result:
+        """Run a function of a context, which may block."""
+        return run(self._driver, function)
+
+    # The copy
+
+    def make(self, target: plan.ImageState, report: children.Report) -> None:
+        """Copy the image with its snapshots, in a child process.
+
+        :raises ChildFailed: if it fails
+        """
+        pool = self._driver.configuration.rbd_pool
+        layout = target.layout
+        command = [
+            *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
+            *('--rados-osd-op-timeout', str(children.PATIENCE)),
+            *('--pool', pool, '--image', self._image_name),
+            *('--dest-pool', pool, '--dest', self.name),
+            # The unit keeps rbd from reading a number as MiB. The size is a
+            # power of two, which it does not round.
+            *('--object-size', f'{layout.object_size}B'),
+            *('--stripe-unit', f'{layout.stripe_unit}B'),
+            *('--stripe-count', str(layout.stripe_count)),
+            # The image's own pool means no data pool. Without this argument,
+            # librbd would use the default data pool of its configuration.
+            *('--data-pool', target.data_pool or pool),
+        ]
+        for each in sorted(target.image_features & features.CHOOSABLE):
+            command += ['--image-feature', each]
+        children.run(command, report)
+
+    def compare(self, report: children.Report) -> None:
+        """Compare the contents of the image and its copy, in a child process.
+
+        :raises ChildFailed: if they differ, or if the comparison fails
+        """
+        name, conf, user, _secret = self._driver._get_config_tuple()
+        given = {
+            'user': user,
+            'cluster': name,
+            'conf': conf,
+            'timeout': children.PATIENCE,
+            'pool': self._driver.configuration.rbd_pool,
+            'source': self._image_name,
+            'copy': self.name,
+        }
+        program = str(pathlib.Path(__file__).with_name('comparison.py'))
+        children.run([sys.executable, program, json.dumps(given)], report)
+
+    def complete(self, target: plan.ImageState) -> str:
+        """Check everything but the contents of the copy; return its id.
+
+        Snapshots that are protected in the source are protected, and invalid
+        object maps are rebuilt.
+
+        :raises CopyFailed: if the copy is not like its source
+        """
+
+        def run(ioctx: Any) -> str:
+            librbd = self._driver.rbd
+            with (
+                librbd.Image(ioctx, self._image_name, read_only=True) as image,
+                librbd.Image(ioctx, self.name) as copy,
+            ):
+                for each in list(image.list_snaps()):
+                    name = each['name']
+                    if image.is_protected_snap(
+                        name
+                    ) and not copy.is_protected_snap(name):
+                        copy.protect_snap(name)
+                _rebuild(librbd, ioctx, self.name, copy)
+                self._check_equal(image, copy)
+                self._check_target(ioctx, copy, target)
+                return str(copy.id())
+
+        return self.run(run)
+
+    def _check_equal(self, image: Any, copy: Any) -> None:
+        for what, of_image, of_copy in (
+            ('size', image.size(), copy.size()),
+            ('image metadata', *map(_metadata, (image, copy))),
+            ('snapshots', *map(_snapshots, (image, copy))),
+        ):
+            if of_image != of_copy:
+                raise CopyFailed(
+                    reason=f'The {what} of the copy differs: {of_copy} '
+                    f'instead of {of_image}'
+                )
+
+    def _check_target(
+        self, ioctx: Any, copy: Any, target: plan.ImageState
+    ) -> None:
+        data_pool_id = copy.data_pool_id()
+        state = existing.state_of(copy)
+        wanted = target.image_features & features.CHOOSABLE
+        own_pool = ioctx.get_pool_id()
+        if (
+            state.layout != target.layout
+            or state.image_features & features.CHOOSABLE != wanted
+            or (data_pool_id == own_pool) == bool(target.data_pool)
+        ):
+            raise CopyFailed(reason=f'The copy has {state}, and not {target}')
+        maps = self._driver.rbd.RBD_FLAG_OBJECT_MAP_INVALID
+        if any(flags & maps for flags in _flags(copy)):
+            raise CopyFailed(reason='An object map of the copy is invalid')
+
+    # The source
+
+    def obstacle(self) -> str | None:
+        """Return why the image cannot be copied; None if it can."""
+
+        def run(ioctx: Any) -> str | None:
+            with self._driver.rbd.Image(
+                ioctx, self._image_name, read_only=True
+            ) as image:
+                return obstacle_of(image, self._driver.rbd)
+
+        return self.run(run)
+
+    def used(self) -> int:
+        """Return the bytes of the objects of the image and its snapshots."""
+
+        def run(ioctx: Any) -> int:
+            with self._driver.rbd.Image(
+                ioctx, self._image_name, read_only=True
+            ) as image:
+                return _used(image)
+
+        return self.run(run)
+
+    def fingerprint(self) -> tuple[Any, ...]:
+        """Return what shows that the image was changed."""
+
+        def run(ioctx: Any) -> tuple[Any, ...]:
+            with self._driver.rbd.Image(
+                ioctx, self._image_name, read_only=True
+            ) as image:
+                return (
+                    image.id(),
+                    image.size(),
+                    image.modify_timestamp(),
+                    [
+                        (each['id'], each['name'])
+                        for each in image.list_snaps()
+                    ],
+                    _metadata(image),
+                )
+
+        return self.run(run)
+
+    # The swap
+
+    def is_swapped(self, copy_id: str) -> bool:
+        """Return whether the swap has begun, so that it must be completed.
+
+        :param copy_id: of the verified copy; empty if there is none
+        """
+        if not copy_id:
+            return False
+
+        def run(ioctx: Any) -> bool:
+            if id_of(ioctx, self._kept_name) == self._source_id:
+                # Completed below, or undone if the copy does not exist.
+                return copy_id in (
+                    id_of(ioctx, self.name),
+                    id_of(ioctx, self._image_name),
+                )
+            return id_of(ioctx, self._image_name) == copy_id
+
+        return self.run(run)
+
+    def swap(self, copy_id: str) -> None:
+        """Replace the image by its copy; complete an interrupted swap.
+
+        :raises CopyFailed: if a name belongs to another image
+        """
+
+        def run(ioctx: Any) -> None:
+            if id_of(ioctx, self._image_name) != copy_id:
+                self._rename(
+                    ioctx, self._image_name, self._kept_name, self._source_id
+                )
+            self._rename(ioctx, self.name, self._image_name, copy_id)
+
+        self.run(run)
+
+    def restore(self) -> None:
+        """Undo an interrupted swap whose copy does not exist."""
+        self.run(
+            lambda ioctx: self._rename(
+                ioctx, self._kept_name, self._image_name, self._source_id
+            )
+        )
+
+    def is_misplaced(self) -> bool:
+        """Return whether the image has only the name of a kept source."""
+
+        def run(ioctx: Any) -> bool:
+            return (
+                id_of(ioctx, self._kept_name) == self._source_id
+                and id_of(ioctx, self._image_name) is None
+            )
+
+        return self.run(run)
+
+    def _rename(
+        self, ioctx: Any, source: str, target: str, image_id: str
+    ) -> None:
+        """Rename an image; complete an interrupted rename."""
+        has_old = id_of(ioctx, source) == image_id
+        there = id_of(ioctx, target)
+        if there is None and has_old:
+            self._driver.rbd.RBD().rename(ioctx, source, target)
+            return
+        if there != image_id:
+            raise CopyFailed(
+                reason=f'Image {image_id} is neither {source} nor {target}, '
+                f'which is image {there}'
+            )
+        if not has_old:
+            return
+        LOG.warning(
+            'Completing the interrupted rename of image %(id)s from '
+            '%(source)s to %(target)s',
+            {'id': image_id, 'source': source, 'target': target},
+        )
+        ident = _text(image_id)
+        _, data = ioctx.execute(_DIRECTORY, _CLASS, 'dir_get_name', ident)
+        if _decoded(data) == source:
+            ioctx.execute(
+                _DIRECTORY,
+                _CLASS,
+                'dir_rename_image',
+                _text(source) + _text(target) + ident,
+            )
+        ioctx.remove_object(f'rbd_id.{source}')
+
+    # Removal
+
+    def discard(self, wait: float = 0.0) -> None:
+        """Remove the copy, complete or not, through the trash.
+
+        :param wait: seconds to wait for the end of the watch of a killed child
+        :raises rbd.ImageBusy: if a client has it open
+        """
+        self._repeat(
+            lambda ioctx: discard(self._driver, ioctx, self.name), wait
+        )
+
+    def keep(self) -> None:
+        """Move the source to the trash, after a copy has replaced it."""
+        delay = self._driver.configuration.safe_get(opts.CONVERSION_KEEP)
+
+        def run(ioctx: Any) -> None:
+            if id_of(ioctx, self._kept_name) == self._source_id:
+                self._driver.rbd.RBD().trash_move(
+                    ioctx, self._kept_name, delay
+                )
+
+        self.run(run)
+
+    def _repeat(self, step: Callable[[Any], None], wait: float) -> None:
+        until = time.monotonic() + wait
+        while True:
+            try:
+                self.run(step)
+                return
+            except self._driver.rbd.ImageBusy:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(PAUSE)
+
+
+def run(driver: Any, function: Callable[[Any], _Result]) -> _Result:
+    """Run a function of a context of the pool, which may block."""
+    with rbd.RADOSClient(driver) as client:
+        call = functools.partial(function, client.ioctx)
+        result: _Result = releases.off_main_thread(call)()
+        return result
+
+
+def discard(driver: Any, ioctx: Any, name: str) -> None:
+    """Remove an image, complete or not, through the trash."""
+    image_id = id_of(ioctx, name)
+    if image_id is None:
+        return
+    try:
+        driver.rbd.RBD().trash_move(ioctx, name, 0)
+    except driver.rbd.ImageNotFound:
+        # Its creation or its removal was interrupted: it has no header.
+        driver.rbd.discard(ioctx, name)
+        return
+    purge(driver, ioctx, image_id)
+
+
+def purge(driver: Any, ioctx: Any, image_id: str) -> None:
+    """Remove an image and its snapshots from the trash.
+
+    :raises rbd.ImageBusy: if a client has it open, or if it has clones
+    """
+    with (
+        contextlib.suppress(driver.rbd.ImageNotFound),
+        driver.rbd.Image(ioctx, image_id=image_id) as image,
+    ):
+        for each in list(image.list_snaps()):
+            if image.is_protected_snap(each['name']):
+                image.unprotect_snap(each['name'])
+            image.remove_snap(each['name'])
+    driver.rbd.RBD().trash_remove(ioctx, image_id, True)
+
+
+# Kept sources
+
+_UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+
+
+def volume_id_of(entry: dict[str, Any]) -> str | None:
+    """Return the volume of a kept source or of a copy in the trash.
+
+    :param entry: of the trash; None for other images. The name of a kept
+        source contains the id of the image, so that a name alone is no proof.
+    """
+    before, _, after = CONF.volume_name_template.partition('%s')
+    match = re.fullmatch(
+        f'{re.escape(before)}({_UUID}){re.escape(after)}'
+        f'(?:{re.escape(wire.RETYPE_COPY)}{_UUID}'
+        f'|{re.escape(kept_name("", entry["id"]))})',
+        entry['name'],
+    )
+    return match[1] if match else None
+
+
+def kept(driver: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
+    """Yield the entries of the trash that retypes of this cloud have made."""
+    admin = context.get_admin_context(read_deleted='yes')
+    for entry in driver.rbd.RBD().trash_list(ioctx):
+        volume_id = volume_id_of(entry)
+        if volume_id is None:
+            continue
+        try:
+            objects.Volume.get_by_id(admin, volume_id)
+        except exception.VolumeNotFound:
+            continue
+        yield entry
+
+
+# Obstacles
+
+MIGRATING = 'the RBD image is being migrated by another program'
+SNAPSHOTS = (
+    'the RBD image has snapshots of a group, or deleted snapshots that clones '
+    'require'
+)
+CLONES = 'the RBD image has clones; flatten or delete them first'
+GROUP = 'the RBD image belongs to a group'
+MIRRORED = 'the RBD image is mirrored'
+IN_USE = 'a client has the RBD image open; detach the volume first'
+
+
+def obstacle_of(image: Any, librbd: Any) -> str | None:
+    """Return why an open image cannot be copied; None if it can.
+
+    :param image: opened for reading, so that it has no watcher itself
+    :param librbd: the module ``rbd``
+    """
+    if image.features() & librbd.RBD_FEATURE_MIGRATING:
+        return MIGRATING
+    if list(image.watchers_list()):
+        return IN_USE
+    snapshots = list(image.list_snaps())
+    if any(each.get('namespace', _USER) != _USER for each in snapshots):
+        return SNAPSHOTS
+    if image.group()['pool'] != _NO_POOL:
+        return GROUP
+    mirrored = image.mirror_image_get_info()['state']
+    if mirrored != librbd.RBD_MIRROR_IMAGE_DISABLED:
+        return MIRRORED
+    with _at_each(image) as states:
+        if any(list(image.list_children2()) for _ in states):
+            return CLONES
+    return None
+
+
+@contextlib.contextmanager
+def _at_each(image: Any) -> Iterator[Iterator[str | None]]:
+    """Set an image to each of its snapshots, and then to its head."""
+
+    def states() -> Iterator[str | None]:
+        for each in list(image.list_snaps()):
+            image.set_snap(each['name'])
+            yield each['name']
+        image.set_snap(None)
+        yield None
+
+    try:
+        yield states()
+    finally:
+        image.set_snap(None)
+
+
+def _used(image: Any) -> int:
+    lengths: list[int] = []
+    before = None
+
+    def add(offset: int, length: int, exists: bool) -> None:
+        if exists:
+            lengths.append(length)
+
+    with _at_each(image) as states:
+        for state in states:
+            image.diff_iterate(
+                *(0, image.size(), before, add),
+                include_parent=False,
+                whole_object=True,
+            )
+            before = state
+    return sum(lengths)
+
+
+def _metadata(image: Any) -> list[tuple[str, str]]:
+    return sorted(image.metadata_list())
+
+
+def _snapshots(image: Any) -> list[tuple[Any, ...]]:
+    """Return the facts about the snapshots and the head."""
+    with _at_each(image) as states:
+        return [
+            (
+                state,
+                image.size(),
+                bool(state and image.is_protected_snap(state)),
+                _parent(image),
+                image.overlap(),
+            )
+            for state in states
+        ]
+
+
+def _parent(image: Any) -> object:
+    try:
+        return image.get_parent_image_spec()
+    except Exception as error:
+        if getattr(error, 'errno', None) == errno.ENOENT:
+            return None
+        raise
+
+
+def _flags(image: Any) -> list[int]:
+    with _at_each(image) as states:
+        return [image.flags() for _ in states]
+
+
+def _rebuild(librbd: Any, ioctx: Any, name: str, image: Any) -> None:
+    existing.rebuild_object_maps(
+        image, lambda snapshot: librbd.Image(ioctx, name, snapshot=snapshot)
+    )

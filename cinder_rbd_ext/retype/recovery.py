@@ -1,0 +1,257 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Completion of retypes that a killed service interrupted.
+
+Everything is derived from the marker in the database and from the images in
+the cluster. Recovery changes a volume's status only if the database, read
+inside the volume's lock, has the status ``retyping`` without a migration and
+the former type, the marker is not void, and no service has written the marker
+for :data:`STALE` seconds. Then it completes a swap that has begun, and
+otherwise returns the volume to its former type and status. In all other cases
+it only removes the images that the retype has left.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import datetime
+import functools
+import threading
+import time
+from typing import Any
+
+from cinder import context
+from cinder import exception
+from cinder import objects
+from cinder import quota
+from cinder import quota_utils
+from cinder.volume import volume_types
+from oslo_log import log as logging
+
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import retypes
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds after which a marker belongs to a killed service. Between the end of
+#: the driver's part and the new status, Cinder needs much less.
+STALE = 45.0
+
+#: Seconds between two attempts while something is left to do.
+PAUSE = 5.0
+
+#: The share of the pool below which kept sources are removed early.
+LOW = 0.1
+
+_INTERRUPTED = 'the volume service was interrupted'
+
+#: The stock driver's part of a retype: volume, new type, difference of types.
+Stock = Callable[[Any, Any, Any], tuple[bool, dict[str, Any] | None]]
+
+
+class Recovery:
+    """Completes or undoes the retypes that a killed service interrupted.
+
+    :param driver: the driver
+    :param own: the retypes of the driver
+    :param stock: the stock driver's part of a retype
+    """
+
+    def __init__(
+        self, driver: Any, own: retypes.Retypes, stock: Stock
+    ) -> None:
+        self._driver = driver
+        self._retypes = own
+        self._stock = stock
+        self._running = threading.Lock()
+
+    def start(self, free: object = None, total: object = None) -> None:
+        """Search in the background.
+
+        The driver calls this whenever Cinder requests its statistics: when the
+        service starts, periodically, and after each retype.
+
+        :param free: free capacity of the pool
+        :param total: total capacity of the pool
+        """
+        if self._driver.host is None or self._running.locked():
+            return
+        is_full = (
+            isinstance(free, (int, float))
+            and isinstance(total, (int, float))
+            and free < total * LOW
+        )
+        threading.Thread(
+            target=self._run, args=(is_full,), daemon=True
+        ).start()
+
+    def _run(self, is_full: bool) -> None:
+        if not self._running.acquire(blocking=False):
+            return
+        try:
+            while self.recover_all():
+                time.sleep(PAUSE)
+            self.purge(is_full)
+        except Exception:
+            LOG.exception('Could not search for interrupted retypes')
+        finally:
+            self._running.release()
+
+    def recover_all(self) -> bool:
+        """Settle all markers of the back end; return whether some are left.
+
+        Running retypes are not counted.
+        """
+        is_left = False
+        for volume_id in marker.marked_volumes(self._driver):
+            try:
+                with volume_lock.exclusive(volume_id, wait=0):
+                    is_left |= not self._recover(volume_id)
+            except volume_lock.VolumeLocked:
+                LOG.debug('Volume %s is in use', volume_id)
+            except exception.VolumeNotFound:
+                LOG.debug('Volume %s was deleted', volume_id)
+            except self._driver.rbd.ImageBusy:
+                LOG.debug('An image of volume %s has a watcher', volume_id)
+                is_left = True
+            except Exception:
+                LOG.exception(
+                    'Could not settle the retype of volume %s', volume_id
+                )
+        return is_left
+
+    def _recover(self, volume_id: str) -> bool:
+        """Settle the marker of a volume; return whether it is settled."""
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        mark = marker.read(volume.admin_metadata)
+        if mark and _is_of_marker(volume, mark):
+            if abs(mark.age) < STALE:
+                return False
+            self._resume(admin, volume, mark)
+        self._retypes.settle(volume_id)
+        return True
+
+    def _resume(self, admin: Any, volume: Any, mark: marker.Marker) -> None:
+        """Complete or undo an interrupted retype, and save the result."""
+        LOG.info('Resuming the retype of volume %s', volume.id)
+        copy = copies.Copy(self._driver, volume.name, mark)
+        is_swapped = self._retypes.is_swapped(copy, mark)
+        type_id = mark.type_id if is_swapped else volume.volume_type_id
+        new_type = objects.VolumeType.get_by_id(admin, type_id)
+        decided = self._retypes.make_plan(volume, new_type, is_swapped)
+        if not is_swapped:
+            # Only the features may have changed. They are changed back.
+            decided = dataclasses.replace(decided, target=None)
+        diff, _ = volume_types.volume_types_diff(
+            admin, volume.volume_type_id, type_id
+        )
+        stock = functools.partial(self._stock, volume, new_type, diff)
+        update = self._retypes.complete(volume, new_type, decided, stock)
+        _save(admin, volume, type_id, update or {})
+        if not is_swapped:
+            marker.refuse(volume.id, _INTERRUPTED)
+
+    def purge(self, is_full: bool) -> None:
+        """Remove the kept sources whose time is over.
+
+        :param is_full: whether the pool needs space, so that all are removed
+        """
+
+        def purge(ioctx: Any) -> None:
+            now = datetime.datetime.now(datetime.timezone.utc)
+            for entry in copies.kept(self._driver, ioctx):
+                until = entry['deferment_end_time'].replace(
+                    tzinfo=datetime.timezone.utc
+                )
+                if is_full or until <= now:
+                    try:
+                        copies.purge(self._driver, ioctx, entry['id'])
+                        LOG.info('Removed %s from the trash', entry['name'])
+                    except self._driver.rbd.Error as error:
+                        LOG.warning(
+                            'Could not remove %(name)s from the trash: '
+                            '%(error)s',
+                            {'name': entry['name'], 'error': error},
+                        )
+
+        copies.run(self._driver, purge)
+
+
+def _is_of_marker(volume: Any, mark: marker.Marker) -> bool:
+    """Return whether the status of a volume is that of the marker's retype."""
+    return bool(
+        volume.status == marker.RETYPING
+        and not volume.migration_status
+        and volume.volume_type_id != mark.type_id
+        and not mark.is_void
+    )
+
+
+def _save(
+    admin: Any, volume: Any, type_id: str, update: dict[str, Any]
+) -> None:
+    """Save the result of a retype, as Cinder's manager does."""
+    former = volume.volume_type_id
+    reserved = []
+    if type_id != former:
+        reserved = _reserved(admin, volume, type_id)
+    saved = volume.conditional_update(
+        {
+            'volume_type_id': type_id,
+            'status': volume.previous_status or 'available',
+            **update,
+        },
+        {
+            'status': marker.RETYPING,
+            'migration_status': None,
+            'volume_type_id': former,
+        },
+    )
+    if not saved:
+        raise retypes.Cancelled(id=volume.id)
+    for snapshot in volume.snapshots:
+        snapshot.volume_type_id = type_id
+        snapshot.save()
+    if reserved:
+        quota.QUOTAS.commit(admin, reserved, project_id=volume.project_id)
+    LOG.info('Volume %s: settled the interrupted retype', volume.id)
+
+
+def _reserved(admin: Any, volume: Any, type_id: str) -> list[Any]:
+    """Return quota reservations for the change of the type.
+
+    The reservations of the interrupted request expire. Without free quota,
+    the usage is counted for the former type.
+    """
+    try:
+        return [
+            *quota_utils.get_volume_type_reservation(
+                admin, volume, type_id, reserve_vol_type_only=True
+            ),
+            *quota_utils.get_volume_type_reservation(
+                admin,
+                volume,
+                volume.volume_type_id,
+                reserve_vol_type_only=True,
+                negative=True,
+            ),
+        ]
+    except exception.CinderException as error:
+        LOG.warning(
+            'The quota usage of volume %(id)s is still counted for its former '
+            'type, run "cinder-manage quota sync": %(error)s',
+            {'id': volume.id, 'error': error},
+        )
+        return []

@@ -1,0 +1,533 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Retypes: changes of features in place, and of layouts by copy and swap.
+
+An image that cannot be changed in place is copied by ``rbd deep cp`` to an
+image with the new layout. The copy is verified and replaces the image by two
+renames. All of this holds the exclusive lock of the volume
+(:mod:`cinder_rbd_ext.volume_lock`).
+
+Each step, what holds before it, and what an interruption in it leaves:
+
+=========  =============================  ====================================
+Step       Before it                      After a kill, or a failure
+=========  =============================  ====================================
+marker     Cinder has set the status.     Without the marker, the volume stays
+                                          in ``retyping``, as with the stock
+                                          driver: reset its status. Later, the
+                                          marker alone: the volume gets its
+                                          old status.
+obstacles  The marker names the image.    As above.
+copy       No obstacle was found.         A partial copy, whose name contains
+                                          the request. It is removed; the
+                                          volume is unchanged.
+verify     The copy is complete.          A copy. It is removed; the volume is
+                                          unchanged.
+compare    The source has no watcher, no  As above.
+again      clone, and the same snapshots
+           and time of modification as
+           before the copy.
+marker     The copy equals the source.    As above if the marker does not name
+                                          the copy yet; otherwise recovery
+                                          does the swap.
+swap       The marker names both images.  One of the two images has the name,
+                                          or none. Recovery completes the
+                                          swap: no step removes data.
+complete   The copy has the volume's      Recovery completes: features, QoS
+           name, the source another.      limits, record and keys, then type
+                                          and status.
+keep       Cinder has saved the type.     The source has its other name, or is
+                                          in the trash. Recovery moves it
+                                          there, and the marker is removed.
+=========  =============================  ====================================
+
+What can fail, and what follows. Before the swap, the copy is removed, the
+volume keeps its type, and its owner gets a message. After the swap, the step
+is repeated until it succeeds.
+
+=============================  ===============================================
+Failure                        How it is noticed
+=============================  ===============================================
+librados, librbd               ``rados.Error`` and ``rbd.Error``
+no connection                  ``VolumeBackendAPIException``
+the child fails or crashes     ``ChildFailed``, with status or signal
+the pool is full, its quota    The room is checked before. Later, the OSDs do
+is reached, OSDs are slow      not answer the child, which fails after
+                               :data:`children.PATIENCE`.
+the copy differs               ``CopyFailed``, or ``ChildFailed`` by the
+                               comparison
+the source was changed         ``CopyFailed``
+the status was reset, or the   ``Cancelled``: looked for every
+volume is being deleted        :data:`children.INTERVAL`
+the lock has expired           ``LockLost``: looked for with the status and
+                               before the swap
+the database fails             Before the swap, as above. Writing the progress
+                               alone may fail.
+the service is stopped or      The kernel ends the child. Recovery follows
+killed                         (:mod:`cinder_rbd_ext.retype.recovery`).
+=============================  ===============================================
+
+The copy continues to be the volume that Cinder's incremental backups refer to:
+their snapshots are copied.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import functools
+import time
+from typing import Any
+
+from cinder import context
+from cinder import exception
+from cinder import objects
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+from oslo_utils import units
+
+from cinder_rbd_ext import accepted_keys
+from cinder_rbd_ext import option_errors
+from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.cluster import capacity
+from cinder_rbd_ext.cluster import defaults
+from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.retype import changes
+from cinder_rbd_ext.retype import children
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import plan as retype_plan
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds before a step after the swap is repeated.
+REPEAT = 30.0
+
+# The share of the progress that the copy takes, if a comparison follows.
+_COPY_SHARE = 60
+
+Update = dict[str, Any]
+#: The stock driver's part of a retype.
+Stock = Callable[[], tuple[bool, Update | None]]
+#: Removes the keys that a volume type does not accept from a volume.
+RemoveKeys = Callable[[Any, accepted_keys.Acceptance], None]
+
+
+class Cancelled(exception.VolumeBackendAPIException):
+    """The volume is no longer being retyped."""
+
+    message = 'The status of volume %(id)s was changed during its retype'
+
+
+class Retypes:
+    """Retypes of the volumes of a back end.
+
+    :param driver: the driver, which provides connections and settings
+    :param remove_keys: removes keys from a volume
+    """
+
+    def __init__(self, driver: Any, remove_keys: RemoveKeys) -> None:
+        self._driver = driver
+        self._remove_keys = remove_keys
+
+    def retype(
+        self, request_id: str, volume: Any, new_type: Any, stock: Stock
+    ) -> tuple[bool, Update | None]:
+        """Retype a volume.
+
+        :param stock: the stock driver's part
+        :returns: whether the image matches the new type, and the model update.
+            Otherwise the volume is unchanged, and the retype requires a
+            migration by Cinder.
+        :raises VolumeOptionRefused: for options that are not possible on any
+            volume
+        """
+        mark = marker.Marker(request_id, new_type.id, source_id='')
+        if marker.of_volume(volume.id) is None:
+            # The sooner, the shorter a kill leaves the volume in "retyping".
+            marker.begin(volume.id, mark)
+        with volume_lock.exclusive(volume.id) as held:
+            earlier = marker.of_volume(volume.id)
+            if earlier and earlier.request != request_id:
+                self.settle(volume.id, wait=copies.WATCHED_FOR)
+            source_id = self._image_id(volume.name)
+            mark = dataclasses.replace(mark, source_id=source_id)
+            marker.begin(volume.id, mark)
+            with option_errors.of_volume(volume, self._driver.backend_name):
+                decided = self.make_plan(volume, new_type)
+            reason = self._reason_against(volume, decided)
+            if reason is None and decided.target:
+                reason = self._copied(volume, mark, decided.target, held)
+            if reason is not None:
+                LOG.info(
+                    'Retype of volume %(id)s needs a migration: %(obstacle)s; '
+                    'the image is not converted: %(why)s',
+                    {
+                        'id': volume.id,
+                        'obstacle': decided.obstacle,
+                        'why': reason,
+                    },
+                )
+                marker.refuse(volume.id, reason)
+                return False, None
+            complete = functools.partial(
+                self.complete, volume, new_type, decided, stock
+            )
+            if decided.is_copied:
+                return True, self._repeated(volume.id, complete)
+            return True, complete()
+
+    def make_plan(
+        self, volume: Any, new_type: Any, is_copied: bool = False
+    ) -> retype_plan.RetypePlan:
+        """Return the plan of a retype of a volume.
+
+        :param is_copied: whether the image already is the copy
+        :raises OptionError: for options that are not possible on any volume
+        """
+        with rbd.RADOSClient(self._driver) as client:
+            ceph = defaults.of_client(self._driver, client)
+            state = self._driver.images.state_of(
+                volume.name, client=client.cluster, ioctx=client.ioctx
+            )
+        admin = context.get_admin_context()
+        current = objects.Volume.get_by_id(admin, volume.id)
+        recorded = record.items_of(volume.id)
+        return retype_plan.Retype(
+            request.metadata_of(current),
+            request.specs_of(current.volume_type),
+            request.specs_of(new_type),
+            dataclasses.replace(
+                self._driver.settings,
+                ceph_features=ceph.image_features,
+                ceph_striping=ceph.striping,
+            ),
+            current.size,
+            sources.layout_requested(current, recorded),
+            sources.features_requested(current, recorded),
+        ).make_plan(state, is_copied)
+
+    def _image_id(self, name: str) -> str:
+        image_id = copies.run(
+            self._driver, lambda ioctx: copies.id_of(ioctx, name)
+        )
+        if image_id is None:
+            raise exception.VolumeBackendAPIException(
+                data=f'RBD image {name} does not exist'
+            )
+        return image_id
+
+    def _reason_against(
+        self, volume: Any, decided: retype_plan.RetypePlan
+    ) -> str | None:
+        """Return why the volume cannot be retyped here; None if it can."""
+        if decided.is_migrated:
+            return str(decided.obstacle)
+        if decided.is_copied and _is_attached(volume):
+            return copies.IN_USE
+        return None
+
+    def _copied(
+        self,
+        volume: Any,
+        mark: marker.Marker,
+        target: retype_plan.Target,
+        held: volume_lock.Held,
+    ) -> str | None:
+        """Replace the image by a copy; return why it is unchanged, or None."""
+        copy = copies.Copy(self._driver, volume.name, mark)
+        try:
+            reason = copy.obstacle() or self._lack_of_room(copy, target.state)
+            if reason:
+                return reason
+            mark = self._made(volume, mark, copy, target.state, held)
+        except Exception as error:
+            LOG.exception('Could not convert volume %s', volume.id)
+            self._discard(volume.id, copy)
+            return _told(error)
+        self._repeated(volume.id, lambda: copy.swap(mark.copy_id))
+        return None
+
+    def _made(
+        self,
+        volume: Any,
+        mark: marker.Marker,
+        copy: copies.Copy,
+        target: plan.ImageState,
+        held: volume_lock.Held,
+    ) -> marker.Marker:
+        """Make and verify the copy; return the marker that names it."""
+
+        def report(first: int, share: int, percent: int) -> None:
+            held.check_is_held()
+            if not is_retyping(volume.id):
+                raise Cancelled(id=volume.id)
+            done = first + percent * share // 100
+            marker.write(volume.id, dataclasses.replace(mark, percent=done))
+
+        verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
+        share = _COPY_SHARE if verify else 100
+        before = copy.fingerprint()
+        copy.make(target, functools.partial(report, 0, share))
+        copy_id = copy.complete(target)
+        if verify:
+            copy.compare(functools.partial(report, share, 100 - share))
+        reason = copy.obstacle()
+        if reason or copy.fingerprint() != before:
+            raise copies.CopyFailed(
+                reason=reason or 'The image was changed during the copy'
+            )
+        report(100, 0, 0)
+        return marker.write(
+            volume.id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
+        )
+
+    def _lack_of_room(
+        self, copy: copies.Copy, target: plan.ImageState
+    ) -> str | None:
+        """Return that a second copy does not fit; None if it does."""
+        pool = target.data_pool or self._driver.configuration.rbd_pool
+        view = capacity.looking_at(self._driver, pool)
+        free, _total = rbd.RBDDriver._get_pool_stats(view)
+        if not isinstance(free, (int, float)):
+            return None
+        used = copy.used() / units.Gi
+        if used <= free:
+            return None
+        return (
+            f'the pool has no room for a second copy of the image: it uses '
+            f'{used:.1f} GiB, and {free:.1f} GiB are free; free some space, '
+            'or ask the administrator to add storage or to raise the quota'
+        )
+
+    def _discard(self, volume_id: str, copy: copies.Copy) -> None:
+        """Remove a copy after a failure; the marker is kept until it is."""
+        try:
+            copy.discard()
+        except Exception:
+            LOG.exception(
+                'Could not remove the copy %(name)s for volume %(id)s; trying '
+                'again later',
+                {'name': copy.name, 'id': volume_id},
+            )
+
+    def _repeated(self, volume_id: str, step: Callable[[], Any]) -> Any:
+        """Run a step after the swap has begun, until it succeeds.
+
+        Until then the volume keeps the status ``retyping``, in which it cannot
+        be used. The attempts end if an administrator resets the status.
+        """
+        while True:
+            try:
+                return step()
+            except Exception:
+                LOG.exception(
+                    'The retype of volume %s is interrupted', volume_id
+                )
+                if not is_retyping(volume_id):
+                    raise
+            time.sleep(REPEAT)
+
+    def complete(
+        self,
+        volume: Any,
+        new_type: Any,
+        decided: retype_plan.RetypePlan,
+        stock: Stock,
+    ) -> Update | None:
+        """Change the image in place, and record the result.
+
+        This can be repeated.
+
+        :param volume: the object that is saved afterwards
+        :returns: the model update of the stock driver
+        """
+        _, update = stock()
+        if decided.stock_changes:
+            # The stock driver has changed the features.
+            decided = self.make_plan(volume, new_type)
+        self._change_features(volume, decided)
+        self._remove_keys(volume, decided.acceptance)
+        return update
+
+    def _change_features(self, volume: Any, decided: retype_plan.RetypePlan) -> None:
+        """Give the image the features of the new type, and record it.
+
+        The image is opened for writing only if it changes.
+        """
+        images, change = self._driver.images, decided.change
+        given = decided.target.origins if decided.target else None
+        if change.enable or change.disable:
+            with images.opened(volume.name) as image:
+                existing.disable(image, change.disable)
+                if existing.enable(image, change.enable) & features.MAP_OFF:
+                    self._rebuild_object_maps(image, volume.name)
+            given = _origins_of_features(volume, change.to_default)
+        state = images.state_of(volume.name)
+        record.made(volume.id, state, record.backend_of(volume), given)
+
+    def _rebuild_object_maps(self, image: Any, name: str) -> None:
+        existing.rebuild_object_maps(
+            image,
+            lambda snapshot: self._driver.images.opened(
+                name, snapshot=snapshot
+            ),
+        )
+
+    # What an earlier retype has left
+
+    def settle(self, volume_id: str, wait: float = 0.0) -> None:
+        """Remove what an earlier retype of a volume has left.
+
+        The status of the volume is not changed. The caller holds the
+        exclusive lock of the volume.
+
+        :param wait: seconds to wait for the end of the watch of a killed child
+        :raises rbd.ImageBusy: if an image could not be removed yet
+        """
+        mark = marker.of_volume(volume_id)
+        if mark is None:
+            return
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        copy = copies.Copy(self._driver, volume.name, mark)
+        if self.is_swapped(copy, mark):
+            copy.keep()
+        else:
+            copy.discard(wait)
+        self._correct_keys(volume)
+        marker.forget(volume_id)
+
+    def _correct_keys(self, volume: Any) -> None:
+        """Remove keys that were written back during a retype.
+
+        A client that replaces all metadata may have read it before the driver
+        removed a key. A failure is logged and not raised.
+        """
+        try:
+            state = self._driver.images.state_of(volume.name)
+            accepted = accepted_keys.of_type(
+                request.metadata_of(volume),
+                request.specs_of(volume.volume_type),
+                self._driver.settings,
+                volume.size,
+            )
+            given = options.parse(
+                accepted.kept, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+            )
+            difference = changes.disagreement(given, state)
+            if difference:
+                accepted = accepted.without(difference)
+            self._remove_keys(volume, accepted)
+        except Exception:
+            LOG.exception('Could not check the keys of volume %s', volume.id)
+
+    def is_swapped(self, copy: copies.Copy, mark: marker.Marker) -> bool:
+        """Return whether a copy has replaced the image.
+
+        An interrupted swap is completed, or undone if the copy does not exist.
+        """
+        if copy.is_swapped(mark.copy_id):
+            copy.swap(mark.copy_id)
+            return True
+        if copy.is_misplaced():
+            LOG.error('Copy %s does not exist; restoring the image', copy.name)
+            copy.restore()
+        return False
+
+    def delete_kept(self, volume: Any) -> None:
+        """Remove the kept sources of a volume that is being deleted.
+
+        With deferred deletion, the trash keeps them like the volume itself.
+        """
+        if self._driver.configuration.enable_deferred_deletion:
+            return
+        name = volume.name
+        self._purge(
+            lambda entry: copies.kept_name(name, entry['id']) == entry['name']
+        )
+
+    def release_snapshot(self, snapshot: Any) -> None:
+        """Remove kept sources that block the deletion of a snapshot."""
+
+        def blocking(ioctx: Any) -> set[str]:
+            with self._driver.rbd.Image(
+                ioctx, snapshot.volume_name, snapshot=snapshot.name
+            ) as image:
+                return {
+                    child['id']
+                    for child in image.list_children2()
+                    if child['trash']
+                }
+
+        try:
+            image_ids = copies.run(self._driver, blocking)
+        except self._driver.rbd.ImageNotFound:
+            return
+        if image_ids:
+            self._purge(lambda entry: entry['id'] in image_ids)
+
+    def _purge(self, is_chosen: Callable[[dict[str, Any]], bool]) -> None:
+        def purge(ioctx: Any) -> None:
+            for entry in copies.kept(self._driver, ioctx):
+                if is_chosen(entry):
+                    LOG.info('Removing %s from the trash', entry['name'])
+                    copies.purge(self._driver, ioctx, entry['id'])
+
+        copies.run(self._driver, purge)
+
+
+def is_retyping(volume_id: str) -> bool:
+    """Return whether a volume has the status ``retyping``."""
+    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+    return bool(volume.status == marker.RETYPING)
+
+
+def _is_attached(volume: Any) -> bool:
+    """Return whether a volume was attached when its retype began."""
+    status = volume.status
+    if status == marker.RETYPING:
+        status = volume.previous_status
+    return bool(status == 'in-use')
+
+
+def _origins_of_features(
+    volume: Any, to_default: bool
+) -> dict[precedence.Part, errors.Origin]:
+    """Return the origins, from which clones of the volume inherit."""
+    there = sources.origins_of(volume, record.items_of(volume.id))
+    origin = errors.Origin.VOLUME_TYPE
+    if to_default:
+        origin = errors.Origin.CLUSTER
+    return {
+        **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
+        **there,
+        precedence.Part.FEATURES: origin,
+    }
+
+
+def _told(error: Exception) -> str:
+    """Return a failure as a text for the requester, without names of pools."""
+    if isinstance(error, (copies.CopyFailed, Cancelled)):
+        return 'the image was changed or could not be copied correctly'
+    if isinstance(error, children.ChildFailed):
+        return 'Ceph could not copy the image, or the copy was not correct'
+    return f'the image could not be copied ({type(error).__name__})'

@@ -1,0 +1,453 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Volume services that are killed during a retype, and others that take over.
+
+A separate program, because each service is a process that is forked before it
+connects to anything. It runs one retype after the other and prints a line of
+JSON for each: when what was killed, and what was wrong afterwards.
+
+A service is killed at a line of the driver's code (``lines``), or it, its
+child, or both are killed at a random moment (``moments``). Then another service
+of the same back end recovers.
+"""
+
+import argparse
+from collections.abc import Callable
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+from typing import Any
+import uuid
+
+from cinder import context
+from cinder import coordination
+from cinder import objects
+from cinder.db import api as db
+from cinder.db import models
+from cinder.objects import fields
+from cinder.volume import configuration
+from cinder.volume import driver as cinder_driver
+from cinder.volume import volume_types
+from cinder.volume.drivers import rbd as stock_rbd
+from oslo_config import cfg
+from oslo_utils import units
+import rbd
+
+from cinder_rbd_ext import driver
+from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import recovery
+from rbd_volume_options import keys
+from tests import rbd_content
+
+_GROUP = 'ceph'
+_HOST = 'host@ceph'
+_SIZE = 128
+_STRIPED = {
+    keys.STRIPE_UNIT: '64K',
+    keys.STRIPE_COUNT: '8',
+    keys.OBJECT_MAP: 'true',
+}
+#: Seconds within which a volume must be usable again. The first ones are those
+#: until the OSD forgets a killed client.
+_LONGEST = 60.0
+# The code at whose lines a service is killed.
+_CODE = str(pathlib.Path(driver.__file__).parent / 'retype')
+
+_SERVICE, _CHILD, _BOTH = 'service', 'child', 'service and child'
+
+
+def _configure(conf: str, directory: str) -> None:
+    cfg.CONF([], project='cinder')
+    cfg.CONF.set_override('host', 'host')
+    cfg.CONF.set_override('state_path', directory)
+    cfg.CONF.set_override(
+        'connection', f'sqlite:///{directory}/cinder.sqlite', 'database'
+    )
+    cfg.CONF.set_override('backend_url', f'file://{directory}', 'coordination')
+    _settings()
+    for name, value in (
+        ('rbd_pool', 'volumes'),
+        ('rbd_user', 'admin'),
+        ('rbd_ceph_conf', conf),
+    ):
+        cfg.CONF.set_override(name, value, group=_GROUP)
+
+
+def _settings() -> Any:
+    settings = configuration.Configuration(
+        cinder_driver.volume_opts, config_group=_GROUP
+    )
+    settings.append_config_values(stock_rbd.RBD_OPTS)
+    settings.append_config_values(opts.BACKEND_OPTS)
+    return settings
+
+
+def _run(function: Callable[[], Any]) -> tuple[int, int]:
+    """Run a function in a forked process; return its id and its output."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        try:
+            os.close(reading)
+            answer = json.dumps(function()).encode()
+            os.write(writing, answer)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            # librados and the database must not be closed in an orderly way.
+            os._exit(0)
+    os.close(writing)
+    return pid, reading
+
+
+def _ended(running: tuple[int, int]) -> Any:
+    """Return what a function returned in a process; None if it was killed."""
+    pid, reading = running
+    with open(reading) as output:
+        answer = output.read()
+    os.waitpid(pid, 0)
+    return json.loads(answer) if answer else None
+
+
+class Service:
+    """A volume service, in a process of its own."""
+
+    def __init__(self) -> None:
+        objects.register_all()
+        coordination.COORDINATOR.start()
+        self._admin = context.get_admin_context()
+        self._driver: Any = driver.RBDExtDriver(
+            configuration=_settings(), db=db, host=_HOST
+        )
+        self._driver.do_setup(self._admin)
+
+    def _image(self, name: str, **kwargs: Any) -> Any:
+        return self._driver.images.opened(name, **kwargs)
+
+    def _volume(self, ident: str) -> Any:
+        return objects.Volume.get_by_id(self._admin, ident)
+
+    def prepare(self, type_id: str, snapshots: int, key: str | None) -> Any:
+        """Return a new volume with data, and its checksums."""
+        volume = objects.Volume(
+            self._admin,
+            **{
+                'size': 1,
+                'host': _HOST,
+                'status': 'available',
+                'volume_type_id': type_id,
+                'project_id': 'project',
+                'user_id': 'user',
+                'metadata': {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'},
+            },
+        )
+        volume.create()
+        volume = self._volume(volume.id)
+        self._driver.create_volume(volume)
+        volume.encryption_key_id = key
+        volume.save()
+        with self._image(volume.name) as image:
+            image.resize(_SIZE * units.Mi)
+            rbd_content.write(image, 3, 4)
+            for number in range(snapshots):
+                image.create_snap(f'snapshot-{number}')
+                image.protect_snap(f'snapshot-{number}')
+                rbd_content.write(image, 5 + number, 4)
+                rbd_content.write(image, 70, 1 + number)
+            rbd_content.write(image, _SIZE - 1, 1)
+        return volume.id, self._sums(volume.name)
+
+    def _sums(self, name: str) -> dict[str, str]:
+        with self._image(name, read_only=True) as image:
+            return rbd_content.sums(image)
+
+    def retype(
+        self,
+        ident: str,
+        type_id: str,
+        last_line: int = 0,
+        begins: Callable[[], None] | None = None,
+    ) -> int:
+        """Retype a volume as Cinder's manager does; return the lines run.
+
+        :param begins: called before the driver's method
+        :param last_line: the number of the line of code at which this process
+            is killed
+        """
+        volume = self._volume(ident)
+        new_type = objects.VolumeType.get_by_id(self._admin, type_id)
+        lines = 0
+
+        def trace(frame: Any, event: str, _argument: Any) -> Any:
+            nonlocal lines
+            if not frame.f_code.co_filename.startswith(_CODE):
+                return None
+            if event == 'line':
+                lines += 1
+                if lines == last_line:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        tenant = context.RequestContext('user', 'project')
+        if begins is not None:
+            begins()
+        sys.settrace(trace)
+        done, update = self._driver.retype(tenant, volume, new_type, {}, None)
+        sys.settrace(None)
+        saved = {'status': 'available', **(update or {})}
+        if done:
+            saved['volume_type_id'] = type_id
+        volume.update(saved)
+        volume.save()
+        return lines
+
+    def is_not_begun(self, ident: str) -> bool:
+        """Return whether the driver had not written its marker yet.
+
+        The volume stays in ``retyping``, as with the stock driver.
+        """
+        volume = self._volume(ident)
+        return volume.status == 'retyping' and not marker.of_volume(ident)
+
+    def reset(self, ident: str) -> None:
+        """Reset the status of a volume as an administrator does."""
+        volume = self._volume(ident)
+        volume.status = 'available'
+        volume.save()
+
+    def recover(self, ident: str) -> float:
+        """Recover as a service does that starts; return the seconds."""
+        began = time.monotonic()
+        while time.monotonic() < began + _LONGEST:
+            is_left = self._driver._recovery.recover_all()
+            if not is_left and not marker.of_volume(ident):
+                break
+            time.sleep(0.3)
+        return round(time.monotonic() - began, 2)
+
+    def check(self, ident: str, type_id: str, sums: Any) -> list[str]:
+        """Return what is wrong with a volume, and with its pool."""
+        volume = self._volume(ident)
+        wrong = []
+        if self._sums(volume.name) != sums:
+            wrong.append('the content has changed')
+        is_new = volume.volume_type_id == type_id
+        with self._image(volume.name, read_only=True) as image:
+            image_id = image.id()
+            if (image.stripe_count() == 8) != is_new:
+                wrong.append(f'type and image disagree: {is_new}')
+            for name in [None, *(s['name'] for s in image.list_snaps())]:
+                if name and not image.is_protected_snap(name):
+                    wrong.append(f'{name} is not protected')
+                image.set_snap(name)
+                if image.flags():
+                    wrong.append(f'the map of {name} is invalid')
+            image.set_snap(None)
+        state = self._driver.images.state_of(volume.name)
+        if record.read(volume.admin_metadata) != state:
+            wrong.append('record and image disagree')
+        if bool(volume.metadata) == is_new:
+            wrong.append(f'type and keys disagree: {volume.metadata}')
+        if volume.status != 'available':
+            wrong.append(f'the status is {volume.status}')
+        if marker.read(volume.admin_metadata):
+            wrong.append('a marker is left')
+        wrong += self._left(volume.name, image_id, is_new)
+        return wrong
+
+    def _left(self, name: str, image_id: str, is_new: bool) -> list[str]:
+        """Return what is wrong with the pool, which has one image."""
+        with stock_rbd.RADOSClient(self._driver) as client:
+            ioctx = client.ioctx
+            names = {
+                each.key.removeprefix('rbd_id.')
+                for each in ioctx.list_objects()
+                if each.key.startswith('rbd_id.')
+            } | set(rbd.RBD().list(ioctx))
+            trash = [(t['id'], t['name']) for t in rbd.RBD().trash_list(ioctx)]
+        wrong = [] if names == {name} else [f'images: {sorted(names)}']
+        sources = [
+            (ident, kept)
+            for ident, kept in trash
+            if kept == f'{name}.retyped-{ident}' and ident != image_id
+        ]
+        if len(sources) != int(is_new) or sources != trash:
+            wrong.append(f'trash: {trash}')
+        return wrong
+
+    def delete(self, ident: str) -> list[str]:
+        """Delete a volume; return what is left of it."""
+        volume = self._volume(ident)
+        with self._image(volume.name) as image:
+            for each in list(image.list_snaps()):
+                image.unprotect_snap(each['name'])
+                image.remove_snap(each['name'])
+        self._driver.delete_volume(volume)
+        volume.destroy()
+        with stock_rbd.RADOSClient(self._driver) as client:
+            left = [each.key for each in client.ioctx.list_objects()]
+            ioctx = client.ioctx
+            trash = [each['name'] for each in rbd.RBD().trash_list(ioctx)]
+        left = [key for key in left if key.startswith(('rbd_id', 'rbd_head'))]
+        return [f'left: {[*left, *trash]}'] if left or trash else []
+
+
+def _make_types() -> tuple[str, str]:
+    """Create the database with two volume types; return their ids."""
+    models.BASE.metadata.create_all(db.get_engine())
+    objects.register_all()
+    admin = context.get_admin_context()
+    tenant_keys = ','.join((keys.STRIPE_UNIT, keys.STRIPE_COUNT))
+    plain = {keys.TENANT_OPTIONS: tenant_keys}
+    return (
+        volume_types.create(admin, 'plain', plain)['id'],
+        volume_types.create(
+            admin, 'striped', {**_STRIPED, keys.TENANT_OPTIONS: ''}
+        )['id'],
+    )
+
+
+def _kill(pid: int, what: str, chosen: int) -> None:
+    """Kill a service, its child, or both."""
+    path = pathlib.Path(f'/proc/{pid}/task/{pid}/children')
+    with contextlib.suppress(OSError):
+        children = [int(word) for word in path.read_text().split()]
+    if what != _SERVICE:
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, chosen)
+    if what != _CHILD:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _trial(
+    types: tuple[str, str],
+    chance: random.Random,
+    kill: Callable[[str, str], Any],
+) -> dict[str, Any]:
+    """Retype a volume, kill what runs, recover, and check."""
+    plain, striped = types
+    snapshots = chance.choice((0, 2))
+    key = chance.choice((None, str(uuid.UUID(int=chance.getrandbits(128)))))
+    ident, sums = _ended(
+        _run(lambda: Service().prepare(plain, snapshots, key))
+    )
+    _ended(_run(lambda: _mark(ident)))
+    told = kill(ident, striped)
+
+    def recover() -> Any:
+        service = Service()
+        if service.is_not_begun(ident):
+            service.reset(ident)
+            told['begun'] = False
+        took = service.recover(ident)
+        wrong = service.check(ident, striped, sums)
+        is_new = service._volume(ident).volume_type_id == striped
+        return told, is_new, took, wrong + service.delete(ident)
+
+    answer = _ended(_run(recover))
+    told, is_new, took, wrong = answer or (
+        *(told, None, None),
+        ['recovery has failed'],
+    )
+    return {
+        **told,
+        'snapshots': snapshots,
+        'encrypted': bool(key),
+        'new': is_new,
+        'seconds': took,
+        'wrong': wrong,
+    }
+
+
+def _mark(ident: str) -> None:
+    """Set the status of a retype, as Cinder's API does."""
+    objects.register_all()
+    volume = objects.Volume.get_by_id(context.get_admin_context(), ident)
+    volume.update({'status': 'retyping', 'previous_status': 'available'})
+    volume.save()
+
+
+def main() -> None:
+    """Run the trials."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('conf')
+    parser.add_argument('directory')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--moments', type=int, default=0)
+    parser.add_argument('--lines', type=int, default=0)
+    given = parser.parse_args()
+    chance = random.Random(given.seed)
+    _configure(given.conf, given.directory)
+    recovery.STALE = 0.0
+    types = _ended(_run(_make_types))
+    figures: dict[str, Any] = {}
+
+    def begun(
+        ident: str, type_id: str
+    ) -> tuple[tuple[int, int], float]:
+        """Run a service; return when it begins the retype."""
+        reading, writing = os.pipe()
+
+        def begins() -> None:
+            os.write(writing, b'.')
+
+        running = _run(lambda: Service().retype(ident, type_id, begins=begins))
+        os.close(writing)
+        os.read(reading, 1)
+        os.close(reading)
+        return running, time.monotonic()
+
+    def unharmed(ident: str, type_id: str) -> dict[str, Any]:
+        running, began = begun(ident, type_id)
+        figures['lines'] = _ended(running)
+        figures['seconds'] = time.monotonic() - began
+        return {'killed': 'nothing', **figures}
+
+    def at_line(ident: str, type_id: str) -> dict[str, Any]:
+        _ended(_run(lambda: Service().retype(ident, type_id, line)))
+        return {'killed': 'service', 'line': line}
+
+    def at_a_moment(ident: str, type_id: str) -> dict[str, Any]:
+        what = chance.choice((_SERVICE, _CHILD, _BOTH))
+        number = chance.choice((signal.SIGKILL, signal.SIGSEGV))
+        moment = chance.uniform(0, 1.1 * figures['seconds'])
+        running, _ = begun(ident, type_id)
+        time.sleep(moment)
+        with contextlib.suppress(ProcessLookupError):
+            _kill(running[0], what, number)
+        _ended(running)
+        return {'killed': what, 'after': round(moment, 3)}
+
+    def tell(told: dict[str, Any]) -> None:
+        sys.stdout.write(f'{json.dumps(told)}\n')
+        sys.stdout.flush()
+
+    tell(_trial(types, chance, unharmed))
+    for number in range(given.lines):
+        line = 1 + (number * figures['lines']) // given.lines
+        tell(_trial(types, chance, at_line))
+    for _ in range(given.moments):
+        tell(_trial(types, chance, at_a_moment))
+
+
+if __name__ == '__main__':
+    main()
