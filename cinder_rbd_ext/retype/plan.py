@@ -63,9 +63,7 @@ class RetypePlan:
     """
 
     acceptance: accepted_keys.Acceptance
-    change: changes.Change = dataclasses.field(
-        default_factory=changes.Change
-    )
+    change: changes.Change = dataclasses.field(default_factory=changes.Change)
     target: Target | None = None
     stock_changes: bool = False
 

@@ -161,7 +161,7 @@ class Recovery:
         update = self._retypes.complete(volume, new_type, decided, stock)
         _save(admin, volume, type_id, update or {})
         if not is_swapped:
-            marker.refuse(volume.id, _INTERRUPTED)
+            retypes.refuse(volume, _INTERRUPTED)
 
     def purge(self, is_full: bool) -> None:
         """Remove the kept sources whose time is over.

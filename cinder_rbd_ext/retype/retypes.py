@@ -99,6 +99,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import defaults
@@ -171,7 +172,11 @@ class Retypes:
             source_id = self._image_id(volume.name)
             mark = dataclasses.replace(mark, source_id=source_id)
             marker.begin(volume.id, mark)
-            with option_errors.of_volume(volume, self._driver.backend_name):
+            with option_errors.of_volume(
+                volume,
+                self._driver.backend_name,
+                user_messages.Operation.RETYPE,
+            ):
                 decided = self.make_plan(volume, new_type)
             reason = self._reason_against(volume, decided)
             if reason is None and decided.target:
@@ -186,7 +191,7 @@ class Retypes:
                         'why': reason,
                     },
                 )
-                marker.refuse(volume.id, reason)
+                refuse(volume, reason)
                 return False, None
             complete = functools.partial(
                 self.complete, volume, new_type, decided, stock
@@ -239,8 +244,10 @@ class Retypes:
         self, volume: Any, decided: retype_plan.RetypePlan
     ) -> str | None:
         """Return why the volume cannot be retyped here; None if it can."""
-        if decided.is_migrated:
-            return str(decided.obstacle)
+        obstacle = decided.obstacle
+        if obstacle and decided.is_migrated:
+            hides = obstacle.key == keys.DATA_POOL
+            return str(obstacle.hidden() if hides else obstacle)
         if decided.is_copied and _is_attached(volume):
             return copies.IN_USE
         return None
@@ -368,7 +375,9 @@ class Retypes:
         self._remove_keys(volume, decided.acceptance)
         return update
 
-    def _change_features(self, volume: Any, decided: retype_plan.RetypePlan) -> None:
+    def _change_features(
+        self, volume: Any, decided: retype_plan.RetypePlan
+    ) -> None:
         """Give the image the features of the new type, and record it.
 
         The image is opened for writing only if it changes.
@@ -493,6 +502,12 @@ class Retypes:
                     copies.purge(self._driver, ioctx, entry['id'])
 
         copies.run(self._driver, purge)
+
+
+def refuse(volume: Any, reason: str) -> None:
+    """Tell the owner of a volume why its image was not converted."""
+    marker.refuse(volume.id, reason)
+    user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
 
 
 def is_retyping(volume_id: str) -> bool:

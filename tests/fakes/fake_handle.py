@@ -109,7 +109,7 @@ class Image:
         return self._read('Image.stripe_count').count
 
     def id(self) -> str:
-        """Return the id, which a migration changes."""
+        """Return the id, which a copy does not share."""
         return self._read('id').ident
 
     def group(self) -> dict[str, Any]:

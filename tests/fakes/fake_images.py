@@ -147,16 +147,12 @@ class StoredImage:
     ident: str = dataclasses.field(default_factory=_new_ident)
     group: str | None = None
     start: bytes = b''
-    #: The source of a migration, and librbd's state of the migration.
-    source: 'StoredImage | None' = None
-    state: int = 0
 
     @property
     def features(self) -> int:
         """The features as reported by librbd."""
         linked = self.parent or any(s.children for s in self.snapshots)
-        found = self.mask | (OPERATIONS if linked else 0)
-        return found | (MIGRATING if self.source else 0)
+        return self.mask | (OPERATIONS if linked else 0)
 
     def snapshot(self, name: str) -> StoredSnapshot:
         """Return a snapshot that is not in the trash."""

@@ -23,7 +23,6 @@ from typing import Any
 
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
-from tests.fakes import fake_migration
 from tests.fakes import fake_rados
 
 
@@ -37,9 +36,6 @@ class Librbd:
     RBD_FEATURE_JOURNALING = fake_images.JOURNALING
     RBD_FEATURE_MIGRATING = fake_images.MIGRATING
     RBD_MIRROR_IMAGE_DISABLED = 2
-    RBD_IMAGE_MIGRATION_STATE_PREPARED = fake_migration.PREPARED
-    RBD_IMAGE_MIGRATION_STATE_EXECUTING = fake_migration.EXECUTING
-    RBD_IMAGE_MIGRATION_STATE_EXECUTED = fake_migration.EXECUTED
 
     Error = fake_images.Error
     OSError = fake_images.OSError
@@ -61,7 +57,7 @@ class Librbd:
         return RBD(self.cluster)
 
 
-class RBD(fake_migration.Migrations):
+class RBD:
     """``rbd.RBD``."""
 
     def __init__(self, cluster: fake_rados.Cluster) -> None:

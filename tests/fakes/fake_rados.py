@@ -305,6 +305,14 @@ class Ioctx:
             raise ObjectNotFound(f'Failed to stat {name!r}')
         return 0, 0.0
 
+    def read(self, name: str) -> bytes:
+        """Return the id of an image, from the object with its name."""
+        of_image = name.removeprefix('rbd_id.')
+        if of_image == name or of_image not in self.pool.images:
+            raise ObjectNotFound(f'Failed to read {name!r}')
+        ident = self.pool.images[of_image].ident.encode()
+        return len(ident).to_bytes(4, 'little') + ident
+
     def __enter__(self) -> 'Ioctx':
         return self
 

@@ -14,4 +14,5 @@
 
 # First of all: this patches the standard library for eventlet, which must
 # precede whatever else Cinder's own tests import.
-import cinder  # noqa: F401
+# Cinder's tests replace locks by those of eventlet, before others are created.
+from cinder.tests import unit  # noqa: F401

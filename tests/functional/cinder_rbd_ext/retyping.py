@@ -17,8 +17,8 @@ connects to anything. It runs one retype after the other and prints a line of
 JSON for each: when what was killed, and what was wrong afterwards.
 
 A service is killed at a line of the driver's code (``lines``), or it, its
-child, or both are killed at a random moment (``moments``). Then another service
-of the same back end recovers.
+child, or both are killed at a random moment (``moments``). Then another
+service of the same back end recovers.
 """
 
 import argparse
@@ -39,7 +39,6 @@ from cinder import coordination
 from cinder import objects
 from cinder.db import api as db
 from cinder.db import models
-from cinder.objects import fields
 from cinder.volume import configuration
 from cinder.volume import driver as cinder_driver
 from cinder.volume import volume_types
@@ -59,6 +58,7 @@ from tests import rbd_content
 _GROUP = 'ceph'
 _HOST = 'host@ceph'
 _SIZE = 128
+_OWN = {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'}
 _STRIPED = {
     keys.STRIPE_UNIT: '64K',
     keys.STRIPE_COUNT: '8',
@@ -149,15 +149,13 @@ class Service:
         """Return a new volume with data, and its checksums."""
         volume = objects.Volume(
             self._admin,
-            **{
-                'size': 1,
-                'host': _HOST,
-                'status': 'available',
-                'volume_type_id': type_id,
-                'project_id': 'project',
-                'user_id': 'user',
-                'metadata': {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'},
-            },
+            size=1,
+            host=_HOST,
+            status='available',
+            volume_type_id=type_id,
+            project_id='project',
+            user_id='user',
+            metadata=dict(_OWN),
         )
         volume.create()
         volume = self._volume(volume.id)
@@ -315,7 +313,7 @@ def _make_types() -> tuple[str, str]:
     models.BASE.metadata.create_all(db.get_engine())
     objects.register_all()
     admin = context.get_admin_context()
-    tenant_keys = ','.join((keys.STRIPE_UNIT, keys.STRIPE_COUNT))
+    tenant_keys = ','.join(_OWN)
     plain = {keys.TENANT_OPTIONS: tenant_keys}
     return (
         volume_types.create(admin, 'plain', plain)['id'],
@@ -401,9 +399,7 @@ def main() -> None:
     types = _ended(_run(_make_types))
     figures: dict[str, Any] = {}
 
-    def begun(
-        ident: str, type_id: str
-    ) -> tuple[tuple[int, int], float]:
+    def begun(ident: str, type_id: str) -> tuple[tuple[int, int], float]:
         """Run a service; return when it begins the retype."""
         reading, writing = os.pipe()
 
@@ -419,7 +415,7 @@ def main() -> None:
     def unharmed(ident: str, type_id: str) -> dict[str, Any]:
         running, began = begun(ident, type_id)
         figures['lines'] = _ended(running)
-        figures['seconds'] = time.monotonic() - began
+        figures['took'] = time.monotonic() - began
         return {'killed': 'nothing', **figures}
 
     def at_line(ident: str, type_id: str) -> dict[str, Any]:
@@ -429,7 +425,7 @@ def main() -> None:
     def at_a_moment(ident: str, type_id: str) -> dict[str, Any]:
         what = chance.choice((_SERVICE, _CHILD, _BOTH))
         number = chance.choice((signal.SIGKILL, signal.SIGSEGV))
-        moment = chance.uniform(0, 1.1 * figures['seconds'])
+        moment = chance.uniform(0, 1.1 * figures['took'])
         running, _ = begun(ident, type_id)
         time.sleep(moment)
         with contextlib.suppress(ProcessLookupError):

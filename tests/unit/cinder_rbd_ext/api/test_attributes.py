@@ -12,6 +12,7 @@
 
 """Unit tests of cinder_rbd_ext.api.attributes."""
 
+import dataclasses
 from typing import Any
 
 from cinder import objects
@@ -21,7 +22,7 @@ import sqlalchemy
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
-from cinder_rbd_ext.conversion import marker
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -153,9 +154,8 @@ class AttributesTest(base.ApiTestCase):
 
     def test_conversion(self) -> None:
         volume = self.volume(made=base.MADE)
-        found = marker.Marker(volume.volume_type_id, '10a')
-        marker.begin(volume.id, found)
-        marker.progress(volume.id, found, 42)
+        found = marker.Marker('req-1', volume.volume_type_id, '10a')
+        marker.begin(volume.id, dataclasses.replace(found, percent=42))
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         # The conversion has ended. Its marker will be removed.
         self.assertIsNone(self.attributes(shown)['conversion'])
@@ -182,7 +182,7 @@ class AttributesTest(base.ApiTestCase):
     def test_new_type_of_a_conversion(self) -> None:
         """Only those who may see pools see its id."""
         volume = self.volume(made=base.MADE)
-        marker.begin(volume.id, marker.Marker('type', '10a'))
+        marker.begin(volume.id, marker.Marker('req-1', 'type', '10a'))
         volume.update({'status': 'retyping'})
         volume.save()
         for app, expected in ((self.admin, 'type'), (self.app, None)):

@@ -39,14 +39,16 @@ class RemovalsTest(base.TestCase):
 class TrashTest(base.TestCase):
     def test_entry_that_the_binding_does_not_know(self) -> None:
         """As with Ceph 16 while an image of the pool is migrated."""
+        first = {'id': '1', 'source': 'USER'}
 
         def listed(ioctx: Any) -> Iterator[dict[str, Any]]:
-            yield {'id': '1'}
+            yield first
+            yield {'id': '2', 'source': 'MIGRATION'}
             raise IndexError
 
         rbd = mock.Mock(spec=['trash_list'], trash_list=listed)
         ioctx = mock.Mock(spec=['get_pool_name'])
-        self.assertEqual([{'id': '1'}], removals.trash_of(rbd, ioctx))
+        self.assertEqual([first], removals.trash_of(rbd, ioctx))
 
     def test_purge_that_must_end(self) -> None:
         found = removals.Removals()

@@ -1,0 +1,169 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Retypes on a fake cluster: features in place, and refusals.
+
+Copies are tested on real Ceph (:mod:`tests.functional`).
+"""
+
+from typing import Any
+
+from cinder import objects
+from cinder.db import api as db
+import ddt
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import precedence
+from tests import feature_bits
+from tests.unit.cinder_rbd_ext import base
+
+_LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
+
+
+@ddt.ddt
+class RetypeTest(base.DriverTestCase):
+    def _retype(self, volume: Any, **specs: str) -> Any:
+        new_type = self.make_type(**specs)
+        moved, update = self.driver.retype(
+            self.context, volume, new_type, {}, None
+        )
+        self.update(volume, update)
+        return moved
+
+    def _mask(self, volume: Any) -> int:
+        return int(self.cluster.stored(volume.name).mask)
+
+    def test_map_on_and_valid(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        self.new_snapshot(volume)
+        self.assertTrue(self._retype(volume, rbd_object_map='true'))
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(feature_bits.LAYERING | _LOCK | _MAP, stored.mask)
+        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
+        self.assertIn('object-map', self.recorded(volume)[keys.FEATURES])
+
+    def test_map_off(self) -> None:
+        volume = self.made_volume()
+        self.assertTrue(self._retype(volume, rbd_object_map='false'))
+        self.assertEqual(0, self._mask(volume) & _MAP)
+        self.assertNotIn('object-map', self.recorded(volume)[keys.FEATURES])
+
+    def test_layout_of_an_attached_volume_needs_a_migration(self) -> None:
+        volume = self.made_volume()
+        self.update(volume, {'status': 'in-use'})
+        before = self._mask(volume)
+        moved = self._retype(
+            volume, rbd_object_size='1M', rbd_object_map='false'
+        )
+        self.assertFalse(moved)
+        self.assertEqual(before, self._mask(volume))
+        self.assertIn('needs a migration', self.log.output)
+        self.assertIn('rbd:object_size', self.log.output)
+
+    def test_refused(self) -> None:
+        """The layout of the type does not fit the size of the volume."""
+        volume = self.made_volume({keys.OBJECT_MAP: 'true'})
+        self.assertRaises(
+            exceptions.VolumeOptionRefused,
+            self._retype,
+            volume,
+            rbd_stripe_unit='64K',
+            rbd_stripe_count='3',
+        )
+        self.assertNotEqual(0, self._mask(volume) & _MAP)
+
+    def test_key_that_multiattach_excludes(self) -> None:
+        volume = self.made_volume({keys.OBJECT_MAP: 'true', 'a': 'b'})
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
+        self.assertEqual({'a': 'b'}, self._metadata(volume))
+        self.assertIn('removed keys that its volume type', self.log.output)
+
+    def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
+        """A retype removes only the keys that the type does not accept."""
+        given = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
+        volume = self.made_volume(given)
+        db.volume_metadata_update(
+            self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
+        )
+        db.volume_metadata_delete(self.admin, volume.id, 'a')
+        self.assertTrue(self._retype(volume, multiattach='<is> True'))
+        self.assertEqual({'colour': 'red', 'new': '1'}, self._metadata(volume))
+
+    def _metadata(self, volume: Any) -> dict[str, str]:
+        return dict(db.volume_metadata_get(self.admin, volume.id))
+
+    def test_keys_that_are_not_for_tenants(self) -> None:
+        locked = {'rbd_tenant_options': ''}
+        volume = self.made_volume({keys.CACHE_MODE: 'none'})
+        self.assertTrue(self._retype(volume, **locked))
+        self.assertEqual({}, self._metadata(volume))
+
+    def test_data_pool_of_the_former_type(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_data_pool='data')
+        )
+        self.update(volume, {'status': 'in-use'})
+        self.assertFalse(self._retype(volume))
+        self.assertIn('data pool of the former', self.log.output)
+
+    def test_multiattach_and_back(self) -> None:
+        volume = self.made_volume()
+        before = self._mask(volume)
+        shared = self.make_type(multiattach='<is> True')
+        moved, update = self.driver.retype(
+            self.context, volume, shared, {}, None
+        )
+        self.assertTrue(moved)
+        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
+        self.update(volume, {**update, 'volume_type_id': shared.id})
+        volume = objects.Volume.get_by_id(self.admin, volume.id)
+        self.new_snapshot(volume)
+        self.assertTrue(self._retype(volume))
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(before, stored.mask)
+        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
+
+    @ddt.data(None, '{}')
+    def test_nothing_saved(self, location: str | None) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        volume.provider_location = location
+        self.assertEqual(
+            {'provider_location': None},
+            self.driver._disable_multiattach(volume),
+        )
+        self.assertEqual(feature_bits.LAYERING, self._mask(volume))
+
+
+class DefaultFeaturesTest(base.DriverTestCase):
+    def test_recorded_as_requested_by_nobody(self) -> None:
+        """The former type requested fewer features than the default."""
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_features='layering')
+        )
+        locked = self.make_type(rbd_tenant_options='')
+        done, _ = self.driver.retype(self.context, volume, locked, {}, None)
+        self.assertTrue(done)
+        stored = self.cluster.stored(volume.name)
+        self.assertEqual(_MAP, int(stored.mask) & _MAP)
+        self.assertEqual([0], [stored.flags])
+        given = record.origins(record.items_of(volume.id)) or {}
+        self.assertEqual(
+            errors.Origin.CLUSTER, given[precedence.Part.FEATURES]
+        )
