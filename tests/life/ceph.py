@@ -16,20 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import time
 from typing import Any
 
 import rados
 import rbd
 
 from rbd_volume_options import features
+from rbd_volume_options import wire
 from tests.life import content as contents
 from tests.life import state as state_module
 
 #: Pools of volumes, their data, Glance images and backups.
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images', 'images2', 'backups')
-# Seconds.
-_LONGEST_CONVERSION = 60
 # Objects that stay in a pool after its first image. Their omap entries are
 # compared instead.
 _DIRECTORIES = (
@@ -139,7 +137,7 @@ class Connection:
         """Remove the images without clones from the trash."""
         with self._pool(pool) as ioctx:
             there = rbd.RBD()
-            for each in _trash(ioctx):
+            for each in list(there.trash_list(ioctx)):
                 with contextlib.suppress(
                     rbd.ImageNotFound, rbd.ImageBusy, rbd.ImageHasSnapshots
                 ):
@@ -148,7 +146,12 @@ class Connection:
     def names(self, pool: str) -> list[str]:
         """Return the names of a pool's images, including its trash."""
         with self._pool(pool) as ioctx:
-            trash = [each['name'] for each in _trash(ioctx)]
+            trash = [
+                each['name']
+                for each in rbd.RBD().trash_list(ioctx)
+                # The former image of a volume that was retyped.
+                if wire.RETYPE_SOURCE not in each['name']
+            ]
             return sorted([*rbd.RBD().list(ioctx), *trash])
 
     def everything(self) -> set[str]:
@@ -184,19 +187,3 @@ def _omap(ioctx: Any, name: str) -> list[str]:
             if len(keys) < 500:
                 return entries
             after = keys[-1]
-
-
-def _trash(ioctx: Any) -> list[dict[str, Any]]:
-    """Return the images in the trash of a pool.
-
-    The binding of Ceph 16 cannot list the source of a conversion. Another
-    sequence may run one, which ends soon.
-    """
-    deadline = time.monotonic() + _LONGEST_CONVERSION
-    while True:
-        try:
-            return list(rbd.RBD().trash_list(ioctx))
-        except IndexError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)

@@ -272,9 +272,9 @@ def _judge_retype(
 
 
 def _converts(there: model.Volume, target: kinds.Kind) -> bool:
-    """Return whether the API expects Ceph to convert a volume's image.
+    """Return whether the API expects a copy to replace a volume's image.
 
-    Snapshots do not prevent a conversion. Clones do, but only the driver
+    Snapshots do not prevent that. Clones do, but only the driver
     detects them.
     """
     here = there.backend
