@@ -264,8 +264,7 @@ class RBDExtDriver(rbd.RBDDriver):
         A retype to a back end where tenants may not request the layout is left
         to Cinder, which creates a new image there and copies the data.
         """
-        with volume_lock.exclusive(volume.id):
-            self._retypes.settle(volume.id, copies.WATCHED_FOR)
+        self._retypes.settle_idle(volume.id)
         move = functools.partial(super().migrate_volume, context, volume)
         return self._migrations.migrate(volume, host, move)
 
@@ -309,6 +308,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Delete a snapshot, unless the image is being converted."""
         if marker.is_converting(snapshot.volume_id):
             raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
+        self._retypes.settle_idle(snapshot.volume_id)
         self._retypes.release_snapshot(snapshot)
         super().delete_snapshot(snapshot)
 

@@ -183,11 +183,13 @@ class Copy:
                 librbd.Image(ioctx, self._image_name, read_only=True) as image,
                 librbd.Image(ioctx, self.name) as copy,
             ):
-                for each in list(image.list_snaps()):
-                    name = each['name']
-                    if image.is_protected_snap(
-                        name
-                    ) and not copy.is_protected_snap(name):
+                copied = {each['name'] for each in copy.list_snaps()}
+                for name in [each['name'] for each in image.list_snaps()]:
+                    if (
+                        name in copied
+                        and image.is_protected_snap(name)
+                        and not copy.is_protected_snap(name)
+                    ):
                         copy.protect_snap(name)
                 _rebuild(librbd, ioctx, self.name, copy)
                 self._check_equal(image, copy)

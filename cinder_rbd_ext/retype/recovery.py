@@ -226,7 +226,7 @@ def _save(
         snapshot.save()
     if reserved:
         quota.QUOTAS.commit(admin, reserved, project_id=volume.project_id)
-    LOG.info('Volume %s: settled the interrupted retype', volume.id)
+    LOG.info('Volume %s: the interrupted retype has ended', volume.id)
 
 
 def _reserved(admin: Any, volume: Any, type_id: str) -> list[Any]:

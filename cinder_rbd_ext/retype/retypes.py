@@ -37,9 +37,7 @@ compare    The source has no watcher, no  As above.
 again      clone, and the same snapshots
            and time of modification as
            before the copy.
-marker     The copy equals the source.    As above if the marker does not name
-                                          the copy yet; otherwise recovery
-                                          does the swap.
+marker     The copy equals the source.    As above: the swap has not begun.
 swap       The marker names both images.  One of the two images has the name,
                                           or none. Recovery completes the
                                           swap: no step removes data.
@@ -448,6 +446,12 @@ class Retypes:
             self._remove_keys(volume, accepted)
         except Exception:
             LOG.exception('Could not check the keys of volume %s', volume.id)
+
+    def settle_idle(self, volume_id: str) -> None:
+        """Act as :meth:`settle` before another operation on the volume."""
+        if marker.of_volume(volume_id) is not None:
+            with volume_lock.exclusive(volume_id):
+                self.settle(volume_id, copies.WATCHED_FOR)
 
     def is_swapped(self, copy: copies.Copy, mark: marker.Marker) -> bool:
         """Return whether a copy has replaced the image.

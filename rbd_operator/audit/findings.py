@@ -98,6 +98,12 @@ RBD_MIGRATION = Kind(
     _ERROR,
     'Finish it: rbd migration execute, then commit; or abort it.',
 )
+RETYPE_LEFT = Kind(
+    'retype-leftover',
+    _WARNING,
+    'cinder-volume removes it when it settles the retype of the volume. If it '
+    'runs and does not, look in its log.',
+)
 CINDER_MIGRATION = Kind(
     'unfinished-cinder-migration',
     _WARNING,
@@ -149,6 +155,7 @@ KINDS: dict[str, Kind] = {
         HALF_REMOVED,
         IN_TRASH,
         RBD_MIGRATION,
+        RETYPE_LEFT,
         CINDER_MIGRATION,
         MULTIATTACH,
         CONTRADICTION,

@@ -21,6 +21,8 @@ from rbd_volume_options import wire
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
 _DELETED = re.escape(wire.DELETED_SOURCE)
 _CLONE = re.escape(wire.CLONE_SNAPSHOT)
+_COPY = re.escape(wire.RETYPE_COPY)
+_RETYPED = re.escape(wire.RETYPE_SOURCE)
 
 
 class Owner(enum.Enum):
@@ -29,6 +31,9 @@ class Owner(enum.Enum):
     VOLUME = 'volume'
     #: The image of a source that was deleted before its clones.
     DELETED_SOURCE = 'deleted source'
+    #: A copy that a retype makes, and the image that it has replaced.
+    RETYPE_COPY = 'copy for a retype'
+    RETYPED_SOURCE = 'image before a retype'
     GLANCE_IMAGE = 'image of Glance'
     SERVER_DISK = 'server disk'
     VOLUME_SNAPSHOT = 'volume snapshot'
@@ -51,6 +56,8 @@ class Name:
 _IMAGES = (
     (Owner.VOLUME, re.compile(f'volume-({_UUID})')),
     (Owner.DELETED_SOURCE, re.compile(f'volume-({_UUID}){_DELETED}')),
+    (Owner.RETYPE_COPY, re.compile(f'volume-({_UUID}){_COPY}{_UUID}')),
+    (Owner.RETYPED_SOURCE, re.compile(rf'volume-({_UUID}){_RETYPED}\w+')),
     (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
     # Nova's root disk, config drive, ephemeral, swap and rescue disks.
     (Owner.SERVER_DISK, re.compile(rf'({_UUID})_disk(?:\.\w+)?')),

@@ -22,6 +22,8 @@ from rbd_volume_options import wire
 
 # The endpoints may belong to different services.
 _INTERFACES = ('public', 'internal', 'admin')
+# Maximum number of volumes that a finding lists.
+_SHOWN = 5
 _BACKEND_NAME = 'volume_backend_name'
 
 Finding = findings.Finding
@@ -50,6 +52,25 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
             None if ours else Severity.WARNING,
             '' if ours else 'Set volume_driver and restart cinder-volume.',
         )
+    yield _check_retypes(cinder)
+
+
+def _check_retypes(cinder: Any) -> Finding:
+    """Check that no volume is being retyped.
+
+    Only our driver can complete a retype that it has begun.
+    """
+    volumes = _get(cinder, '/volumes?all_tenants=1&status=retyping')['volumes']
+    if not volumes:
+        return Finding('volumes in a retype', 'none')
+    shown = ', '.join(each['id'] for each in volumes[:_SHOWN])
+    return Finding(
+        'volumes in a retype',
+        f'{len(volumes)}: {shown}',
+        Severity.NOTICE,
+        'Before you remove the suite or replace the driver, wait until they '
+        'have ended.',
+    )
 
 
 def _check_extension(cinder: Any, url: str) -> Finding:

@@ -564,7 +564,7 @@ class InterruptedTest(RetypeTestCase):
         self.driver._recovery.recover_all()
         self.assertEqual([self.volume.name], self.cluster.names())
 
-    def test_swap_that_has_not_begun_is_made(self) -> None:
+    def test_verified_copy_is_removed_before_the_swap(self) -> None:
         self.recovered(is_new=False)
 
     def test_source_with_two_names_is_renamed(self) -> None:

@@ -25,6 +25,8 @@ class NamesTest(base.TestCase):
     @ddt.data(
         (f'volume-{_ID}', names.Owner.VOLUME),
         (f'volume-{_ID}.deleted', names.Owner.DELETED_SOURCE),
+        (f'volume-{_ID}.retype-{_ID}', names.Owner.RETYPE_COPY),
+        (f'volume-{_ID}.retyped-102ea3a4b1d6', names.Owner.RETYPED_SOURCE),
         (_ID, names.Owner.GLANCE_IMAGE),
         (f'{_ID}_disk', names.Owner.SERVER_DISK),
         (f'{_ID}_disk.config', names.Owner.SERVER_DISK),

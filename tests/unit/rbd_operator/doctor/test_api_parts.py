@@ -20,6 +20,7 @@ from tests.unit.rbd_operator.commands import fake_cloud
 from tests.unit.rbd_operator.doctor import hosts
 
 _POOLS = '/scheduler-stats/get_pools?detail=True'
+_RETYPING = '/volumes?all_tenants=1&status=retyping'
 _S = findings.Severity
 
 
@@ -32,6 +33,7 @@ class ApiPartsTest(base.TestCase):
         super().setUp()
         self.cinder = fake_cloud.Service()
         self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
+        self.answer(_RETYPING, volumes=[])
 
     def answer(self, path: str, **body: object) -> None:
         self.cinder.answers[path] = body
@@ -47,10 +49,17 @@ class ApiPartsTest(base.TestCase):
             ],
         )
         found = list(api_parts.check(self.cinder))
-        self.assertEqual(4, len(found))
+        self.assertEqual(5, len(found))
         self.assertEqual(
             [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
         )
+
+    def test_running_retypes_are_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        self.answer(_RETYPING, volumes=[{'id': 'a'}, {'id': 'b'}])
+        *_, last = api_parts.check(self.cinder)
+        self.assertEqual(_S.NOTICE, last.severity)
+        self.assertEqual('2: a, b', last.seen)
 
     def test_each_service_without_the_extension_is_named(self) -> None:
         self.answer(_POOLS, pools=[])

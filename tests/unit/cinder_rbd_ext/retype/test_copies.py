@@ -1,0 +1,88 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from typing import Any
+from unittest import mock
+
+import ddt
+
+from cinder_rbd_ext.retype import copies
+from tests.unit import base
+
+_VOLUME = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
+_REQUEST = '0a1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b22'
+
+
+@ddt.ddt
+class OwnershipTest(base.TestCase):
+    """A name alone does not prove that a retype made an image."""
+
+    @ddt.data(
+        (f'volume-{_VOLUME}.retyped-102ea3', '102ea3', _VOLUME),
+        (f'volume-{_VOLUME}.retype-{_REQUEST}', '102ea3', _VOLUME),
+        (f'volume-{_VOLUME}.retyped-102ea3', '99', None),
+        (f'volume-{_VOLUME}', '102ea3', None),
+        (f'volume-{_VOLUME}.retype-x', '102ea3', None),
+        ('volume-x.retyped-102ea3', '102ea3', None),
+    )
+    @ddt.unpack
+    def test_volume_of_an_entry_of_the_trash(
+        self, name: str, ident: str, volume_id: str | None
+    ) -> None:
+        entry = {'name': name, 'id': ident}
+        self.assertEqual(volume_id, copies.volume_id_of(entry))
+
+
+class _Librbd:
+    RBD_FEATURE_MIGRATING = 1 << 9
+    RBD_MIRROR_IMAGE_DISABLED = 2
+
+
+@ddt.ddt
+class ObstacleTest(base.TestCase):
+    def _image(self, **changes: Any) -> Any:
+        image = mock.Mock(
+            spec=[
+                'features',
+                'watchers_list',
+                'list_snaps',
+                'group',
+                'set_snap',
+                'mirror_image_get_info',
+                'list_children2',
+            ]
+        )
+        image.features.return_value = 1
+        image.watchers_list.return_value = []
+        image.list_snaps.return_value = [{'name': 'a', 'namespace': 0}]
+        image.group.return_value = {'pool': -1}
+        image.mirror_image_get_info.return_value = {'state': 2}
+        image.list_children2.return_value = []
+        for name, value in changes.items():
+            getattr(image, name).return_value = value
+        return image
+
+    @ddt.data(
+        ({}, None),
+        ({'features': 1 << 9}, copies.MIGRATING),
+        ({'watchers_list': [{'id': 1}]}, copies.IN_USE),
+        ({'list_snaps': [{'name': 'a', 'namespace': 1}]}, copies.SNAPSHOTS),
+        ({'group': {'pool': 3}}, copies.GROUP),
+        ({'mirror_image_get_info': {'state': 1}}, copies.MIRRORED),
+        ({'list_children2': [{'image': 'clone'}]}, copies.CLONES),
+    )
+    @ddt.unpack
+    def test_each_obstacle_has_its_reason(
+        self, changes: dict[str, Any], reason: str | None
+    ) -> None:
+        image = self._image(**changes)
+        self.assertEqual(reason, copies.obstacle_of(image, _Librbd))

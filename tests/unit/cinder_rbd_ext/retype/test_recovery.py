@@ -1,0 +1,92 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+from unittest import mock
+
+import ddt
+
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import recovery
+from tests.unit.cinder_rbd_ext import base
+
+
+@ddt.ddt
+class RecoveryTest(base.DriverTestCase):
+    """Interrupted retypes without a copy; the others need real Ceph."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.driver.host = self.volume.host
+        stale = mock.patch.object(recovery, 'STALE', 0.0)
+        stale.start()
+        self.addCleanup(stale.stop)
+
+    def _interrupted(self, **changes: object) -> None:
+        new_type = self.make_type(rbd_object_map='false')
+        self.update(
+            self.volume,
+            {
+                'status': 'retyping',
+                'previous_status': 'in-use',
+                **changes,
+            },
+        )
+        marker.write(
+            self.volume.id, marker.Marker('req-1', new_type.id, '123')
+        )
+
+    def test_volume_gets_its_former_status(self) -> None:
+        self._interrupted()
+        self.assertFalse(self.driver._recovery.recover_all())
+        self.volume.refresh()
+        self.assertEqual('in-use', self.volume.status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    @ddt.data(
+        {'migration_status': 'starting'},
+        {'status': 'available'},
+        {'status': 'deleting'},
+    )
+    def test_status_of_another_operation_is_kept(
+        self, changes: dict[str, str]
+    ) -> None:
+        self._interrupted(**changes)
+        before = self.volume.status
+        self.driver._recovery.recover_all()
+        self.volume.refresh()
+        self.assertEqual(before, self.volume.status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_features_are_changed_back(self) -> None:
+        """The service was killed between the features and the type."""
+        self._interrupted()
+        with self.driver.images.opened(self.volume.name) as image:
+            image.update_features(0b11000, False)
+        self.driver._recovery.recover_all()
+        self.assertNotIn(
+            'object-map', self.recorded(self.volume)['rbd:features']
+        )
+
+    def test_kept_sources_are_removed_early_if_the_pool_is_full(self) -> None:
+        full: list[bool] = []
+        own = self.driver._recovery
+        with (
+            mock.patch.object(own, 'purge', full.append),
+            mock.patch.object(own, 'recover_all', return_value=False),
+            mock.patch.object(recovery.threading, 'Thread') as thread,
+        ):
+            for free, total in ((9, 100), (11, 100), ('unknown', 'unknown')):
+                own.start(free, total)
+                _, kwargs = thread.call_args
+                kwargs['target'](*kwargs['args'])
+        self.assertEqual([True, False, False], full)
