@@ -232,7 +232,7 @@ MARKER_VOID = 'void'
 #: Indicates that a volume has a marker. Its value is always the same, because
 #: Cinder finds volumes by the value of an item only.
 RECORD_MARKED = 'rbd:marked'
-MARKED = 'true'
+MARKED = 'marked'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: Where object size, striping and features were set when the image was

@@ -310,7 +310,7 @@ class Ioctx:
         of_image = name.removeprefix('rbd_id.')
         if of_image == name or of_image not in self.pool.images:
             raise ObjectNotFound(f'Failed to read {name!r}')
-        ident = self.pool.images[of_image].ident.encode()
+        ident: bytes = self.pool.images[of_image].ident.encode()
         return len(ident).to_bytes(4, 'little') + ident
 
     def __enter__(self) -> 'Ioctx':

@@ -95,7 +95,7 @@ def _settings() -> Any:
         cinder_driver.volume_opts, config_group=_GROUP
     )
     settings.append_config_values(stock_rbd.RBD_OPTS)
-    settings.append_config_values(opts.BACKEND_OPTS)
+    settings.append_config_values(opts.backend_opts())
     return settings
 
 

@@ -490,8 +490,9 @@ class FailureTest(RetypeTestCase):
         monitor.set_quota('volumes', 1)
         monitor.wait('volumes', full=True)
         self.useFixture(fixtures.MockPatchObject(children, 'PATIENCE', new=3))
-        with mock.patch.object(retypes.Retypes, '_lack_of_room'):
-            retypes.Retypes._lack_of_room.return_value = None
+        with mock.patch.object(
+            retypes.Retypes, '_lack_of_room', return_value=None
+        ):
             self.check_refused(volume, 'Ceph could not copy')
 
 

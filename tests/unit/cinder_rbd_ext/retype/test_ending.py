@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from cinder_rbd_ext.retype import ending
 from tests.unit import base
@@ -45,12 +46,10 @@ class EndingTest(base.TestCase):
             stdout=subprocess.PIPE,
             text=True,
         ) as parent:
-            output = parent.stdout
-            assert output is not None
+            output: Any = parent.stdout
             pid = int(output.readline())
-            while (
-                'sleep' not in pathlib.Path(f'/proc/{pid}/cmdline').read_text()
-            ):
+            command = pathlib.Path(f'/proc/{pid}/cmdline')
+            while 'sleep' not in command.read_text():
                 time.sleep(0.05)
             parent.send_signal(signal.SIGKILL)
         deadline = time.monotonic() + 30

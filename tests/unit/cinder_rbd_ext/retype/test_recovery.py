@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import threading
 from unittest import mock
 
 import ddt
@@ -67,7 +68,7 @@ class RecoveryTest(base.DriverTestCase):
         self.assertEqual(before, self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))
 
-    def test_features_are_changed_back(self) -> None:
+    def test_record_has_the_features_of_the_image(self) -> None:
         """The service was killed between the features and the type."""
         self._interrupted()
         with self.driver.images.opened(self.volume.name) as image:
@@ -83,7 +84,7 @@ class RecoveryTest(base.DriverTestCase):
         with (
             mock.patch.object(own, 'purge', full.append),
             mock.patch.object(own, 'recover_all', return_value=False),
-            mock.patch.object(recovery.threading, 'Thread') as thread,
+            mock.patch.object(threading, 'Thread') as thread,
         ):
             for free, total in ((9, 100), (11, 100), ('unknown', 'unknown')):
                 own.start(free, total)
