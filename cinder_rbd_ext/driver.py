@@ -45,7 +45,6 @@ from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
@@ -293,9 +292,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
         self._migrations.finished(volume)
-        with volume_lock.exclusive(volume.id):
-            self._retypes.settle(volume.id, copies.WATCHED_FOR)
-            self._retypes.delete_kept(volume)
+        self._retypes.prepare_deletion(volume)
         self._deletions.in_turn(volume, super().delete_volume)
 
     @classmethod

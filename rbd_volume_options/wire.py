@@ -233,6 +233,8 @@ MARKER_VOID = 'void'
 #: Cinder finds volumes by the value of an item only.
 RECORD_MARKED = 'rbd:marked'
 MARKED = 'marked'
+#: Indicates that the trash has, or had, a former image of the volume.
+RECORD_KEPT = 'rbd:kept'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: Where object size, striping and features were set when the image was

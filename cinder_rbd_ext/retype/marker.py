@@ -100,11 +100,11 @@ def of_volume(volume_id: str) -> Marker | None:
 
 def is_converting(volume_id: str) -> bool:
     """Return whether the database has a retype of a volume in progress."""
+    if of_volume(volume_id) is None:
+        return False
     admin = context.get_admin_context()
     volume = objects.Volume.get_by_id(admin, volume_id)
-    return bool(
-        volume.status == RETYPING and read(volume.admin_metadata or {})
-    )
+    return bool(volume.status == RETYPING)
 
 
 def marked_volumes(driver: Any) -> list[str]:
@@ -163,6 +163,11 @@ def disown(volume_id: str) -> None:
 def forget(volume_id: str) -> None:
     """Remove the marker of a retype that has ended."""
     _remove(volume_id, wire.RECORD_CONVERSION, wire.RECORD_MARKED)
+
+
+def note_kept(volume_id: str) -> None:
+    """Note that the trash has a former image of a volume."""
+    _update(volume_id, {wire.RECORD_KEPT: wire.MARKED})
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:

@@ -114,6 +114,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -417,6 +418,7 @@ class Retypes:
         volume = objects.Volume.get_by_id(admin, volume_id)
         copy = copies.Copy(self._driver, volume.name, mark)
         if self.is_swapped(copy, mark):
+            marker.note_kept(volume_id)
             copy.keep()
         else:
             copy.discard(wait)
@@ -466,12 +468,15 @@ class Retypes:
             copy.restore()
         return False
 
-    def delete_kept(self, volume: Any) -> None:
-        """Remove the kept sources of a volume that is being deleted.
+    def prepare_deletion(self, volume: Any) -> None:
+        """Remove what retypes have left of a volume that is being deleted.
 
-        With deferred deletion, the trash keeps them like the volume itself.
+        With deferred deletion, the trash keeps its former images like the
+        volume itself.
         """
-        if self._driver.configuration.enable_deferred_deletion:
+        self.settle_idle(volume.id)
+        is_deferred = self._driver.configuration.enable_deferred_deletion
+        if is_deferred or wire.RECORD_KEPT not in record.items_of(volume.id):
             return
         name = volume.name
         self._purge(

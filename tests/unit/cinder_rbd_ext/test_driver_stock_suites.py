@@ -35,6 +35,7 @@ from tests.unit import stock_suites
 
 _REPORTS = 'ours reports its capabilities besides the stock ones'
 _TYPE = 'the new type is a tuple there; ours reads its extra specs'
+_LOCKED = 'the volume is not in the database; ours reads it in its lock'
 _REBUILDS = (
     'the volume is a mock there; ours reads what the type took, as JSON'
 )
@@ -57,7 +58,12 @@ IMPOSSIBLE = [
         'test_update_volume_stats_error': _REPORTS,
         'test_update_volume_stats_exclusive_pool': _REPORTS,
         'test__get_usage_info': _SUMMED_UP,
+        'test_retype_1_False': _LOCKED,
+        'test_retype_2_True': _LOCKED,
+        'test_retype_qos': _LOCKED,
         'test_retype_replicated_1': _TYPE,
+        'test_retype_replicated_2': _LOCKED,
+        'test_retype_replicated_4': _LOCKED,
         'test_retype_replicated_3': _TYPE,
         'test_disable_multiattach_1_93': _REBUILDS,
         'test_disable_multiattach_2_5': _REBUILDS,

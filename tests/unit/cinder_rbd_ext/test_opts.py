@@ -46,6 +46,8 @@ _WRONG = {
     'rbd_require_whole_stripes': 'perhaps',
     'rbd_volume_data_pool': 'pool/namespace',
     'rbd_share_connections': 'perhaps',
+    'rbd_conversion_verify': 'perhaps',
+    'rbd_conversion_keep': '-1',
 }
 
 
@@ -82,6 +84,8 @@ class OptionsTest(base.TestCase):
                 'rbd_max_objects': 1 << 24,
                 'rbd_volume_data_pool': None,
                 'rbd_share_connections': True,
+                'rbd_conversion_verify': True,
+                'rbd_conversion_keep': 86400,
             },
             {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},
         )

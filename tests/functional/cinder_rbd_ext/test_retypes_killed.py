@@ -1,0 +1,77 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Retypes whose services are killed, at lines of code and at random moments.
+
+The environment variable ``RBD_TEST_KILLS`` sets the number of random moments,
+and that of lines. The operator's page has the figures of 200.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import Any
+import unittest
+
+from tests.functional import ceph
+from tests.functional import interruptions
+
+#: The number of kills at random moments, and at lines of code.
+KILLS_VARIABLE = 'RBD_TEST_KILLS'
+_MOMENTS, _LINES = 5, 5
+
+_PROGRAM = pathlib.Path(__file__).with_name('retyping.py')
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+class KilledTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.cluster = ceph.shared_cluster()
+        watch = interruptions.ShortWatch(self.cluster)
+        watch.setUp()
+        self.addCleanup(watch.cleanUp)
+        self.addCleanup(self.cluster.empty)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def test_volume_is_old_or_new_after_each_kill(self) -> None:
+        """Another service recovers; the content is always the same."""
+        kills = os.environ.get(KILLS_VARIABLE)
+        moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
+        done = subprocess.run(
+            [
+                *(sys.executable, '-W', 'ignore', _PROGRAM),
+                *(self.cluster.conf, self.directory),
+                *('--moments', str(moments), '--lines', str(lines)),
+            ],
+            # Without eventlet, the code runs in the thread that is traced.
+            env={
+                **os.environ,
+                'OS_CINDER_DISABLE_EVENTLET_PATCHING': 'true',
+                'PYTHONPATH': str(_ROOT),
+            },
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        trials = [json.loads(line) for line in done.stdout.splitlines()]
+        if kills:
+            sys.stderr.write(done.stdout)
+        wrong = [trial for trial in trials if trial['wrong']]
+        self.assertEqual([], wrong)
+        results: list[Any] = [trial['new'] for trial in trials]
+        self.assertEqual({True, False}, set(results))
+        self.assertEqual(1 + int(moments) + int(lines), len(trials))
