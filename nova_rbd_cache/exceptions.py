@@ -26,8 +26,7 @@ class CacheModeRefused(exception.Invalid):
 
     msg_fmt = _(
         'Volume %(volume_id)s requests cache mode %(mode)s, which the compute '
-        'host does not allow; allowed: %(allowed)s ([rbd_cache] '
-        'allowed_modes of its nova.conf)'
+        'host does not allow; allowed: %(allowed)s'
     )
 
 

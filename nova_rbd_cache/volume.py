@@ -196,7 +196,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     ) -> exceptions.CacheModeRefused:
         LOG.error(
             'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s '
-            'is not allowed',
+            'is not in [rbd_cache] allowed_modes of its nova.conf',
             {
                 'id': _volume_id(connection_info),
                 'host': nova.conf.CONF.host,

@@ -25,6 +25,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 Record = dict[str, Any]
@@ -172,6 +173,7 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
             yield option.key, value, _origin(option.key, volume, told)
+    yield from _discard(volume)
     for option in of_attachments:
         yield from _rows_of_attachments(option, volume, told)
     # The image metadata is not used, because tenants can write it and images
@@ -190,6 +192,19 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     elif conversion:
         done = conversion[wire.CONVERSION_PERCENT]
         yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
+
+
+def _discard(volume: Record) -> Iterator[Row]:
+    """Say which discards of a guest free space on a striped image.
+
+    An object holds every n-th stripe unit, so only the discard of a whole
+    object set frees objects.
+    """
+    object_size = volume.get(wire.ATTRIBUTE_OBJECT_SIZE)
+    stripe_count = volume.get(wire.ATTRIBUTE_STRIPE_COUNT)
+    if object_size and stripe_count and stripe_count > 1:
+        freed = sizes.format_size(object_size * stripe_count)
+        yield 'discard', f'frees space in pieces of {freed}', 'RBD image'
 
 
 def _rows_of_attachments(

@@ -231,8 +231,10 @@ class _Door:
         if found.error is None or not found.refused:
             return
         LOG.error(
-            'Volume %(id)s is not attached to host %(host)s: %(error)s',
+            'Volume %(id)s is not attached to host %(host)s: %(error)s. '
+            '%(advice)s.',
             {
+                'advice': host_modes.ADVICE,
                 'id': volume.id,
                 'host': host_modes.host_of(connector),
                 'error': found.error,

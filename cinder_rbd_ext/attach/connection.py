@@ -175,7 +175,9 @@ class Connections:
             )
             return
         LOG.error(
-            'Volume %(id)s is not attached to host %(host)s: %(error)s', about
+            'Volume %(id)s is not attached to host %(host)s: %(error)s. '
+            '%(advice)s.',
+            {**about, 'advice': host_modes.ADVICE},
         )
         refused_attachment.tell(volume, error)
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error

@@ -30,6 +30,13 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
+#: What an operator can do about a host that does not offer a mode.
+ADVICE = (
+    'Activate the Nova plug-in on the host, add the mode to [rbd_cache] '
+    'allowed_modes of its nova.conf, or enable RBDCacheModeFilter in '
+    'nova-scheduler'
+)
+
 HostModes = frozenset[cache_modes.CacheMode]
 
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
@@ -70,7 +77,9 @@ def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
     """Check that a host offers the requested mode.
 
     The error does not name the host, because tenants read it. The APIs of
-    Cinder and Nova do not show host names to tenants either.
+    Cinder and Nova do not show host names to tenants either. It is short,
+    because Nova truncates the fault of a server after 255 characters. What an
+    operator can do is :data:`ADVICE`, for the log.
 
     :raises OptionError: if the host does not offer it
     """
@@ -78,17 +87,11 @@ def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
         # Nova itself uses this mode for all shared disks.
         return
     if offer is None:
-        reason = (
-            'the compute host offers no cache modes, because its Nova has no '
-            'active rbd_cache plug-in'
-        )
-        allowed = 'no cache mode; unset the mode, or install the plug-in'
+        reason = 'the compute host offers no cache modes'
+        allowed = 'no cache mode'
     else:
         reason = 'the compute host does not offer it'
-        allowed = (
-            f'{cache_modes.joined(offer)} ([rbd_cache] allowed_modes of the '
-            'compute host)'
-        )
+        allowed = cache_modes.joined(offer)
     raise errors.OptionError(
         keys.CACHE_MODE, asked.mode.value, reason, allowed, asked.origin
     )

@@ -23,8 +23,7 @@ class ExceptionsTest(base.NovaTestCase):
         )
         self.assertEqual(
             "Volume v requests cache mode 'unsafe', which the compute host "
-            'does not allow; allowed: none ([rbd_cache] allowed_modes of its '
-            'nova.conf)',
+            'does not allow; allowed: none',
             str(error),
         )
 

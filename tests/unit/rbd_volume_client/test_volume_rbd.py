@@ -258,6 +258,22 @@ class ShowTest(base.TestCase):
         )
         self.assertEqual('source volume', rows[0][2])
 
+    def test_striped_volume_says_what_discards_free(self) -> None:
+        volume = {
+            'metadata': {},
+            'os-rbd-volume-options:object_size': 256 << 10,
+            'os-rbd-volume-options:stripe_count': 8,
+        }
+        rows = {
+            row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
+        }
+        self.assertEqual('frees space in pieces of 2 MiB', rows['discard'])
+        volume['os-rbd-volume-options:stripe_count'] = 1
+        rows = {
+            row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
+        }
+        self.assertNotIn('discard', rows)
+
     def test_recorded_origin_overrides_changed_metadata(self) -> None:
         """A key can be changed past the API extension."""
         volume = {

@@ -96,22 +96,19 @@ class CheckTest(base.TestCase):
     def test_no_plug_in(self) -> None:
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): the compute "
-            'host offers no cache modes, because its Nova has no active '
-            'rbd_cache plug-in; allowed: no cache mode; unset the mode, or '
-            'install the plug-in',
+            'host offers no cache modes; allowed: no cache mode',
             self._text(None),
         )
 
     def test_not_allowed_there(self) -> None:
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): the compute "
-            'host does not offer it; allowed: none, directsync '
-            '([rbd_cache] allowed_modes of the compute host)',
+            'host does not offer it; allowed: none, directsync',
             self._text(frozenset({CacheMode.DIRECTSYNC, CacheMode.NONE})),
         )
 
     def test_nothing_allowed_there(self) -> None:
-        self.assertIn('allowed: no cache mode (', self._text(frozenset()))
+        self.assertIn('allowed: no cache mode', self._text(frozenset()))
 
     def test_unsafe_is_to_be_listed(self) -> None:
         wanted = attachment_mode.Asked(
