@@ -45,7 +45,7 @@ _STORED = (
 )
 _NO_EFFECT = 'Keys are stored and have no effect.'
 _CONNECTOR = (
-    'A tenant may list cache modes in a connector of its own. The driver '
+    'A tenant may list cache modes in a connector. The driver '
     'checks that the volume may have the mode, and nova-compute what its host '
     'allows, each time it starts a guest.'
 )
