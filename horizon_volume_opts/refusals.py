@@ -18,10 +18,10 @@ import re
 from cinderclient import exceptions as cinder_exceptions
 from django.utils.translation import gettext
 
+from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 _BAD = re.compile(
@@ -29,7 +29,10 @@ _BAD = re.compile(
 )
 _UNAVAILABLE = 503
 #: A value in bytes, as a message of Cinder has it.
-_BYTES = re.compile(r"'(?P<number>[1-9][0-9]{0,18})'")
+_BYTES = re.compile(
+    rf'(?P<key>^|({keys.OBJECT_SIZE}|{keys.STRIPE_UNIT}) = )'
+    r"'(?P<number>[1-9][0-9]{0,18})'"
+)
 _SIZES = (keys.OBJECT_SIZE, keys.STRIPE_UNIT)
 _FORBIDDEN = re.compile(
     wire.FORBIDDEN_KEY.format(
@@ -55,24 +58,30 @@ def of_error(error: errors.OptionError) -> Refusal:
     text = gettext('%(value)s: %(reason)s; allowed: %(allowed)s')
     return Refusal(
         error.key,
-        _readable(
-            error.key,
+        readable(
             text
             % {
                 'value': errors.shown(error.value),
                 'reason': phrasing.in_words(error.reason),
                 'allowed': phrasing.in_words(error.allowed),
             },
+            error.key,
         ),
     )
 
 
-def _readable(key: str, text: str) -> str:
-    """Return a message with a leading value in bytes as a size with a unit."""
-    value = _BYTES.match(text)
-    if value is None or key not in _SIZES:
-        return text
-    return sizes.format_size(int(value['number'])) + text[value.end() :]
+def readable(text: str, key: str = '') -> str:
+    """Return a message with values in bytes as sizes with a unit.
+
+    :param key: the key whose value begins the message, if one does
+    """
+
+    def sized(found: re.Match[str]) -> str:
+        if not found['key'] and key not in _SIZES:
+            return found[0]
+        return found['key'] + layouts.size(int(found['number']))
+
+    return _BYTES.sub(sized, text)
 
 
 def read(error: cinder_exceptions.ClientException) -> Refusal | None:
@@ -80,7 +89,7 @@ def read(error: cinder_exceptions.ClientException) -> Refusal | None:
     text = str(error.message or '')
     bad = _BAD.match(text)
     if isinstance(error, cinder_exceptions.BadRequest) and bad:
-        return Refusal(bad['key'], _readable(bad['key'], bad['text']))
+        return Refusal(bad['key'], readable(bad['text'], bad['key']))
     forbidden = _FORBIDDEN.match(text)
     if isinstance(error, cinder_exceptions.Forbidden) and forbidden:
         return Refusal(forbidden['key'], forbidden[0])

@@ -26,6 +26,7 @@ from horizon_volume_opts import discovery
 from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
 from horizon_volume_opts import qos
+from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import errors
@@ -99,7 +100,8 @@ def _refusals(found: volume_attributes.Made) -> Iterator[dict[str, Any]]:
             at = dateparse.parse_datetime(each.at)
         except ValueError:
             at = None
-        yield {'step': _REFUSED[each.step], 'reason': each.reason, 'at': at}
+        reason = refusals.readable(each.reason)
+        yield {'step': _REFUSED[each.step], 'reason': reason, 'at': at}
 
 
 def _of_image(volume: Any, state: plan.ImageState) -> dict[str, Any]:

@@ -28,10 +28,13 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from horizon_volume_opts import layouts
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import sizes
 
 #: The options that a new volume can have, with the type of their values. That
 #: type decides on the control. Options of attachments have their own forms.
@@ -67,13 +70,14 @@ class Listed(forms.Select):
     """A list with the default, the posted value and perhaps others."""
 
     choices: Any
+    shown: Callable[[str], str] = staticmethod(str)
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
         """Add the posted value to the choices, also if it is invalid."""
         listed: dict[str, Any] = {'': wording.BLANK}
         listed.update(self.choices)
         for each in value:
-            listed.setdefault(each, each)
+            listed.setdefault(each, self.shown(each))
         self.choices = list(listed.items())
         return super().optgroups(name, value, attrs)
 
@@ -119,12 +123,24 @@ def posted(data: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(given)
 
 
+class Sizes(Listed):
+    """The same for sizes, also if no script writes the texts."""
+
+    @staticmethod
+    def shown(text: str) -> str:
+        """Return a posted size with its unit; another text as it is."""
+        try:
+            return layouts.size(sizes.parse_size('', text))
+        except errors.OptionError:
+            return text
+
+
 def _list(*choices: tuple[str, Any]) -> forms.Field:
     return forms.CharField(widget=Listed(attrs=_CLASS, choices=choices))
 
 
 _MAKERS: dict[str, Callable[[], forms.Field]] = {
-    'size': _list,
+    'size': lambda: forms.CharField(widget=Sizes(attrs=_CLASS)),
     'word': _list,
     'count': lambda: forms.CharField(
         widget=forms.TextInput(attrs={**_CLASS, 'inputmode': 'numeric'})

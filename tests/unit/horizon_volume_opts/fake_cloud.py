@@ -337,6 +337,16 @@ _TOKEN = {
     'roles': [],
     'catalog': [],
 }
+_IMAGE = {
+    'status': 'active',
+    'container_format': 'bare',
+    'disk_format': 'raw',
+    'size': 1,
+    'min_disk': 0,
+    'min_ram': 0,
+    'visibility': 'public',
+    'owner': 'p',
+}
 _P = '/v3/p'
 _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (r'GET /', _fixed(_VERSIONS)),
@@ -388,6 +398,10 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     ),
     (r'GET /v2.1/extensions', _fixed({'extensions': []})),
     (r'GET /v2/images', lambda cloud, body: {'images': cloud.images}),
+    (
+        r'GET /v2/images/(?P<ident>[^/]+)',
+        lambda cloud, body, ident: {'id': ident, 'name': ident, **_IMAGE},
+    ),
     (
         r'GET /v2/schemas/image',
         _fixed({'name': 'image', 'properties': {'id': {'type': 'string'}}}),

@@ -32,6 +32,7 @@ _MODE = f'{_OURS}/volumes/change_mode.py'
 _SPECS_HOOK = f'{_OURS}/type_specs/hook.py'
 _PANEL = f'{_OURS}/admin_images'
 _REST = f'{_OURS}/rest.py'
+_CATALOGUE = f'{_OURS}/catalogue.py'
 _ENABLED = f'{_OURS}/enabled/_3110_rbd_volume_options.py'
 _DASHBOARD = 'openstack_dashboard'
 _CINDER = f'{_DASHBOARD}.api.cinder'
@@ -306,7 +307,22 @@ CLIENTS = (
         f'{_PANEL}/sources.py',
         ('request',),
     ),
+    contract.Clause('horizon.site_urls', 'urlpatterns', _CATALOGUE),
+    contract.Clause(
+        f'{_DASHBOARD}.context_processors',
+        'get_js_catalog',
+        _CATALOGUE,
+        ('conf',),
+    ),
     contract.Clause(f'{_DASHBOARD}.api.rest.urls', 'register', _REST),
+    # The Python table of Glance images leads to the form of volumes.
+    contract.Clause(
+        f'{_DASHBOARD}.dashboards.project.images.images.tables',
+        'CreateVolumeFromImage.get_link_url',
+        _CREATE,
+        ('datum',),
+        ('urlencode',),
+    ),
     contract.Clause(f'{_DASHBOARD}.api.rest.utils', 'ajax', _REST),
     contract.Clause(
         f'{_DASHBOARD}.api.rest.utils',

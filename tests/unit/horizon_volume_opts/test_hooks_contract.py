@@ -14,7 +14,10 @@
 
 import ast
 from collections.abc import Iterator
+import inspect
 import pathlib
+
+from openstack_dashboard.api import cinder
 
 import horizon_volume_opts
 from tests.unit import base
@@ -22,6 +25,47 @@ from tests.unit import contract
 from tests.unit.horizon_volume_opts import horizon_contract
 
 _ROOT = pathlib.Path(horizon_volume_opts.__file__).parent
+
+
+#: What to do when Horizon moves a function to openstacksdk.
+_MOVED = (
+    'Horizon no longer uses cinderclient in {name}. Its errors are now those '
+    'of the SDK: extend failures.OF_CINDER and refusals.read, and check what '
+    'the function returns (refusing.py reads the Warning header). See '
+    'doc/source/contributor/dashboard.rst, "Direction of Horizon".'
+)
+
+
+class WrappedTest(base.TestCase):
+    def test_functions_that_are_wrapped_use_cinderclient(self) -> None:
+        ours = {
+            name: inspect.unwrap(function)
+            for name, function in vars(cinder).items()
+            if inspect.isfunction(function)
+            and pathlib.Path(function.__code__.co_filename).is_relative_to(
+                _ROOT
+            )
+        }
+        self.assertEqual(
+            [
+                'volume_create',
+                'volume_extend',
+                'volume_manage',
+                'volume_retype',
+                'volume_type_extra_delete',
+            ],
+            sorted(ours),
+        )
+        # It changes a type that this function returns.
+        ours['volume_type_extra_delete'] = inspect.unwrap(
+            cinder.volume_type_get
+        )
+        for name, function in ours.items():
+            self.assertIn(
+                'cinderclient',
+                ' '.join(function.__code__.co_names),
+                _MOVED.format(name=name),
+            )
 
 
 class ContractTest(base.TestCase):

@@ -57,6 +57,18 @@ class ReadTestCase(base.TestCase):
             self.assertIsNone(refusals.read(error))
 
 
+class ReadableTestCase(base.TestCase):
+    def test_sizes_have_units_wherever_their_key_stands(self) -> None:
+        self.assertEqual(
+            'refused: rbd:stripe_unit = 64\xa0KiB, not rbd:stripe_count = '
+            "'1024'",
+            refusals.readable(
+                "refused: rbd:stripe_unit = '65536', not rbd:stripe_count = "
+                "'1024'"
+            ),
+        )
+
+
 class OfErrorTestCase(base.TestCase):
     def test_has_value_reason_and_what_is_allowed(self) -> None:
         error = errors.OptionError('rbd:x', 'v', 'is wrong', 'w')

@@ -16,11 +16,14 @@ import re
 from typing import Any
 
 import ddt
+from django import test
+from openstack_auth import utils as auth_utils
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
+from horizon_volume_opts import discovery
 from horizon_volume_opts import hooks
 from horizon_volume_opts.volumes import create
 from horizon_volume_opts.volumes import fields
@@ -158,6 +161,24 @@ class RouteTestCase(test_rest.RestTestCase):
         self.cloud.faults = {ASK: requests.exceptions.Timeout('slow')}
         status, _text = self.ask('/api/rbd_volume_options/form/')
         self.assertEqual(503, status)
+
+
+class ImagesPanelTestCase(FormTestCase):
+    def test_both_panels_of_images_have_the_same_fields(self) -> None:
+        """The Python panel leads to this form, the Angular one to the route.
+
+        Both have the same markup, and therefore the same script.
+        """
+        with test.override_settings(ANGULAR_FEATURES={'images_panel': False}):
+            page = self.shown('?image_id=i')
+        request = test.RequestFactory().get('/')
+        request.user = auth_utils.get_user(request)
+        found = create.options_group(
+            fields.of_keys(fields.KINDS), discovery.by_type(request)
+        )
+        self.assertIn(f'data-rbd-offers={found.context["data"]}', page)
+        for name in found.members:
+            self.assertIn(f'name="{name}"', page)
 
 
 class OpenTestCase(FormTestCase):
