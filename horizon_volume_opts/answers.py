@@ -1,101 +1,41 @@
-# Licensed under the Apache License, Version 2.0 (the "License"); you may
-# not use this file except in compliance with the License. You may obtain
-# a copy of the License at
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
 #
-#      http://www.apache.org/licenses/LICENSE-2.0
+#         http://www.apache.org/licenses/LICENSE-2.0
 #
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
-# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
-# License for the specific language governing permissions and limitations
-# under the License.
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
 
 """Validation of a volume type in the response of Cinder's extension.
 
 The response crosses a network and can come from another release. Pages
-evaluate it, so an invalid part must be found here.
+evaluate it, so an invalid part must be found here. The schema is that of
+:mod:`rbd_volume_options.published`, but a part that is missing or unknown is
+no error.
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
+import functools
+import json
 from typing import Any
 
-from rbd_volume_options import keys
-from rbd_volume_options import layout
+import jsonschema
+
+from rbd_volume_options import definitions
+from rbd_volume_options import published
 from rbd_volume_options import wire
 
-Check = Callable[[Any], bool]
+_NUMBERS = (definitions.ValueType.SIZE, definitions.ValueType.COUNT)
+#: What a key without a description has: nobody may set it.
+_ABSENT = {wire.SETTABLE: False, 'default': None, wire.DEFAULT_FROM: None}
 
 
 class InvalidAnswerError(ValueError):
     """A part of the response for a volume type that is missing or invalid."""
-
-
-# Scripts cannot represent larger numbers exactly.
-_MAXIMUM = 1 << 53
-
-
-def _positive(value: Any) -> bool:
-    return type(value) is int and 0 < value <= _MAXIMUM
-
-
-def _limit(value: Any) -> bool:
-    return type(value) is int and value > 0
-
-
-def _size(value: Any) -> bool:
-    return _positive(value) and layout.is_power_of_two(value)
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _list_of(check: Check) -> Check:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-def _requirements(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        map(_list_of(_text), value.values())
-    )
-
-
-#: The fields of each key: for a default, and other fields of the response.
-_DEFAULTS: dict[str, Check] = {
-    keys.OBJECT_SIZE: _positive,
-    keys.STRIPE_UNIT: _positive,
-    keys.STRIPE_COUNT: _positive,
-    keys.OBJECT_MAP: _flag,
-    keys.FEATURES: _list_of(_text),
-    keys.CACHE_MODE: _text,
-    keys.DATA_POOL: _text,
-}
-_FIELDS: dict[str, Check] = {
-    wire.MAXIMUM_OBJECTS: _limit,
-    wire.DEFAULT_FROM: lambda value: value is None or _text(value),
-    'required': _list_of(_text),
-    'requires': _requirements,
-    wire.WRITABLE: lambda value: value is None or _list_of(_text)(value),
-}
-#: The bounds of keys that are numbers. Scripts list the powers of two between
-#: the bounds of a size.
-_BOUNDS: dict[str, Check] = {
-    keys.OBJECT_SIZE: _size,
-    keys.STRIPE_UNIT: _size,
-    keys.STRIPE_COUNT: _positive,
-}
-_ALLOWED: dict[str, Check] = {
-    keys.OBJECT_MAP: _list_of(_flag),
-    keys.FEATURES: _list_of(_text),
-    keys.CACHE_MODE: _list_of(_text),
-}
-#: What a key without a description has: nobody may set it.
-_ABSENT = {wire.SETTABLE: False, 'default': None, wire.DEFAULT_FROM: None}
 
 
 def reason_of(answer: Mapping[str, Any]) -> str | None:
@@ -103,10 +43,10 @@ def reason_of(answer: Mapping[str, Any]) -> str | None:
 
     :raises InvalidAnswerError: for anything else
     """
-    found = answer.get('reason')
-    if found is not None and not _text(found):
+    reason = answer.get('reason')
+    if reason is not None and not isinstance(reason, str):
         raise InvalidAnswerError("'reason' is not a text")
-    return found
+    return reason
 
 
 def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -116,19 +56,21 @@ def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     :raises InvalidAnswerError: for an invalid description
     """
-    given = answer.get('options')
-    if not isinstance(given, dict):
+    described = answer.get('options')
+    if not isinstance(described, dict):
         raise InvalidAnswerError("'options' is not an object")
-    if not _flag(answer.get(wire.REQUIRE_WHOLE_STRIPES)):
+    if not isinstance(answer.get(wire.REQUIRE_WHOLE_STRIPES), bool):
         raise InvalidAnswerError(
             f'{wire.REQUIRE_WHOLE_STRIPES!r} is not a boolean'
         )
-    found: dict[str, dict[str, Any]] = {}
-    for key, is_default in _DEFAULTS.items():
-        option = given.get(key, _ABSENT)
-        _check(key, option, is_default)
-        found[key] = {**_ABSENT, **_lists(key), **option}
-    return found
+    options: dict[str, dict[str, Any]] = {}
+    for option in definitions.with_values():
+        description = described.get(option.key, _ABSENT)
+        problem = _problem(option, json.dumps(description))
+        if problem:
+            raise InvalidAnswerError(f'{option.key}: {problem}')
+        options[option.key] = {**_ABSENT, **_lists(option), **description}
+    return options
 
 
 def limits_of(answer: Mapping[str, Any]) -> dict[str, str]:
@@ -138,43 +80,61 @@ def limits_of(answer: Mapping[str, Any]) -> dict[str, str]:
 
     :raises InvalidAnswerError: for an invalid description
     """
-    given = answer.get(wire.QOS_LIMITS)
-    if given is None:
+    described = answer.get(wire.QOS_LIMITS)
+    if described is None:
         return {}
-    limits = given.get('limits') if isinstance(given, dict) else None
-    if not isinstance(limits, dict) or not all(map(_text, limits.values())):
-        raise InvalidAnswerError(f'{wire.QOS_LIMITS!r} is invalid')
-    return dict(limits)
+    try:
+        jsonschema.validate(described, published.QOS_LIMITS)
+    except jsonschema.ValidationError as error:
+        raise InvalidAnswerError(
+            f'{wire.QOS_LIMITS!r}: {error.message}'
+        ) from error
+    return dict(described['limits'])
 
 
-def _lists(key: str) -> dict[str, Any]:
-    lists: dict[str, Any] = {'allowed': []} if key in _ALLOWED else {}
-    if key == keys.FEATURES:
-        lists.update(required=[], requires={})
-    return lists
+def _lists(option: definitions.Option) -> dict[str, Any]:
+    """Return empty lists, which scripts read, for the type of an option."""
+    _value, bounds = published.VALUES[option.value_type]
+    empty: dict[str, Any] = {'array': [], 'object': {}}
+    return {
+        name: empty[schema['type']]
+        for name, schema in bounds.items()
+        if schema.get('type') in empty
+    }
 
 
-def _check(key: str, option: Any, is_default: Check) -> None:
-    if not isinstance(option, Mapping) or not _flag(option.get(wire.SETTABLE)):
-        raise InvalidAnswerError(f'{key} does not have {wire.SETTABLE!r}')
-    default = option.get('default')
-    if default is not None and not is_default(default):
-        raise InvalidAnswerError(f'{key} has an invalid default')
-    checks = dict(_FIELDS)
-    if key in _ALLOWED:
-        checks['allowed'] = _ALLOWED[key]
-    for name, check in checks.items():
-        if name in option and not check(option[name]):
-            raise InvalidAnswerError(f'{key} has an invalid {name!r}')
-    if key in _BOUNDS:
-        _check_bounds(key, option)
-
-
-def _check_bounds(key: str, option: Mapping[str, Any]) -> None:
-    for name in ('minimum', 'maximum'):
-        if name not in option and not option[wire.SETTABLE]:
-            continue
-        if not _BOUNDS[key](option.get(name)):
-            raise InvalidAnswerError(f'{key} has an invalid {name!r}')
-    if option.get('minimum', 1) > option.get('maximum', _MAXIMUM):
-        raise InvalidAnswerError(f"{key} has a 'minimum' above its 'maximum'")
+# Volume types have few distinct descriptions.
+@functools.lru_cache(maxsize=1024)
+def _problem(option: definitions.Option, text: str) -> str | None:
+    """Return what is wrong with a description; None if it is valid."""
+    description = json.loads(text)
+    schema = published.option_schema(option)
+    unchecked = ('summary', 'type', wire.FIXED_AT_CREATION)
+    required = [wire.SETTABLE]
+    if option.value_type in _NUMBERS and (
+        isinstance(description, dict) and description.get(wire.SETTABLE)
+    ):
+        required += ['minimum', 'maximum']
+    properties = {
+        **schema['properties'],
+        # Releases can have other origins.
+        wire.DEFAULT_FROM: {'type': ['string', 'null']},
+    }
+    validator = jsonschema.Draft202012Validator(
+        {
+            'type': 'object',
+            'properties': {
+                name: each
+                for name, each in properties.items()
+                if name not in unchecked
+            },
+            'required': required,
+        }
+    )
+    for error in validator.iter_errors(description):
+        part = f'{error.path[0]!r}: ' if error.path else ''
+        return f'{part}{error.message}'
+    largest = description.get('maximum')
+    if largest and description.get('minimum', 1) > largest:
+        return "'minimum' is above 'maximum'"
+    return None

@@ -21,7 +21,6 @@ from django.utils.translation import gettext as _
 
 from horizon_volume_opts import answers
 from horizon_volume_opts import wording
-from rbd_volume_options import cache_modes as modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -29,6 +28,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
+from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
@@ -122,24 +122,14 @@ class UserOffer:
         code = self.options.get(key, {}).get(wire.DEFAULT_FROM)
         return next((each for each in Origin if each.code == code), None)
 
-    @property
-    def cache_modes(self) -> tuple[modes.CacheMode, ...]:
-        """The cache modes that may be requested."""
-        allowed = self.options.get(keys.CACHE_MODE, {}).get('allowed', ())
-        return tuple(m for m in modes.CacheMode if m.value in allowed)
-
-    @property
-    def allowed(self) -> dict[str, tuple[Any, ...]]:
-        """By key, the values that may be requested, if they are limited."""
-        return {
-            key: tuple(
-                option.parse(choice)
-                for choice in option.choices
-                if choice in self.options.get(key, {}).get('allowed', ())
-            )
-            for key, option in definitions.OPTIONS.items()
-            if option.is_plain and option.choices
-        }
+    def choices(self, key: str) -> list[tuple[str, str]]:
+        """Return the values of an option that may be requested."""
+        allowed = self.options.get(key, {}).get('allowed', ())
+        return [
+            (choice, text)
+            for choice, text in wording.choices(definitions.OPTIONS[key])
+            if choice in allowed
+        ]
 
     @property
     def limits(self) -> limits_module.Limits:
@@ -155,7 +145,6 @@ class UserOffer:
             max_objects=object_size.get(
                 wire.MAXIMUM_OBJECTS, _UNKNOWN_MAXIMUM
             ),
-            allowed=self.allowed,
             tenant_options=self.settable,
         )
 
@@ -195,34 +184,30 @@ class UserOffer:
             )
 
     def _check_allowed(self, asked: options_module.VolumeOptions) -> None:
-        """Check values against the lists in the response (multi-attach)."""
-        wanted = asked.image_features or frozenset()
-        allowed = self.options.get(keys.FEATURES, {}).get('allowed')
-        if allowed is not None and wanted - frozenset(allowed):
-            raise errors.OptionError(
-                keys.FEATURES,
-                features.joined(wanted),
-                _('not allowed by this volume type: %(names)s')
-                % {'names': features.joined(wanted - frozenset(allowed))},
-                features.joined(allowed),
-                Origin.VOLUME_METADATA,
-            )
-        choices = self.options.get(keys.OBJECT_MAP, {}).get('allowed')
-        if (
-            asked.object_map is not None
-            and choices is not None
-            and asked.object_map not in choices
-        ):
-            raise errors.OptionError(
-                keys.OBJECT_MAP,
-                str(asked.object_map).lower(),
-                _('not allowed by this volume type'),
-                ', '.join(str(each).lower() for each in choices),
-                Origin.VOLUME_METADATA,
-            )
-        options_module.check_allowed(
-            asked, self.limits, Origin.VOLUME_METADATA
-        )
+        """Check values against the lists in the response."""
+        for key, value in asked.values().items():
+            allowed = self.options.get(key, {}).get('allowed')
+            if allowed is None:
+                continue
+            wanted = definitions.as_json(value)
+            reason = _('not allowed by this volume type')
+            if isinstance(wanted, list):
+                excess = sorted(set(wanted) - set(allowed))
+                reason = _('not allowed by this volume type: %(names)s') % {
+                    'names': ','.join(excess)
+                }
+                is_allowed = not excess
+            else:
+                is_allowed = wanted in allowed
+            if not is_allowed:
+                raise errors.OptionError(
+                    key,
+                    definitions.as_text(value),
+                    reason,
+                    ', '.join(map(definitions.as_text, allowed))
+                    or phrases.Phrase('no value'),
+                    Origin.VOLUME_METADATA,
+                )
 
     def _base(self, source: plan.ImageState | None) -> plan.ImageState:
         """Return the image of a volume without requested options.

@@ -21,11 +21,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import phrasing
-from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 UNAVAILABLE = _(
@@ -82,17 +80,27 @@ def reason(text: str | None) -> str:
     return str(_REASONS.get(text or '', text or NO_OPTIONS))
 
 
-#: The label of each key, and its help: what it is and when to change it.
-LABELS: dict[str, Any] = {
-    option.key: phrasing.in_words_lazy(option.title)
-    for option in definitions.OPTIONS.values()
-}
-HELP: dict[str, Any] = {
-    option.key: phrasing.in_words_lazy(option.when_to_use)
-    if option.when_to_use
-    else phrasing.sentence_lazy(option.summary)
-    for option in definitions.OPTIONS.values()
-}
+def label(key: str) -> str:
+    """Return the label of a key, in the user's language."""
+    option = definitions.OPTIONS.get(key)
+    return phrasing.in_words(option.title) if option else key
+
+
+def help_of(key: str) -> str:
+    """Return what an option is and when to change it."""
+    option = definitions.OPTIONS[key]
+    if option.when_to_use:
+        return phrasing.in_words(option.when_to_use)
+    return phrasing.sentence(option.summary)
+
+
+def choices(option: definitions.Option) -> list[tuple[str, str]]:
+    """Return the choices of an option, each with its explanation."""
+    return [
+        (choice, f'{choice}: {phrasing.in_words(explanation)}')
+        for choice, explanation in option.choices.items()
+    ]
+
 
 #: What each feature does, in the order of forms.
 FEATURES: dict[str, Any] = {
@@ -112,25 +120,6 @@ FEATURES: dict[str, Any] = {
     ),
 }
 
-CACHE_MODES: dict[cache_modes.CacheMode, Any] = {
-    cache_modes.CacheMode.NONE: _(
-        'no cache on the host; flushed data is safe'
-    ),
-    cache_modes.CacheMode.WRITETHROUGH: _(
-        'caches reads; each completed write is safe, but writes are slow'
-    ),
-    cache_modes.CacheMode.WRITEBACK: _(
-        'caches reads and writes; data that was not flushed is lost if the '
-        'host fails'
-    ),
-    cache_modes.CacheMode.DIRECTSYNC: _(
-        'no cache on the host; each completed write is safe; slowest'
-    ),
-    cache_modes.CacheMode.UNSAFE: _(
-        'ignores flushes; data is lost if the host fails'
-    ),
-}
-
 ORIGINS: dict[str | None, Any] = {
     errors.Origin.VOLUME_TYPE.code: _('set by the volume type'),
     errors.Origin.BACKEND.code: _('set by the back end'),
@@ -138,12 +127,6 @@ ORIGINS: dict[str | None, Any] = {
 }
 
 BLANK = _('Default')
-
-
-#: The defaults of keys whose value is not known or not set, by key.
-_NO_DEFAULT: dict[str, Any] = {
-    keys.CACHE_MODE: _('Default: set by the compute host'),
-}
 
 
 def default(
@@ -155,7 +138,9 @@ def default(
     :param key: the key that has the default
     """
     if value is None:
-        return str(_NO_DEFAULT.get(key or '', BLANK))
+        return phrasing.in_words(
+            definitions.OPTIONS[key].unset if key else str(BLANK)
+        )
     if origin not in ORIGINS:
         return str(_('Default: %(value)s') % {'value': value})
     return str(

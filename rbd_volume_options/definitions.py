@@ -99,6 +99,9 @@ class AllowedValues:
     conf_help: str
 
 
+_DEFAULT = Phrase('Default')
+
+
 @dataclasses.dataclass(frozen=True)
 class Option:
     """An option.
@@ -120,6 +123,7 @@ class Option:
     :ivar scopes: where the key may be set
     :ivar attribute: the attribute of the volume that shows the result; None
         if there is none
+    :ivar unset: the effect if no key or option is set, for forms
     :ivar fixed: whether the key is fixed at creation of the volume
     :ivar takes_effect: when a change of a changeable key is in force
     :ivar partner: the key that must be set together with this one
@@ -154,6 +158,7 @@ class Option:
     when_to_use: Phrase | None = None
     conf_name: str = ''
     attribute: str | None = None
+    unset: Phrase = _DEFAULT
     fixed: bool = True
     takes_effect: str = ''
     partner: str | None = None
@@ -560,6 +565,7 @@ OPTIONS: dict[str, Option] = {
             ),
             policy=SET_CACHE_MODE,
             attribute=wire.ATTRIBUTE_CACHE_MODES,
+            unset=Phrase('Default: set by the compute host'),
             fixed=False,
             takes_effect='at the next attachment',
             item=wire.CONNECTION_CACHE_MODE,

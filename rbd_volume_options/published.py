@@ -20,6 +20,7 @@ from typing import Any
 
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import wire
 
 Document = dict[str, Any]
@@ -27,22 +28,26 @@ Document = dict[str, Any]
 _ROUTE = f'/v3/{{project_id}}{wire.ROUTE}'
 _TEXT = {'type': 'string'}
 _FLAG = {'type': 'boolean'}
-_POSITIVE = {'type': 'integer', 'minimum': 1}
+# Scripts cannot represent larger numbers exactly.
+_POSITIVE = {'type': 'integer', 'minimum': 1, 'maximum': 1 << 53}
+_LIMIT = {'type': 'integer', 'minimum': 1}
+# Scripts list the powers of two between two sizes.
+_POWER_OF_TWO = {'enum': [layout.MIN_STRIPE_UNIT << n for n in range(17)]}
 _WORDS = {'type': 'array', 'items': _TEXT, 'uniqueItems': True}
 
-# The value of each type in responses, and the bounds that go with it.
-_VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
+#: The value of each type in responses, and the bounds that go with it.
+VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
     definitions.ValueType.SIZE: (
         _POSITIVE,
         {
             wire.POWER_OF_TWO: {'const': True},
-            'minimum': _POSITIVE,
-            'maximum': _POSITIVE,
+            'minimum': _POWER_OF_TWO,
+            'maximum': _POWER_OF_TWO,
         },
     ),
     definitions.ValueType.COUNT: (
         _POSITIVE,
-        {'minimum': {'type': 'integer'}, 'maximum': _POSITIVE},
+        {'minimum': _POSITIVE, 'maximum': _POSITIVE},
     ),
     definitions.ValueType.BOOLEAN: (
         _FLAG,
@@ -61,7 +66,7 @@ _VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
 }
 _OPTIONAL: dict[definitions.ValueType, Document] = {
     definitions.ValueType.SIZE: {
-        wire.MAXIMUM_OBJECTS: _POSITIVE,
+        wire.MAXIMUM_OBJECTS: _LIMIT,
         wire.TOGETHER_WITH: _WORDS,
     },
     definitions.ValueType.COUNT: {wire.TOGETHER_WITH: _WORDS},
@@ -82,8 +87,9 @@ def _or_null(schema: Document) -> Document:
     return {'oneOf': [{'type': 'null'}, schema]}
 
 
-def _option_schema(option: definitions.Option) -> Document:
-    value, bounds = _VALUES[option.value_type]
+def option_schema(option: definitions.Option) -> Document:
+    """Return the JSON schema of an option in the description of a type."""
+    value, bounds = VALUES[option.value_type]
     settable: Document = {
         'type': 'boolean',
         'description': (
@@ -118,7 +124,8 @@ def _option_schema(option: definitions.Option) -> Document:
     }
 
 
-_QOS_LIMITS: Document = {
+#: The limits of a volume type by QoS specs.
+QOS_LIMITS: Document = {
     'type': 'object',
     'properties': {
         'consumer': {'enum': ['back-end', 'front-end', 'both']},
@@ -142,7 +149,7 @@ _QOS_LIMITS: Document = {
 def volume_type_schema() -> Document:
     """Return the JSON schema of a volume type in responses."""
     options = {
-        option.key: _option_schema(option)
+        option.key: option_schema(option)
         for option in definitions.with_values()
     }
     return {
@@ -176,7 +183,7 @@ def volume_type_schema() -> Document:
                     'associated with the type; null without limits. Absent '
                     'for callers who may not see them.'
                 ),
-                **_or_null(_QOS_LIMITS),
+                **_or_null(QOS_LIMITS),
             },
             'options': {
                 'type': 'object',
@@ -241,7 +248,7 @@ def attribute_schemas() -> dict[str, Document]:
     found = {}
     for option in definitions.OPTIONS.values():
         if option.attribute:
-            value = _or_null(_VALUES[option.value_type][0])
+            value = _or_null(VALUES[option.value_type][0])
             if option.kind is definitions.Kind.CONNECTION:
                 value = {'type': 'object', 'additionalProperties': value}
             found[option.attribute] = value

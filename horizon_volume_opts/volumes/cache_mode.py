@@ -31,13 +31,14 @@ from openstack_dashboard.api import cinder
 from horizon_volume_opts import offers
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
+#: The key that the forms for attachments set.
+KEY = keys.CACHE_MODE
 FIELD = 'rbd_cache_mode'
 _AVAILABLE = 'available'
 
@@ -81,7 +82,7 @@ class ModeChoice:
         name = volume.volume_type or ''
         offer = found.get(name) or offers.UserOffer(name, str(_NO_TYPE))
         return cls(
-            metadata.get(keys.CACHE_MODE),
+            metadata.get(KEY),
             bool(getattr(volume, 'multiattach', False)),
             offer,
             reason_of(offer),
@@ -96,18 +97,18 @@ class ModeChoice:
             return
         if self.is_shared:
             raise errors.OptionError(
-                keys.CACHE_MODE, wanted, str(SHARED), str(wording.BLANK)
+                KEY, wanted, str(SHARED), str(wording.BLANK)
             )
         # Anyone who may change the metadata can remove the key.
         if wanted:
-            self.offer.check({keys.CACHE_MODE: wanted}, None)
+            self.offer.check({KEY: wanted}, None)
 
 
 def reason_of(offer: offers.UserOffer) -> str | None:
     """Return why a user cannot select a mode for a type; None if possible."""
     if offer.reason:
         return offer.reason
-    if keys.CACHE_MODE not in offer.settable:
+    if KEY not in offer.settable:
         return str(_NOT_ALLOWED)
     return None
 
@@ -122,15 +123,13 @@ def last_refusal(volume: Any) -> str | None:
 
 def choices(offer: offers.UserOffer) -> list[Choice]:
     """Return the modes of a volume type for a list, the default first."""
-    option = offer.options.get(keys.CACHE_MODE, {})
+    option = offer.options.get(KEY, {})
     blank = wording.default(
         option.get('default'),
         option.get(wire.DEFAULT_FROM),
-        keys.CACHE_MODE,
+        KEY,
     )
-    return [('', blank)] + [
-        (mode.value, _text(mode)) for mode in offer.cache_modes
-    ]
+    return [('', blank), *offer.choices(KEY)]
 
 
 def field(listed: list[Choice], current: str | None) -> forms.Field:
@@ -144,16 +143,12 @@ def field(listed: list[Choice], current: str | None) -> forms.Field:
             (current, _('%(mode)s: not allowed') % {'mode': current}),
         ]
     return forms.CharField(
-        label=wording.LABELS[keys.CACHE_MODE],
+        label=wording.label(KEY),
         required=False,
         initial=current or '',
-        help_text=wording.HELP[keys.CACHE_MODE],
+        help_text=wording.help_of(KEY),
         widget=forms.Select(choices=listed, attrs={'class': 'form-control'}),
     )
-
-
-def _text(mode: cache_modes.CacheMode) -> str:
-    return f'{mode.value}: {wording.CACHE_MODES[mode]}'
 
 
 @contextlib.contextmanager
@@ -195,6 +190,6 @@ def _put_back(request: Any, volume_id: str, before: str | None) -> None:
 
 def _set(request: Any, volume_id: str, mode: str) -> None:
     if mode:
-        cinder.volume_set_metadata(request, volume_id, {keys.CACHE_MODE: mode})
+        cinder.volume_set_metadata(request, volume_id, {KEY: mode})
     else:
-        cinder.volume_delete_metadata(request, volume_id, [keys.CACHE_MODE])
+        cinder.volume_delete_metadata(request, volume_id, [KEY])

@@ -32,7 +32,6 @@ from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from horizon_volume_opts.volumes import cache_mode
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 
 URL_NAME = 'rbd_cache_mode'
 _VOLUME = 'volume'
@@ -108,12 +107,10 @@ class ChangeModeForm(forms.SelfHandlingForm):
         try:
             if data[_FIELD]:
                 cinder.volume_set_metadata(
-                    request, ident, {keys.CACHE_MODE: data[_FIELD]}
+                    request, ident, {cache_mode.KEY: data[_FIELD]}
                 )
             elif self._choice.before:
-                cinder.volume_delete_metadata(
-                    request, ident, [keys.CACHE_MODE]
-                )
+                cinder.volume_delete_metadata(request, ident, [cache_mode.KEY])
         except cinder_exceptions.ClientException as error:
             refusal = refusals.read(error)
             self.add_error(_FIELD, refusal.text if refusal else str(error))

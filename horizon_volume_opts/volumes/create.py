@@ -62,7 +62,7 @@ def options_group(
     context = {'sources': rest.sources_url()}
     if found:
         context['data'] = packing.attribute(
-            packing.packed(found, tuple(fields.KINDS))
+            packing.packed(found, tuple(fields.kinds()))
         )
     return group.GroupField(members, _TEMPLATE, context)
 

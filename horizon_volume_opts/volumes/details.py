@@ -29,6 +29,7 @@ from horizon_volume_opts import qos
 from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import cache_mode
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
@@ -87,7 +88,7 @@ class RBDTab(tabs.Tab):
                 for part, origin in found.origins.items()
             },
             'mode': (getattr(volume, 'metadata', None) or {}).get(
-                keys.CACHE_MODE
+                cache_mode.KEY
             ),
             **_of_type(request, volume, found.state),
             'attachments': list(_attachments(volume, found)),
@@ -124,13 +125,13 @@ def _of_type(
         offer = discovery.of_type(request, volume.volume_type)
     except discovery.Unavailable:
         offer = None
-    option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
+    option = offer.options.get(cache_mode.KEY, {}) if offer else {}
     return {
         'limits': qos.text(offer.limits_on_use) if offer else '',
         'default_mode': wording.default(
             option.get('default'),
             option.get(wire.DEFAULT_FROM),
-            keys.CACHE_MODE,
+            cache_mode.KEY,
         )
         if option
         else None,

@@ -36,21 +36,25 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
 
-#: The options that a new volume can have, with the type of their values. That
-#: type decides on the control. Options of attachments have their own forms.
-KINDS: dict[str, str] = {
-    option.key: option.value_type.value
-    for option in definitions.OPTIONS.values()
-    if keys.Scope.VOLUME in option.scopes
-    and option.kind is not definitions.Kind.CONNECTION
-}
-#: The keys of layout and features. The others are in a group of their own.
-MAIN = frozenset(key for key in KINDS if not definitions.OPTIONS[key].is_plain)
 #: The field that enables choosing the complete set of features. Without it,
 #: unchecked boxes would be ambiguous.
 CHOOSE_FEATURES = 'rbd_choose_features'
 
 _CLASS = {'class': 'form-control'}
+
+
+def kinds() -> dict[str, str]:
+    """Return the keys that a new volume can have, with the type of values.
+
+    The type decides on the control. Options of attachments have forms of
+    their own.
+    """
+    return {
+        option.key: option.value_type.value
+        for option in definitions.OPTIONS.values()
+        if keys.Scope.VOLUME in option.scopes
+        and option.kind is not definitions.Kind.CONNECTION
+    }
 
 
 def name_of(key: str) -> str:
@@ -86,7 +90,7 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
     """Return the fields for keys, by field name, in the order of the form."""
     wanted = frozenset(wanted)
     made: dict[str, forms.Field] = {}
-    for key, kind in KINDS.items():
+    for key, kind in kinds().items():
         if key not in wanted:
             continue
         if kind == 'features':
@@ -95,8 +99,8 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
             )
         field: Any = _MAKERS[kind]()
         made[name_of(key)] = field
-        field.label = wording.LABELS[key]
-        field.help_text = wording.HELP[key]
+        field.label = wording.label(key)
+        field.help_text = wording.help_of(key)
         field.required = False
         field.rbd_key = key
     return made
@@ -106,7 +110,7 @@ def metadata(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata for the cleaned data of the form."""
     found = {
         key: str(data[name_of(key)]).strip()
-        for key, kind in KINDS.items()
+        for key, kind in kinds().items()
         if kind != 'features' and data.get(name_of(key))
     }
     if data.get(CHOOSE_FEATURES):
@@ -117,7 +121,7 @@ def metadata(data: Mapping[str, Any]) -> dict[str, str]:
 
 def posted(data: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys that the data of a request has values for."""
-    given = {key for key in KINDS if str(data.get(name_of(key), '')).strip()}
+    given = {key for key in kinds() if str(data.get(name_of(key), '')).strip()}
     if data.get(CHOOSE_FEATURES):
         given.add(keys.FEATURES)
     return frozenset(given)

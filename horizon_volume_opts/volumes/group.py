@@ -26,6 +26,7 @@ from django import forms
 from django.template import loader
 
 from horizon_volume_opts.volumes import fields
+from rbd_volume_options import definitions
 
 NAME = 'rbd_options'
 _NOTE = 'horizon_volume_opts/_note.html'
@@ -134,11 +135,12 @@ def _row(bound: Any) -> dict[str, Any]:
     return {
         'name': bound.name,
         'key': key,
-        'kind': fields.KINDS.get(key or ''),
+        'kind': fields.kinds().get(key or ''),
         'field': bound,
         'control': bound.as_widget(attrs=attrs),
         'is_box': is_box,
-        'is_more': key is not None and key not in fields.MAIN,
+        # Options that are not about layout and features.
+        'is_more': key is not None and definitions.OPTIONS[key].is_plain,
         'is_chosen': bool(bound.errors or bound.value()),
         'boxes': list(_boxes(bound)),
         'described_by': attrs.get('aria-describedby'),

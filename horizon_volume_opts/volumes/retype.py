@@ -118,7 +118,7 @@ def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     if offer.reason:
         yield _NO_OPTIONS % {'reason': offer.reason}
     if removed:
-        labels = [str(wording.LABELS.get(key, key)) for key in removed]
+        labels = [str(wording.label(key)) for key in removed]
         yield _REMOVED % {'keys': ', '.join(labels)}
     state = volume_attributes.of_volume(volume).state
     kept = own.keys() - set(removed)

@@ -87,7 +87,7 @@ class AnswersTestCase(base.TestCase):
             error = self.assertRaises(
                 answers.InvalidAnswerError, answers.options_of, answer
             )
-            self.assertIn(f'{key} has an invalid {name!r}', str(error))
+            self.assertIn(repr(name), str(error))
             answer['options'][key]['settable'] = False
             answers.options_of(answer)
 

@@ -17,8 +17,8 @@ from typing import Any
 import ddt
 
 from horizon_volume_opts import offers
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import sizes
@@ -36,7 +36,7 @@ class OfferTestCase(base.TestCase):
         offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
         self.assertEqual(frozenset(), offer.settable)
         self.assertIsNone(offer.default('rbd:object_size'))
-        self.assertEqual((), offer.cache_modes)
+        self.assertEqual([], offer.choices(keys.CACHE_MODE))
 
     def test_what_may_be_set(self) -> None:
         offer = _offer(object_size={'settable': False})
@@ -64,8 +64,6 @@ class OfferTestCase(base.TestCase):
     def test_limits(self) -> None:
         limits = _offer(stripe_count={'maximum': 5}).limits
         self.assertEqual(5, limits.max_stripe_count)
-        modes = limits.allowed['rbd:cache_mode']
-        self.assertNotIn(cache_modes.CacheMode.UNSAFE, modes)
 
     @ddt.data(
         {'rbd:object_size': '8M'},

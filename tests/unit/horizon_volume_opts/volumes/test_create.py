@@ -17,6 +17,7 @@ from typing import Any
 
 import ddt
 from django import test
+from django.core import cache as caches
 from openstack_auth import utils as auth_utils
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.project.volumes import forms as stock
@@ -27,7 +28,7 @@ from horizon_volume_opts import discovery
 from horizon_volume_opts import hooks
 from horizon_volume_opts.volumes import create
 from horizon_volume_opts.volumes import fields
-from rbd_volume_options import keys
+from tests.fakes import fake_option
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
@@ -152,7 +153,7 @@ class RouteTestCase(test_rest.RestTestCase):
     def test_dialogue_of_images_gets_the_same_fields(self) -> None:
         status, text = self.ask('/api/rbd_volume_options/form/?named=rbd')
         self.assertEqual(200, status)
-        for key in fields.KINDS:
+        for key in fields.kinds():
             self.assertIn(f'name="{fields.name_of(key)}"', text)
         data = horizon_case.data_of(text, 'data-rbd-offers')
         self.assertEqual({'rbd', 'lvm'}, set(data['types']))
@@ -188,11 +189,25 @@ class OpenTestCase(FormTestCase):
         self.assertIn('<details open><summary', response.content.decode())
 
     def test_further_options_appear_in_their_group_by_data(self) -> None:
+        """The definition of an option is enough."""
         self.assertNotIn('More options', self.shown())
-        self.patch(fields, 'KINDS', {**fields.KINDS, keys.CACHE_MODE: 'word'})
+        self.useFixture(fake_option.FakeOption())
+        self.cloud.types[0]['options'][fake_option.KEY] = {
+            'type': 'word',
+            'settable': True,
+            'default': None,
+            'default_from': None,
+            'allowed': ['slow', 'fast'],
+        }
+        caches.cache.clear()
         before, _, after = self.shown().partition('More options')
-        self.assertNotIn('id_rbd_cache_mode', before)
-        self.assertIn('id_rbd_cache_mode', after)
+        self.assertNotIn('id_rbd_pace_hint', before)
+        for words in ('id_rbd_pace_hint', 'Pace', 'Fast costs more.'):
+            self.assertIn(words, after)
+        response = self.post(rbd_pace_hint='huge')
+        self.assertIn('not a pace', response.content.decode())
+        self.check_done(self.post(rbd_pace_hint='fast'))
+        self.assertEqual({fake_option.KEY: 'fast'}, self.made()['metadata'])
 
 
 @ddt.ddt
