@@ -454,15 +454,33 @@ def volume_id_of(entry: dict[str, Any]) -> str | None:
 
 
 def kept(driver: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the trash that retypes of this cloud have made."""
+    """Yield the entries of the trash that retypes of this cloud have made.
+
+    The kept source of a volume that exists, but whose image does not, is the
+    only copy of its data: it is not yielded.
+    """
     admin = context.get_admin_context(read_deleted='yes')
     for entry in driver.rbd.RBD().trash_list(ioctx):
         volume_id = volume_id_of(entry)
         if volume_id is None:
             continue
         try:
-            objects.Volume.get_by_id(admin, volume_id)
+            volume = objects.Volume.get_by_id(admin, volume_id)
         except exception.VolumeNotFound:
+            continue
+        name, is_source, _ = entry['name'].partition(wire.RETYPE_SOURCE)
+        if is_source and not volume.deleted and id_of(ioctx, name) is None:
+            LOG.error(
+                'Volume %(volume)s has no image. Not removing %(entry)s from '
+                'the trash, the image that its last retype replaced. To '
+                'restore it: rbd trash restore --image %(name)s %(id)s',
+                {
+                    'volume': volume_id,
+                    'entry': entry['name'],
+                    'name': name,
+                    'id': entry['id'],
+                },
+            )
             continue
         yield entry
 

@@ -283,6 +283,15 @@ class CopyTest(RetypeTestCase):
         self.driver._recovery.purge(is_full=False)
         self.assertEqual([foreign], self.trash())
 
+    def test_kept_source_of_a_volume_without_an_image_stays(self) -> None:
+        """It is the only copy of the data."""
+        volume = self.filled_volume()
+        self.assertTrue(self.retype(volume, **_STRIPED))
+        kept = self.trash()
+        self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
+        self.driver._recovery.purge(is_full=True)
+        self.assertEqual(kept, self.trash())
+
     def test_open_attached_and_grouped_images_are_not_copied(self) -> None:
         volume = self.filled_volume()
         with self.cluster.image(volume.name) as opened:
