@@ -175,7 +175,7 @@ class ImagesPanelTestCase(FormTestCase):
         request = test.RequestFactory().get('/')
         request.user = auth_utils.get_user(request)
         found = create.options_group(
-            fields.of_keys(fields.KINDS), discovery.by_type(request)
+            fields.of_keys(fields.kinds()), discovery.by_type(request)
         )
         self.assertIn(f'data-rbd-offers={found.context["data"]}', page)
         for name in found.members:
