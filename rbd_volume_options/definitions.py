@@ -525,7 +525,7 @@ OPTIONS: dict[str, Option] = {
             ),
             when_to_use=Phrase(
                 'Replaces the complete set of features. Leave it, unless an'
-                ' administrator asks for other features.'
+                ' administrator requests other features.'
             ),
             parse=features.parse_features,
             conf_type='list of image features',

@@ -77,7 +77,7 @@ def build_shallow_clones(
     targets: list[pathlib.Path], python: str = sys.executable
 ) -> list[pathlib.Path]:
     """Build wheels from clones of the checkout that have no history."""
-    wheels = []
+    wheels: list[pathlib.Path] = []
     with tempfile.TemporaryDirectory() as scratch:
         whole = pathlib.Path(scratch, 'whole')
         tree.export(whole)

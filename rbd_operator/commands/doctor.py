@@ -68,7 +68,7 @@ class Doctor(exit_status.StatusLister):
             help='URL of a cinder-api service, with the version, such as '
             'http://192.0.2.11:8776/v3. Repeat the option for each service '
             'behind a load balancer. The endpoints of the catalog are always '
-            'asked for the API extension.',
+            'included.',
         )
         parser.add_argument(
             '--problems',

@@ -142,7 +142,7 @@ class BuiltTestCase(base.TestCase):
         digests = [
             hashlib.sha256(x.read_bytes()).digest() for x in (one, other)
         ]
-        self.assertEqual(*digests)
+        self.assertEqual(1, len(set(digests)))
 
     def test_version_of_a_tree_without_tags(self) -> None:
         self.assertIn('-1.0.0', self.built.wheel.name)

@@ -200,9 +200,9 @@ class MapTestCase(base.TestCase):
         shown = re.findall(rf'>({_NAME})</text>', _PICTURE.read_text())
         self.assertEqual(steps, shown)
 
-    def test_twenty_questions(self) -> None:
+    def test_each_question_has_an_answer(self) -> None:
         rows = _rows(_QUESTIONS)
-        self.assertEqual(20, len({question for question, _ in rows}))
+        self.assertLessEqual(20, len({question for question, _ in rows}))
         self.assertEqual(
             [], [row for row in rows if not _NAME_ON_PAGE.search(row[1])]
         )

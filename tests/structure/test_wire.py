@@ -60,7 +60,15 @@ _OTHER_MEANING = {
         'horizon_volume_opts/admin_images/columns.py',
         'findings',
     ): 'name of a column',
-    ('horizon_volume_opts/admin_images/columns.py', 'none'): 'text of a cell',
+    ('horizon_volume_opts/admin_images/columns.py', 'valid'): 'text of a cell',
+    (
+        'horizon_volume_opts/admin_images/columns.py',
+        'invalid',
+    ): 'text of a cell',
+    (
+        'rbd_command_line/ceph_options.py',
+        'rbd_default_features',
+    ): 'option of Ceph',
     ('rbd_bench/plan.py', 'cache_mode'): 'axis of a plan',
     ('rbd_volume_client/attach.py', 'cache_mode'): 'column of a table',
     ('rbd_volume_client/create.py', 'Glance image'): 'help text',

@@ -64,7 +64,9 @@ class AnswersTest(base.TestCase):
 
     def test_refusal_is_not_a_missing_extension(self) -> None:
         class Refusing(fake_cloud.Service):
-            def get(self, path: str) -> requests.Response:
+            def get(
+                self, path: str, endpoint_override: str = ''
+            ) -> requests.Response:
                 return fake_cloud.fault(401, 'who are you?')
 
         error = self.assertRaises(
