@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+from collections.abc import Callable
 from unittest import mock
 
 from cinder import exception
@@ -93,13 +94,13 @@ class AttachRefusedTest(test_record.RecordTestCase):
         )
 
     def test_failure_of_the_database_is_only_logged(self) -> None:
-        for name, act in (
-            ('volume_admin_metadata_update', lambda: self._tell('the reason')),
-            (
-                'volume_admin_metadata_delete',
-                lambda: refused_attachment.forget(self.volume.id),
+        acts: dict[str, Callable[[], None]] = {
+            'volume_admin_metadata_update': lambda: self._tell('the reason'),
+            'volume_admin_metadata_delete': lambda: refused_attachment.forget(
+                self.volume.id
             ),
-        ):
+        }
+        for name, act in acts.items():
             with mock.patch.object(
                 db, name, autospec=True, side_effect=RuntimeError('down')
             ):
