@@ -88,7 +88,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         '--migration-policy',
         choices=['never', 'on-demand'],
         default='never',
-        help='Whether Cinder may migrate a volume that Ceph cannot convert. '
+        help='Whether Cinder may migrate a volume that is not converted. '
         'A migration copies the data through the host of cinder-volume '
         '(default: %(default)s)',
     )

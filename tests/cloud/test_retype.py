@@ -132,7 +132,7 @@ class RetypeTest(base.CloudTestCase):
         self.assertEqual({'rbd:object_map': 'true'}, self.metadata(volume))
 
     def test_layout_with_snapshots(self) -> None:
-        """Ceph converts the image, and the requester sees the progress."""
+        """A copy replaces the image, and the requester sees the progress."""
         volume = self.created(size=2)
         for at in (3, 700, 2040):
             with _opened(volume, read_only=False) as image:

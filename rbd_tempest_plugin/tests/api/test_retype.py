@@ -55,7 +55,7 @@ class RetypeTest(base.RBDVolumeTest):
 
     @decorators.idempotent_id('10e6dbed-cd00-4318-91c3-231fde250a7d')
     def test_to_a_layout_without_migration(self) -> None:
-        """Ceph converts the image of a detached volume."""
+        """A copy replaces the image of a detached volume."""
         plain, striped = self.make_type({}), self.make_type(self.asked)
         volume = self.create_volume(volume_type=plain)['id']
         self._retype(volume, striped, 'never')
@@ -65,7 +65,7 @@ class RetypeTest(base.RBDVolumeTest):
     def test_to_a_layout_with_migration(self) -> None:
         """A volume gets the layout of its new type if a migration is allowed.
 
-        Cinder copies the data only if Ceph cannot convert the image.
+        Cinder migrates the volume only if its image cannot be copied.
         """
         if not CONF.rbd_volume_options_feature_enabled.retype_with_migration:
             raise self.skipException('retype with migration is disabled')
