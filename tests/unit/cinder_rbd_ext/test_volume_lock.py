@@ -15,6 +15,7 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import threading
 import time
 from typing import Any
 from unittest import mock
+import uuid
 
 from cinder import coordination
 import fixtures
@@ -31,6 +33,9 @@ from tooz import coordination as tooz_coordination
 
 from cinder_rbd_ext import volume_lock
 from tests.unit import base
+
+#: The URL of another coordination back end than the file driver.
+BACKEND_URL = 'RBD_TEST_COORDINATION'
 
 # Takes a lock, says so, and releases it when its input ends.
 _HOLDER = """
@@ -54,9 +59,9 @@ print('released', flush=True)
 class _Holder:
     """Another process that holds a lock."""
 
-    def __init__(self, url: str, how: str, wait: float, threads: str) -> None:
+    def __init__(self, threads: str, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, '-c', _HOLDER, threads, url, how, 'a', str(wait)],
+            [sys.executable, '-c', _HOLDER, threads, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,7 +89,7 @@ class VolumeLockTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.url = f'file://{self.folder}'
+        self.url = os.environ.get(BACKEND_URL, f'file://{self.folder}')
         coordinator = coordination.Coordinator(prefix='cinder-')
         cfg.CONF.set_override('backend_url', self.url, 'coordination')
         self.addCleanup(cfg.CONF.clear_override, 'backend_url', 'coordination')
@@ -98,11 +103,12 @@ class VolumeLockTest(base.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
         self.coordinator = coordinator
+        self.volume = str(uuid.uuid4())
 
     def holder(
         self, how: str, wait: float = 10, threads: str = 'native'
     ) -> _Holder:
-        holder = _Holder(self.url, how, wait, threads)
+        holder = _Holder(threads, self.url, how, self.volume, str(wait))
         self.addCleanup(holder.end)
         return holder
 
@@ -133,7 +139,7 @@ class VolumeLockTest(base.TestCase):
 
         def work() -> bool:
             try:
-                with how('a', wait=wait):
+                with how(self.volume, wait=wait):
                     return True
             except volume_lock.VolumeLocked:
                 return False
@@ -143,13 +149,13 @@ class VolumeLockTest(base.TestCase):
 
 class ThreadsTest(VolumeLockTest):
     def test_shared_holders_exclude_exclusive_ones_only(self) -> None:
-        with volume_lock.shared('a'):
+        with volume_lock.shared(self.volume):
             self.assertTrue(self.can(volume_lock.shared))
             self.assertFalse(self.can(volume_lock.exclusive))
         self.assertTrue(self.can(volume_lock.exclusive))
 
     def test_exclusive_holder_excludes_all_others(self) -> None:
-        with volume_lock.exclusive('a'):
+        with volume_lock.exclusive(self.volume):
             self.assertFalse(self.can(volume_lock.shared))
             self.assertFalse(self.can(volume_lock.exclusive))
             with volume_lock.exclusive('b', wait=0):
@@ -161,39 +167,43 @@ class ThreadsTest(VolumeLockTest):
             holds = threading.Event()
 
             def hold(holds: threading.Event = holds) -> None:
-                with volume_lock.exclusive('a'):
+                with volume_lock.exclusive(self.volume):
                     holds.set()
                     time.sleep(0.2)
 
             with self.thread(hold):
                 self.assertTrue(holds.wait(10))
-                with how('a', wait=10):
+                with how(self.volume, wait=10):
                     pass
 
     def test_error_names_the_volume_and_what_to_do(self) -> None:
-        with volume_lock.exclusive('a'):
+        with volume_lock.exclusive(self.volume):
             error = self.in_thread(
                 lambda: self.assertRaises(
                     volume_lock.VolumeLocked,
-                    volume_lock.shared('a', wait=0).__enter__,
+                    volume_lock.shared(self.volume, wait=0).__enter__,
                 )
             )
-        self.assertIn('volume a. Try again', str(error))
+        self.assertIn(f'volume {self.volume}. Try again', str(error))
 
     def test_holder_may_take_it_again(self) -> None:
-        with volume_lock.exclusive('a'):
-            with volume_lock.shared('a', wait=0):
+        with volume_lock.exclusive(self.volume):
+            with volume_lock.shared(self.volume, wait=0):
                 pass
-            with volume_lock.exclusive('a', wait=0) as held:
+            with volume_lock.exclusive(self.volume, wait=0) as held:
                 held.check_is_held()
             self.assertFalse(self.can(volume_lock.shared))
-        with volume_lock.shared('a'), volume_lock.shared('a', wait=0):
+        with (
+            volume_lock.shared(self.volume),
+            volume_lock.shared(self.volume, wait=0),
+        ):
             self.assertFalse(self.can(volume_lock.exclusive))
 
     def test_shared_holder_cannot_take_it_exclusively(self) -> None:
-        with volume_lock.shared('a'):
+        with volume_lock.shared(self.volume):
             self.assertRaises(
-                RuntimeError, volume_lock.exclusive('a', wait=0).__enter__
+                RuntimeError,
+                volume_lock.exclusive(self.volume, wait=0).__enter__,
             )
 
     def test_many_shared_holders_take_one_lock(self) -> None:
@@ -205,7 +215,7 @@ class ThreadsTest(VolumeLockTest):
 
         def work() -> None:
             try:
-                with volume_lock.shared('a'):
+                with volume_lock.shared(self.volume):
                     together.wait(20)
             except Exception as error:
                 failed.append(error)
@@ -223,7 +233,7 @@ class ThreadsTest(VolumeLockTest):
 
         def work() -> None:
             while not ended.is_set():
-                with volume_lock.shared('a', wait=20):
+                with volume_lock.shared(self.volume, wait=20):
                     time.sleep(0.1)
 
         with contextlib.ExitStack() as stack:
@@ -231,17 +241,17 @@ class ThreadsTest(VolumeLockTest):
                 stack.enter_context(self.thread(work))
                 time.sleep(0.025)
             try:
-                with volume_lock.exclusive('a', wait=10):
+                with volume_lock.exclusive(self.volume, wait=10):
                     pass
             finally:
                 ended.set()
 
     def test_nothing_is_left_of_a_lock(self) -> None:
-        with volume_lock.shared('a'), volume_lock.exclusive('b'):
+        with volume_lock.shared(self.volume), volume_lock.exclusive('b'):
             self.can(volume_lock.exclusive)
         self.assertEqual({}, volume_lock._taken)
         self.assertEqual({}, volume_lock._sharing)
-        volume_lock.clean('a')
+        volume_lock.clean(self.volume)
         volume_lock.clean('b')
         self.assertEqual([], list(self.folder.glob('cinder-rbd-volume-*')))
 
@@ -270,12 +280,13 @@ class ProcessesTest(VolumeLockTest):
     def test_killed_process_holds_nothing(self) -> None:
         for how in ('exclusive', 'shared'):
             self.other(how).end()
-            self.assertTrue(self.can(volume_lock.exclusive))
+            # A lock of etcd expires.
+            self.assertTrue(self.can(volume_lock.exclusive, wait=10))
 
     def test_failed_attempts_do_not_release_the_lock(self) -> None:
         # The kernel releases the lock of a process when the process closes
         # the file, even if that was opened for another attempt.
-        with volume_lock.exclusive('a'):
+        with volume_lock.exclusive(self.volume):
             for _ in range(3):
                 self.assertFalse(self.can(volume_lock.shared))
             waiting = self.holder('shared', wait=0.5)
@@ -305,7 +316,7 @@ class BackEndTest(VolumeLockTest):
         lock.acquire.side_effect = tooz_coordination.ToozConnectionError('no')
         for how in (volume_lock.shared, volume_lock.exclusive):
             error = self.assertRaises(
-                volume_lock.LockUnavailable, how('a', wait=9).__enter__
+                volume_lock.LockUnavailable, how(self.volume, wait=9).__enter__
             )
             self.assertIn('coordination back end', str(error))
         self.assertEqual({}, volume_lock._taken)
@@ -317,9 +328,9 @@ class BackEndTest(VolumeLockTest):
         lock.release.side_effect = [failure, True, True]
         pause, volume_lock._RELEASE_PAUSE = volume_lock._RELEASE_PAUSE, 0.01
         self.addCleanup(setattr, volume_lock, '_RELEASE_PAUSE', pause)
-        with volume_lock.shared('a'):
+        with volume_lock.shared(self.volume):
             pass
-        with volume_lock.shared('a', wait=10):
+        with volume_lock.shared(self.volume, wait=10):
             pass
         for _ in range(100):
             if not volume_lock._taken:
@@ -331,8 +342,8 @@ class BackEndTest(VolumeLockTest):
         lock = self.lock()
         lock._lease = mock.Mock(spec=['ttl'])
         lock._lease.ttl.return_value = 29
-        with volume_lock.exclusive('a') as held:
+        with volume_lock.exclusive(self.volume) as held:
             held.check_is_held()
             lock._lease.ttl.return_value = -1
             error = self.assertRaises(volume_lock.LockLost, held.check_is_held)
-        self.assertIn('volume a expired', str(error))
+        self.assertIn(f'volume {self.volume} expired', str(error))
