@@ -27,9 +27,11 @@ from cinder import interface
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import capacity
@@ -45,7 +47,6 @@ from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
-from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
 
@@ -110,10 +111,14 @@ class RBDExtDriver(rbd.RBDDriver):
         return str(self._backend_name)
 
     def check_for_setup_error(self) -> None:
-        """Refuse to start if an option is invalid."""
+        """Refuse to start if an option is invalid.
+
+        A cluster whose services do not share their locks is logged.
+        """
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
         self.images.check_default_data_pool(data_pool)
+        volume_lock.warn_if_local(self.cluster_name)
 
     # Creation of images
 
@@ -128,17 +133,21 @@ class RBDExtDriver(rbd.RBDDriver):
         return update
 
     def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
-        """Clone a snapshot of a volume, unless its image is converted."""
-        if marker.is_converting(snapshot.volume_id):
-            raise exception.InvalidSnapshot(reason=marker.CONVERTING)
-        with self._maker.creating(volume, snapshot.volume):
+        """Clone a snapshot of a volume."""
+        with (
+            volume_use.using_snapshot(snapshot) as source,
+            self._maker.creating(volume, source),
+        ):
             return super().create_volume_from_snapshot(volume, snapshot)
 
     def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
         """Clone a volume, or copy it if clones are disabled."""
-        with self._maker.cloning(volume, src_vref) as creation:
+        with (
+            volume_use.using(src_vref) as source,
+            self._maker.cloning(volume, source) as creation,
+        ):
             with self.sharing.of_clone():
-                update = super().create_cloned_volume(volume, src_vref)
+                update = super().create_cloned_volume(volume, source)
             if not creation.set_up:
                 # The stock driver skips this for full copies.
                 update = self._setup_volume(volume)
@@ -198,10 +207,16 @@ class RBDExtDriver(rbd.RBDDriver):
         :raises AttachmentRefused: if the mode is not allowed or not offered;
             :meth:`remove_export` turns it into HTTP 400
         """
-        current = self._restores.connected(volume, connector)
-        mode = self._connections.mode(volume, connector, current)
-        info = super().initialize_connection(volume, connector)
-        return connection.with_mode(info, mode)
+        try:
+            with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
+                current = self._restores.connected(volume, connector)
+                mode = self._connections.mode(volume, connector, current)
+                info = super().initialize_connection(
+                    current or volume, connector
+                )
+                return connection.with_mode(info, mode)
+        except volume_lock.VolumeLocked as error:
+            raise exceptions.AttachmentRefused(str(error)) from error
 
     def remove_export(self, context: Any, volume: Any) -> Any:
         """Turn a refusal into HTTP 400; RBD has no export to remove.
@@ -231,8 +246,44 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def extend_volume(self, volume: Any, new_size: Any) -> None:
         """Extend a volume if its layout and object map allow the size."""
-        with self._in_place.extending(volume):
-            super().extend_volume(volume, new_size)
+        with (
+            volume_use.using(volume, volume_use.LONG_WAIT) as current,
+            self._in_place.extending(current),
+        ):
+            super().extend_volume(current, new_size)
+
+    def create_snapshot(self, snapshot: Any) -> Any:
+        """Create a snapshot."""
+        with volume_use.using_snapshot(snapshot):
+            return super().create_snapshot(snapshot)
+
+    def revert_to_snapshot(
+        self, context: Any, volume: Any, snapshot: Any
+    ) -> None:
+        """Revert a volume to a snapshot while nothing else uses its image."""
+        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+            super().revert_to_snapshot(context, volume, snapshot)
+
+    def copy_volume_to_image(
+        self, context: Any, volume: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Upload a volume to Glance."""
+        with volume_lock.shared(volume.id, volume_use.LONG_WAIT):
+            return super().copy_volume_to_image(
+                context, volume, *args, **kwargs
+            )
+
+    def manage_existing_snapshot(
+        self, snapshot: Any, existing_ref: Any
+    ) -> Any:
+        """Take over a snapshot of a volume."""
+        with volume_use.using_snapshot(snapshot):
+            return super().manage_existing_snapshot(snapshot, existing_ref)
+
+    def unmanage_snapshot(self, snapshot: Any) -> None:
+        """Leave a snapshot to the operator."""
+        with volume_use.using_snapshot(snapshot):
+            super().unmanage_snapshot(snapshot)
 
     def retype(
         self, context: Any, volume: Any, new_type: Any, diff: Any, host: Any
@@ -244,9 +295,10 @@ class RBDExtDriver(rbd.RBDDriver):
         that the new type does not accept are removed from the volume.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
-        return self._retypes.retype(
-            context.request_id, volume, new_type, stock
-        )
+        with volume_use.replacing(volume):
+            return self._retypes.retype(
+                context.request_id, volume, new_type, stock
+            )
 
     def _stock_retype(self, volume: Any, new_type: Any, diff: Any) -> Any:
         """Set QoS, multi-attach and replication as the new type requests."""
@@ -263,9 +315,10 @@ class RBDExtDriver(rbd.RBDDriver):
         A retype to a back end where tenants may not request the layout is left
         to Cinder, which creates a new image there and copies the data.
         """
-        self._retypes.settle_idle(volume.id)
         move = functools.partial(super().migrate_volume, context, volume)
-        return self._migrations.migrate(volume, host, move)
+        with volume_use.replacing(volume):
+            self._retypes.settle_idle(volume.id)
+            return self._migrations.migrate(volume, host, move)
 
     def update_migrated_volume(
         self,
@@ -275,14 +328,21 @@ class RBDExtDriver(rbd.RBDDriver):
         original_volume_status: str,
     ) -> Any:
         """Take over the image of a migration and its record."""
-        with self._migrations.taking_over(volume, new_volume):
+        with (
+            volume_lock.exclusive(volume.id, volume_use.LONG_WAIT),
+            self._migrations.taking_over(volume, new_volume),
+        ):
             return super().update_migrated_volume(
                 ctxt, volume, new_volume, original_volume_status
             )
 
     def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
         """Take over an RBD image if it matches the request."""
-        with self._takeovers.taking_over(volume, existing_ref['source-name']):
+        name = existing_ref['source-name']
+        with (
+            volume_use.using_image(name),
+            self._takeovers.taking_over(volume, name),
+        ):
             return super().manage_existing(volume, existing_ref)
 
     def _get_image_status(self, image_name: str) -> Update:
@@ -291,9 +351,10 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def delete_volume(self, volume: Any) -> None:
         """Delete a volume, or the former image of a migrated volume."""
-        self._migrations.finished(volume)
-        self._retypes.prepare_deletion(volume)
-        self._deletions.in_turn(volume, super().delete_volume)
+        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+            self._migrations.finished(volume)
+            self._retypes.prepare_deletion(volume)
+            self._deletions.in_turn(volume, super().delete_volume)
 
     @classmethod
     def clean_volume_file_locks(cls, volume_id: str) -> None:
@@ -302,12 +363,37 @@ class RBDExtDriver(rbd.RBDDriver):
         volume_lock.clean(volume_id)
 
     def delete_snapshot(self, snapshot: Any) -> None:
-        """Delete a snapshot, unless the image is being converted."""
-        if marker.is_converting(snapshot.volume_id):
-            raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
-        self._retypes.settle_idle(snapshot.volume_id)
+        """Delete a snapshot. It stays available if it cannot be deleted now.
+
+        :raises SnapshotIsBusy: if the image of the volume is being replaced
+        """
+        try:
+            with volume_use.using_snapshot(snapshot) as volume:
+                is_left = volume_use.is_unfinished(volume)
+                if not is_left:
+                    self._delete_snapshot(snapshot)
+            if is_left:
+                self._retypes.settle_idle(volume.id)
+                with volume_use.using_snapshot(snapshot):
+                    if not self.images.exists(volume.name):
+                        # The stock driver would consider it deleted.
+                        raise exception.SnapshotIsBusy(
+                            snapshot_name=snapshot.name
+                        )
+                    self._delete_snapshot(snapshot)
+        except (volume_lock.VolumeLocked, self.rbd.ImageBusy) as error:
+            raise exception.SnapshotIsBusy(
+                snapshot_name=snapshot.name
+            ) from error
+
+    def _delete_snapshot(self, snapshot: Any) -> None:
         self._retypes.release_snapshot(snapshot)
         super().delete_snapshot(snapshot)
+
+    def _do_flatten(self, volume_name: str, pool: str) -> None:
+        """Flatten a clone while its image is not replaced."""
+        with volume_use.using_image(volume_name):
+            super()._do_flatten(volume_name, pool)
 
     def _delete_volume(self, volume: Any, client: Any) -> None:
         """Delete a volume and the clone sources that only it required."""

@@ -37,6 +37,15 @@ class ImageNotMade(exception.VolumeBackendAPIException):
     message = _('RBD image %(name)s could not be created: %(reason)s')
 
 
+class ImageMigrating(exception.VolumeBackendAPIException):
+    """An operation is not possible on an image in a live migration."""
+
+    message = _(
+        'RBD image %(name)s is in a live migration (rbd migration). Try again '
+        'when an administrator has committed or aborted it.'
+    )
+
+
 class InvalidBackendOptions(exception.InvalidConfigurationValue):
     """The section of a back end in cinder.conf is invalid."""
 

@@ -43,6 +43,7 @@ from collections.abc import Mapping
 import contextlib
 import contextvars
 import dataclasses
+import functools
 import random
 import threading
 import time
@@ -51,6 +52,7 @@ from typing import Any
 
 from cinder import coordination
 from cinder import exception
+from oslo_config import cfg
 from oslo_log import log as logging
 import tooz
 
@@ -74,6 +76,9 @@ _LONGEST_PAUSE = 0.5
 
 # Seconds between two attempts to release a lock.
 _RELEASE_PAUSE = 5.0
+
+# The URL of the driver that has its locks in files.
+_LOCAL = 'file:'
 
 _GATE = 'gate'
 _NAME = 'rbd-volume-{}-{}'
@@ -130,6 +135,38 @@ class _Sharing:
         )
 
 
+class _Process:
+    """The locks of this process.
+
+    A lock of the coordination back end is used by one thread at a time: the
+    file driver would release a lock if another object for the same file was
+    closed.
+
+    :ivar changed: guards both dictionaries; notified of each change
+    :ivar taken: locks of the coordination back end by name; None while an
+        attempt to take one is made
+    :ivar sharing: the operations that others may join, by volume
+    :ivar first_place: the place to try first, so that processes try different
+        ones
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.taken: dict[str, Any] = {}
+        self.sharing: dict[str, _Sharing] = {}
+        self.first_place = random.randrange(PLACES)  # noqa: S311
+
+
+@functools.cache
+def _process() -> _Process:
+    """Return the locks of this process.
+
+    They are created at the first use. Before, eventlet may still replace the
+    classes of ``threading``, and a service forks its processes.
+    """
+    return _Process()
+
+
 class Held:
     """A lock that is held exclusively."""
 
@@ -143,8 +180,9 @@ class Held:
         :raises LockLost: if it has, or if the coordination back end does not
             respond
         """
-        with _state:
-            locks = [_taken.get(name) for name in self._names]
+        process = _process()
+        with process.changed:
+            locks = [process.taken.get(name) for name in self._names]
         for lock in locks:
             try:
                 is_held = lock is not None and _is_owner(lock)
@@ -153,16 +191,6 @@ class Held:
             if not is_held:
                 raise LockLost(volume_id=self._volume_id)
 
-
-# The state of this process. A lock of the coordination back end is used by one
-# thread at a time: the file driver would release a lock if another object for
-# the same file was closed.
-_state = threading.Condition()
-_taken: dict[str, Any] = {}
-_sharing: dict[str, _Sharing] = {}
-
-# The places of a process begin somewhere else than those of others.
-_first_place = random.randrange(PLACES)  # noqa: S311
 
 # The locks that the current thread or greenlet holds, and whether exclusively.
 _mine: contextvars.ContextVar[Mapping[str, bool]] = contextvars.ContextVar(
@@ -212,6 +240,22 @@ def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
         yield Held(volume_id, names)
 
 
+def warn_if_local(cluster_name: str | None) -> None:
+    """Log a warning if the services of a cluster do not share their locks.
+
+    :param cluster_name: the cluster of a back end; None if it has none
+    """
+    if cluster_name and cfg.CONF.coordination.backend_url.startswith(_LOCAL):
+        LOG.warning(
+            'The back end belongs to cluster %s, but [coordination] '
+            'backend_url is file://, whose locks apply to one host only. '
+            'Services on different hosts may change the RBD image of a volume '
+            'at the same time, which can lose data. Set backend_url to a '
+            'coordination back end that all hosts share, such as etcd3.',
+            cluster_name,
+        )
+
+
 def clean(volume_id: str) -> None:
     """Remove the lock files of a volume that is deleted."""
     coordination.synchronized_remove(_name(volume_id, '*'))
@@ -228,14 +272,14 @@ class _Deadline:
     def wait(self) -> None:
         """Wait for a change in this process, or a while for others.
 
-        Called with the state locked.
+        Called with the process's locks guarded.
 
         :raises VolumeLocked: if no time is left
         """
         left = self._until - time.monotonic()
         if left <= 0:
             raise VolumeLocked(volume_id=self._volume_id)
-        _state.wait(min(left, self._pause))
+        _process().changed.wait(min(left, self._pause))
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
 
     @contextlib.contextmanager
@@ -263,17 +307,19 @@ def _name(volume_id: str, part: str) -> str:
 
 def _places(volume_id: str) -> list[str]:
     """Return the names of the places, beginning with the one to try first."""
+    first = _process().first_place
     return [
-        _name(volume_id, str((_first_place + number) % PLACES))
+        _name(volume_id, str((first + number) % PLACES))
         for number in range(PLACES)
     ]
 
 
 def _join(volume_id: str, deadline: _Deadline) -> _Sharing:
     """Join the operations that hold a lock shared, or take a place."""
-    with _state:
+    process = _process()
+    with process.changed:
         while True:
-            sharing = _sharing.get(volume_id)
+            sharing = process.sharing.get(volume_id)
             if sharing is None or not (
                 sharing.since is None or sharing.is_open
             ):
@@ -283,20 +329,20 @@ def _join(volume_id: str, deadline: _Deadline) -> _Sharing:
                 return sharing
             # The first one is taking the place.
             deadline.wait()
-        sharing = _sharing[volume_id] = _Sharing()
+        sharing = process.sharing[volume_id] = _Sharing()
     try:
         sharing.place = _take_any(_places(volume_id), deadline)
     except BaseException:
         _close(volume_id, sharing)
         raise
-    with _state:
+    with process.changed:
         sharing.since = time.monotonic()
-        _state.notify_all()
+        process.changed.notify_all()
     return sharing
 
 
 def _leave(volume_id: str, sharing: _Sharing) -> None:
-    with _state:
+    with _process().changed:
         sharing.holders -= 1
         if sharing.holders:
             return
@@ -306,11 +352,12 @@ def _leave(volume_id: str, sharing: _Sharing) -> None:
 
 def _close(volume_id: str, sharing: _Sharing) -> None:
     """Let no more operations join."""
-    with _state:
+    process = _process()
+    with process.changed:
         # Another one may have replaced it already.
-        if _sharing.get(volume_id) is sharing:
-            del _sharing[volume_id]
-        _state.notify_all()
+        if process.sharing.get(volume_id) is sharing:
+            del process.sharing[volume_id]
+        process.changed.notify_all()
 
 
 def _take_any(names: list[str], deadline: _Deadline) -> str:
@@ -320,7 +367,7 @@ def _take_any(names: list[str], deadline: _Deadline) -> str:
             with deadline.translated():
                 if _take(name):
                     return name
-        with _state:
+        with _process().changed:
             deadline.wait()
 
 
@@ -337,16 +384,17 @@ def _take_all(
                     missing = [other for other in missing if other != name]
         if not missing:
             return
-        with _state:
+        with _process().changed:
             deadline.wait()
 
 
 def _take(name: str) -> bool:
     """Take a lock of the coordination back end if it is free."""
-    with _state:
-        if name in _taken:
+    process = _process()
+    with process.changed:
+        if name in process.taken:
             return False
-        _taken[name] = None
+        process.taken[name] = None
     lock = None
     try:
         lock = coordination.COORDINATOR.get_lock(name)
@@ -357,12 +405,12 @@ def _take(name: str) -> bool:
         lock = None
         raise
     finally:
-        with _state:
+        with process.changed:
             if lock is None:
-                del _taken[name]
-                _state.notify_all()
+                del process.taken[name]
+                process.changed.notify_all()
             else:
-                _taken[name] = lock
+                process.taken[name] = lock
     return lock is not None
 
 
@@ -385,14 +433,15 @@ def _release_later(name: str) -> None:
 
 
 def _released(name: str) -> bool:
+    process = _process()
     try:
-        _taken[name].release()
+        process.taken[name].release()
     except Exception:
         LOG.exception('Could not release lock %s', name)
         return False
-    with _state:
-        del _taken[name]
-        _state.notify_all()
+    with process.changed:
+        del process.taken[name]
+        process.changed.notify_all()
     return True
 
 

@@ -28,6 +28,7 @@ from cinder_rbd_ext.api import fixed_keys
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import replaced
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -109,6 +110,8 @@ class Changes:
         before: dict[str, str],
         after: dict[str, str],
     ) -> str | None:
+        if before or after:
+            replaced.check_keys(volume)
         different = checks.changed(before, after)
         policies.check_keys(context, different, volume)
         with refusals.bad_request():

@@ -19,11 +19,8 @@ _OLDER = 'Services and extensions that older releases of Cinder have'
 OTHERS: dict[str, tuple[str, ...]] = {
     'Data and status of snapshots, not their metadata': (
         'PUT /snapshots/{id}',
-        'DELETE /snapshots/{id}',
         'DELETE /snapshots/{snapshot_id}/metadata/{id}',
-        'POST /snapshots/{id}/action os-force_delete',
         'POST /snapshots/{id}/action os-reset_status',
-        'POST /snapshots/{id}/action os-unmanage',
         'POST /snapshots/{id}/action os-update_snapshot_status',
     ),
     'Backups themselves': (

@@ -281,6 +281,17 @@ ROUTES: tuple[Route, ...] = (
     Route('POST /os-snapshot-manage', _SNAPSHOTS, 'The same.', _NO_EFFECT),
     Route('POST /manageable_snapshots', _SNAPSHOTS, 'The same.', _NO_EFFECT),
     Route(
+        'DELETE /snapshots/{id}',
+        _SNAPSHOTS,
+        'Refused while a retype replaces the image of the volume.',
+    ),
+    Route(
+        'POST /snapshots/{id}/action os-force_delete',
+        _SNAPSHOTS,
+        'The same.',
+    ),
+    Route('POST /snapshots/{id}/action os-unmanage', _SNAPSHOTS, 'The same.'),
+    Route(
         'POST /snapshots/{snapshot_id}/metadata',
         _SNAPSHOTS,
         'No ``rbd:`` key is added or changed.',

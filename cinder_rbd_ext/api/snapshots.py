@@ -25,6 +25,7 @@ from cinder.policies import snapshot_metadata as stock
 
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import replaced
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -53,12 +54,32 @@ def _part(body: Any, name: str) -> Any:
 
 
 class SnapshotsController(wsgi.Controller):
-    """Snapshots that are created or managed."""
+    """Snapshots that are created, managed or deleted."""
 
     @wsgi.extends
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
         """Check the metadata of a new snapshot."""
         _check(_part(_part(body, 'snapshot'), 'metadata'))
+        yield
+
+    @wsgi.extends
+    def delete(self, req: Any, id: str) -> Iterator[None]:
+        """Check that the image of the volume is not being replaced."""
+        replaced.check_snapshot(req.environ['cinder.context'], id)
+        yield
+
+    @wsgi.extends(action='os-force_delete')
+    def force_delete(
+        self, req: Any, id: str, body: Any = None
+    ) -> Iterator[None]:
+        """Check as for a deletion."""
+        replaced.check_snapshot(req.environ['cinder.context'], id)
+        yield
+
+    @wsgi.extends(action='os-unmanage')
+    def unmanage(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Check as for a deletion."""
+        replaced.check_snapshot(req.environ['cinder.context'], id)
         yield
 
 

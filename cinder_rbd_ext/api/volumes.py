@@ -33,6 +33,7 @@ from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import replaced
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
@@ -70,6 +71,10 @@ class VolumesController(wsgi.Controller):
                 self._check_create(req, volume, given)
             else:
                 self._check_type(req, volume)
+        if volume.get('snapshot_id') is not None:
+            replaced.check_snapshot(
+                req.environ['cinder.context'], volume['snapshot_id']
+            )
         yield
 
     def _check_create(

@@ -20,6 +20,7 @@ from typing import Any
 import weakref
 
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.imaging import aborts
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
@@ -197,6 +198,7 @@ class Image(delegate.Delegate):
         """
         creation = self._librbd.clone_of(name)
         with self._noting(name):
+            releases.off_main_thread(aborts.check_snapshot)(self._wrapped)
             if creation is not None:
                 creation.parent = releases.off_main_thread(parent_of)(
                     self._wrapped
@@ -212,12 +214,19 @@ class Image(delegate.Delegate):
     def unprotect_snap(self, name: str) -> None:
         """Unprotect a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._alone(self._wrapped.unprotect_snap, name)
+            self._alone(self._removing, self._wrapped.unprotect_snap, name)
 
     def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
-            self._alone(self._wrapped.remove_snap, name, *args, **kwargs)
+            remove = self._wrapped.remove_snap
+            self._alone(self._removing, remove, name, *args, **kwargs)
+
+    def _removing(
+        self, call: Callable[..., Any], name: str, *args: Any, **kwargs: Any
+    ) -> None:
+        aborts.check_removal(self._wrapped, name)
+        call(name, *args, **kwargs)
 
     def _noting(
         self, snapshot: str

@@ -28,6 +28,7 @@ from typing import Any
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import volume_lock
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -111,6 +112,10 @@ class CloneSources:
                     self._drop(image, reference.snapshot)
         except self._librbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
+        except volume_lock.VolumeLocked:
+            # The source is being deleted, which removes the snapshot too, or
+            # replaced. Then the snapshot is removed with the source.
+            LOG.info('Source image %s is being replaced', reference.source)
         # This runs in both cases, because the source may have been renamed.
         self.settle(reference.source + DELETED)
 

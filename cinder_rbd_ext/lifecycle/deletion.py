@@ -29,6 +29,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
@@ -42,6 +43,10 @@ LOG = logging.getLogger(__name__)
 #: Seconds to wait for the end of a watch. An OSD keeps the watch of a client
 #: that was killed for 30 seconds by default.
 WATCHED_FOR = 40.0
+
+# Seconds to wait for the lock of a source. The operation that holds it may be
+# waiting for this deletion.
+_SOURCE_WAIT = 0.5
 
 # Seconds between two attempts to remove an image with a watch.
 _PAUSE = 1.0
@@ -269,10 +274,15 @@ class Deletions:
         librbd = releases.off_the_hub(self._driver.rbd)
         return bool(librbd.is_there(client.ioctx, name))
 
-    def _opened(self, client: Any, name: str) -> Any:
-        return rbd.RBDVolumeProxy(
-            self._driver, name, client=client.cluster, ioctx=client.ioctx
-        )
+    @contextlib.contextmanager
+    def _opened(self, client: Any, name: str) -> Iterator[Any]:
+        with (
+            volume_use.using_image(name, _SOURCE_WAIT),
+            rbd.RBDVolumeProxy(
+                self._driver, name, client=client.cluster, ioctx=client.ioctx
+            ) as image,
+        ):
+            yield image
 
     def _clone_sources(self, client: Any) -> clone_sources.CloneSources:
         return clone_sources.CloneSources(

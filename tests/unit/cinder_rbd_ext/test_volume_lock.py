@@ -249,8 +249,8 @@ class ThreadsTest(VolumeLockTest):
     def test_nothing_is_left_of_a_lock(self) -> None:
         with volume_lock.shared(self.volume), volume_lock.exclusive('b'):
             self.can(volume_lock.exclusive)
-        self.assertEqual({}, volume_lock._taken)
-        self.assertEqual({}, volume_lock._sharing)
+        self.assertEqual({}, volume_lock._process().taken)
+        self.assertEqual({}, volume_lock._process().sharing)
         volume_lock.clean(self.volume)
         volume_lock.clean('b')
         self.assertEqual([], list(self.folder.glob('cinder-rbd-volume-*')))
@@ -319,8 +319,8 @@ class BackEndTest(VolumeLockTest):
                 volume_lock.LockUnavailable, how(self.volume, wait=9).__enter__
             )
             self.assertIn('coordination back end', str(error))
-        self.assertEqual({}, volume_lock._taken)
-        self.assertEqual({}, volume_lock._sharing)
+        self.assertEqual({}, volume_lock._process().taken)
+        self.assertEqual({}, volume_lock._process().sharing)
 
     def test_release_is_repeated(self) -> None:
         lock = self.lock()
@@ -333,10 +333,10 @@ class BackEndTest(VolumeLockTest):
         with volume_lock.shared(self.volume, wait=10):
             pass
         for _ in range(100):
-            if not volume_lock._taken:
+            if not volume_lock._process().taken:
                 break
             time.sleep(0.05)
-        self.assertEqual({}, volume_lock._taken)
+        self.assertEqual({}, volume_lock._process().taken)
 
     def test_expired_lock_of_etcd_is_noticed(self) -> None:
         lock = self.lock()

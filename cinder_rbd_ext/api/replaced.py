@@ -1,0 +1,73 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Requests about volumes in a retype that replaces their RBD image.
+
+Cinder refuses most requests for a volume in the status ``retyping``, but not
+those for its snapshots and its metadata. A request that arrives before the
+status does is served before the image is replaced
+(:func:`cinder_rbd_ext.volume_use.replacing`).
+"""
+
+from typing import Any
+
+from cinder import exception
+from cinder import volume as cinder_volume
+import webob.exc
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_use
+from rbd_volume_options import wire
+
+
+def check_snapshot(context: Any, snapshot_id: Any) -> None:
+    """Check a request that uses a snapshot.
+
+    A snapshot that does not exist is left to Cinder.
+
+    :param snapshot_id: not checked yet
+    :raises HTTPBadRequest: while the image of its volume is replaced
+    """
+    if not isinstance(snapshot_id, str):
+        return
+    try:
+        snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
+    except exception.NotFound:
+        return
+    volume = snapshot.volume
+    # A retype by another driver, or in place, does not affect snapshots.
+    if (
+        volume.status == volume_use.RETYPING
+        and wire.RECORD_CONVERSION in record.items_of(volume.id)
+    ):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'The volume of snapshot {snapshot.id} is being '
+            'retyped, which replaces its RBD image. Try again when the volume '
+            'is available.'
+        )
+
+
+def check_keys(volume: Any) -> None:
+    """Check a request that changes ``rbd:`` keys of a volume.
+
+    The retype removes keys that the new type does not accept. The request may
+    be based on the keys before the retype.
+
+    :raises HTTPBadRequest: while the volume is retyped
+    """
+    if volume.status == volume_use.RETYPING:
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'Volume {volume.id} is being retyped, which may '
+            'change its rbd: keys. Change its metadata when the volume is '
+            'available.'
+        )

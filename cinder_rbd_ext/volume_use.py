@@ -1,0 +1,195 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Use of a volume's image, under the volume's lock.
+
+Cinder's statuses keep most requests from a volume whose image is replaced or
+removed, but not those that were accepted just before, and none about its
+snapshots. Inside the lock (:mod:`cinder_rbd_ext.volume_lock`), the volume is
+read again from the database, with its admin metadata, in one query.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import time
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from cinder.objects import fields
+from cinder.volume import volume_utils
+from oslo_utils import uuidutils
+
+from cinder_rbd_ext import volume_lock
+from rbd_volume_options import wire
+
+#: Status of a volume in a retype.
+RETYPING = 'retyping'
+
+#: Seconds for which a request waits that would leave a volume in an error
+#: status. The longest operation that holds the lock is a clone that copies
+#: all data.
+LONG_WAIT = 600.0
+
+#: Seconds for which an attachment waits. Cinder's API waits 60 seconds for it.
+SHORT_WAIT = 20.0
+
+# Seconds between two looks at the database.
+_PAUSE = 1.0
+
+# Statuses of a snapshot on which Cinder works.
+_WORKING = (
+    fields.SnapshotStatus.CREATING,
+    fields.SnapshotStatus.DELETING,
+    fields.SnapshotStatus.BACKING_UP,
+    fields.SnapshotStatus.RESTORING,
+    fields.SnapshotStatus.UNMANAGING,
+)
+
+
+@contextlib.contextmanager
+def using(volume: Any, wait: float = volume_lock.WAIT) -> Iterator[Any]:
+    """Hold the lock of a volume together with other users of its image.
+
+    This waits until a retype that a service was killed in is completed: its
+    image may have another name until then.
+
+    :returns: the volume as in the database, with the context of the given one
+    :raises VolumeLocked: if the lock could not be taken in time
+    """
+    with _using(volume.id, volume._context, wait) as current:
+        yield current
+
+
+@contextlib.contextmanager
+def using_snapshot(
+    snapshot: Any, wait: float = volume_lock.WAIT
+) -> Iterator[Any]:
+    """Act as :func:`using` for the volume of a snapshot.
+
+    The snapshot then refers to the volume as in the database.
+    """
+    with _using(snapshot.volume_id, snapshot._context, wait) as current:
+        snapshot.volume = current
+        # Cinder does not save a snapshot with another volume.
+        snapshot.obj_reset_changes(['volume'])
+        yield current
+
+
+def using_image(
+    name: str, wait: float = volume_lock.WAIT
+) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock of the volume that an image belongs to, if any.
+
+    :raises VolumeLocked: if the lock could not be taken in time
+    """
+    volume_id = volume_utils.extract_id_from_volume_name(name)
+    if not uuidutils.is_uuid_like(volume_id):
+        return contextlib.nullcontext()
+    return volume_lock.shared(volume_id, wait)
+
+
+@contextlib.contextmanager
+def replacing(
+    volume: Any, wait: float = volume_lock.WAIT
+) -> Iterator[volume_lock.Held]:
+    """Hold the lock of a volume alone, after requests accepted earlier.
+
+    A request that Cinder has accepted is served before the image is replaced,
+    because it might not wait long enough. A request that is not served in time
+    is not waited for: its service may have been killed.
+
+    :raises VolumeLocked: if the lock could not be taken in time
+    """
+    until = time.monotonic() + wait
+    while True:
+        with volume_lock.exclusive(volume.id, _left(until)) as held:
+            if not _left(until) or not _is_requested(volume.id):
+                yield held
+                return
+        time.sleep(min(_PAUSE, _left(until)))
+
+
+@contextlib.contextmanager
+def _using(volume_id: str, request_context: Any, wait: float) -> Iterator[Any]:
+    until = time.monotonic() + wait
+    while True:
+        with volume_lock.shared(volume_id, _left(until)):
+            current = _current(volume_id, request_context)
+            if not _is_interrupted(current):
+                yield current
+                return
+        _pause(volume_id, until)
+
+
+def is_unfinished(volume: Any) -> bool:
+    """Return whether a retype has left something to do.
+
+    :param volume: from :func:`using`
+    """
+    return wire.RECORD_CONVERSION in volume.admin_metadata
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - time.monotonic())
+
+
+def _pause(volume_id: str, until: float) -> None:
+    if not _left(until):
+        raise volume_lock.VolumeLocked(volume_id=volume_id)
+    time.sleep(min(_PAUSE, _left(until)))
+
+
+def _current(volume_id: str, request_context: Any) -> Any:
+    # An administrator's query includes the admin metadata.
+    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+    volume._context = request_context
+    return volume
+
+
+def _is_interrupted(volume: Any) -> bool:
+    """Return whether a service was killed during a retype of a volume.
+
+    Inside the lock, no retype is running.
+    """
+    return bool(
+        volume.status == RETYPING
+        and not volume.migration_status
+        and is_unfinished(volume)
+    )
+
+
+def _is_requested(volume_id: str) -> bool:
+    """Return whether Cinder has accepted requests that use the image.
+
+    Cinder writes these statuses before it sends the request to the service. It
+    reads the status of the volume again after that for a new snapshot, and
+    before that for a new volume.
+    """
+    admin = context.get_admin_context()
+    snapshots = objects.SnapshotList.get_all_for_volume(admin, volume_id)
+    if any(snapshot.status in _WORKING for snapshot in snapshots):
+        return True
+    sources: list[dict[str, Any]] = [{'source_volid': volume_id}]
+    if snapshots:
+        sources.append({'snapshot_id': [each.id for each in snapshots]})
+    return any(
+        len(
+            objects.VolumeList.get_all(
+                admin,
+                limit=1,
+                filters={'status': fields.VolumeStatus.CREATING, **source},
+            )
+        )
+        for source in sources
+    )
