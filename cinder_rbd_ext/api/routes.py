@@ -37,6 +37,7 @@ _MOVING = 'cinder_rbd_ext.lifecycle.migration'
 _RESTORING = 'cinder_rbd_ext.lifecycle.restore'
 
 # What a cinder-api service without the extension lets through.
+_WAITS = 'The driver waits for the retype, for a limited time.'
 _ERROR = 'Nothing: the driver checks it, and the volume is then in error.'
 _STORED = (
     'Keys are stored. No image changes. A cache mode needs the permission of '
@@ -284,13 +285,20 @@ ROUTES: tuple[Route, ...] = (
         'DELETE /snapshots/{id}',
         _SNAPSHOTS,
         'Refused while a retype replaces the image of the volume.',
+        _WAITS,
     ),
     Route(
         'POST /snapshots/{id}/action os-force_delete',
         _SNAPSHOTS,
         'The same.',
+        _WAITS,
     ),
-    Route('POST /snapshots/{id}/action os-unmanage', _SNAPSHOTS, 'The same.'),
+    Route(
+        'POST /snapshots/{id}/action os-unmanage',
+        _SNAPSHOTS,
+        'The same.',
+        _WAITS,
+    ),
     Route(
         'POST /snapshots/{snapshot_id}/metadata',
         _SNAPSHOTS,

@@ -69,9 +69,13 @@ def _flatten_volume(driver: type[Any]) -> Callable[..., Any]:
 
 
 def _separate(driver: type[Any], name: str) -> Callable[..., Any]:
+    own = vars(driver).get(name)
+
     @functools.wraps(getattr(driver, name))
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         with own_connection():
+            if own:
+                return own(self, *args, **kwargs)
             return getattr(super(driver, self), name)(*args, **kwargs)
 
     return run

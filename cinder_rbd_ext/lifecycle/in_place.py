@@ -48,6 +48,7 @@ class InPlace:
         The check is on the image that the stock driver opens, which replaces
         each exception by its own.
 
+        :param volume: the volume, with its admin metadata
         :raises VolumeOptionRefused: if they do not allow the size
         """
         with option_errors.of_volume(
@@ -59,7 +60,7 @@ class InPlace:
             yield from self._checking(volume)
 
     def _checking(self, volume: Any) -> Iterator[None]:
-        recorded = record.items_of(volume.id)
+        recorded = volume.admin_metadata
         given: Mapping[precedence.Part, errors.Origin] = {}
         # The API ignores an invalid record too, and must decide the same.
         if record.read(recorded):

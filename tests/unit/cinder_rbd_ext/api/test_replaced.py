@@ -28,7 +28,10 @@ class ReplacedTest(base.ApiTestCase):
         volume_id = self.volume(**volume).id
         return str(
             utils.create_snapshot(
-                self.admin_context, volume_id, project_id=self.app.project
+                self.admin_context,
+                volume_id,
+                status='available',
+                project_id=self.app.project,
             ).id
         )
 

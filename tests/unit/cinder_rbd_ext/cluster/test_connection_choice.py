@@ -88,8 +88,11 @@ class SharingTest(base.DriverTestCase):
     @ddt.data(*connection_choice.LONG)
     def test_long_ones(self, name: str) -> None:
         seen = self._spied(name, runs=False)
-        arguments = [None] * (2 if name == '_flatten' else 3)
-        getattr(self.driver, name)(*arguments)
+        arguments: dict[str, tuple[Any, ...]] = {
+            '_flatten': (None, None),
+            'revert_to_snapshot': (None, self.new_volume(), None),
+        }
+        getattr(self.driver, name)(*arguments[name])
         self.assertEqual([True], seen)
 
     @ddt.data((0, True), (5, False))

@@ -16,12 +16,18 @@ import os
 from typing import Any
 from unittest import mock
 
+from cinder import exception
+
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import librbd_case
+
+# librbd's bit of an image in a live migration.
+_MIGRATING = 1 << 9
 
 
 class OpenImageTest(librbd_case.LibrbdTestCase):
@@ -50,6 +56,18 @@ class OpenImageTest(librbd_case.LibrbdTestCase):
         with self.module.checking_size('parent', check):
             self.assertRaises(ValueError, self.image.resize, 2 << 30)
         self.assertEqual(1 << 30, self.cluster.stored('parent').size)
+
+    def test_snapshots_of_an_image_in_a_live_migration_are_kept(self) -> None:
+        self.cluster.stored('parent').mask |= _MIGRATING
+        with self.module.Image(self.ioctx, 'parent') as image:
+            for change in (image.unprotect_snap, image.remove_snap):
+                self.assertRaises(exception.SnapshotIsBusy, change, 's')
+            error = self.assertRaises(
+                exceptions.ImageMigrating, image.create_snap, 't'
+            )
+        self.assertIn('parent is in a live migration', str(error))
+        (snapshot,) = self.cluster.stored('parent').snapshots
+        self.assertTrue(snapshot.protected)
 
     def test_features_that_change_are_not_those_of_the_plan(self) -> None:
         state = plan.ImageState(layout.ImageLayout(1 << 20), frozenset())
@@ -95,7 +113,8 @@ class LockTest(librbd_case.LibrbdTestCase):
         self.done: list[str] = []
 
     def _opened(self, name: str | None, **kwargs: Any) -> open_image.Image:
-        handle = mock.Mock(spec=['close', 'create_snap'])
+        handle = mock.Mock(spec=['close', 'create_snap', 'features'])
+        handle.features.return_value = 1
         handle.create_snap.side_effect = self._wait
         with mock.patch.object(
             self.fake, 'Image', autospec=True, return_value=handle

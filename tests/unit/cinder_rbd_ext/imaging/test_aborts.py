@@ -1,0 +1,46 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Guards of librbd's calls that can end the process."""
+
+from unittest import mock
+
+from cinder import exception
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext.imaging import aborts
+from tests.unit import base
+
+
+class GuardsTest(base.TestCase):
+    def image(self, mask: int) -> mock.Mock:
+        image = mock.Mock(spec=['features', 'get_name'])
+        image.features.return_value = mask
+        image.get_name.return_value = 'volume-1'
+        return image
+
+    def test_image_in_a_live_migration_is_refused(self) -> None:
+        image = self.image(1 << 9 | 1)
+        self.assertRaises(
+            exception.SnapshotIsBusy, aborts.check_removal, image, 's'
+        )
+        self.assertIn('rbd migration', self.log.output)
+        error = self.assertRaises(
+            exceptions.ImageMigrating, aborts.check_snapshot, image
+        )
+        self.assertIn('volume-1 is in a live migration', str(error))
+
+    def test_other_images_pass(self) -> None:
+        image = self.image((1 << 9) - 1)
+        aborts.check_removal(image, 's')
+        aborts.check_snapshot(image)

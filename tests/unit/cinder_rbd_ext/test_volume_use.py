@@ -1,0 +1,303 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Operations on the image of a volume, under its lock."""
+
+from collections.abc import Iterator
+import contextlib
+import json
+import threading
+from typing import Any
+from unittest import mock
+
+from cinder import coordination
+from cinder import exception
+from cinder import objects
+from cinder.tests.unit import utils as cinder_utils
+import ddt
+import sqlalchemy
+from sqlalchemy import event
+
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
+from rbd_volume_options import wire
+from tests.unit.cinder_rbd_ext import base
+
+_CONNECTOR: dict[str, Any] = {'host': 'compute', 'rbd_cache_modes': ['none']}
+_SHARED = (
+    'clone',
+    'create_from_snapshot',
+    'create_snapshot',
+    'delete_snapshot',
+    'extend',
+    'connect',
+    'flatten',
+)
+_ALONE = ('revert', 'delete', 'migrate')
+
+
+class UseTestCase(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.snapshot = self.new_snapshot(self.volume)
+        # As after a request.
+        self.snapshot = objects.Snapshot.get_by_id(
+            self.context, self.snapshot.id
+        )
+
+    def operate(self, name: str) -> Any:
+        """Run an operation of the driver on the volume."""
+        snapshot = self.snapshot
+        if name == 'create_snapshot':
+            snapshot = cinder_utils.create_snapshot(
+                self.context, self.volume.id
+            )
+        calls: dict[str, Any] = {
+            'clone': lambda: self.driver.create_cloned_volume(
+                self.new_volume(source_volid=self.volume.id), self.volume
+            ),
+            'create_from_snapshot': lambda: (
+                self.driver.create_volume_from_snapshot(
+                    self.new_volume(), snapshot
+                )
+            ),
+            'create_snapshot': lambda: self.driver.create_snapshot(snapshot),
+            'delete_snapshot': lambda: self.driver.delete_snapshot(snapshot),
+            'extend': lambda: self.driver.extend_volume(self.volume, 2),
+            'connect': lambda: self.driver.initialize_connection(
+                self.volume, _CONNECTOR
+            ),
+            'flatten': lambda: self.driver._flatten(
+                'volumes', self.volume.name
+            ),
+            'revert': lambda: self.driver.revert_to_snapshot(
+                self.context, self.volume, snapshot
+            ),
+            'delete': lambda: self.driver.delete_volume(self.volume),
+            'migrate': lambda: self.driver.migrate_volume(
+                self.context, self.volume, {'host': 'x', 'capabilities': {}}
+            ),
+        }
+        return calls[name]()
+
+    @contextlib.contextmanager
+    def held(self, how: Any) -> Iterator[None]:
+        """Hold the lock of the volume in another thread."""
+        holds, done = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with how(self.volume.id):
+                holds.set()
+                done.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        holds.wait(60)
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def impatient(self) -> None:
+        """Make each operation wait for a tenth of a second at most."""
+        deadline = volume_lock._Deadline
+
+        def short(volume_id: str, wait: float) -> Any:
+            return deadline(volume_id, min(wait, 0.1))
+
+        patch = mock.patch.object(volume_lock, '_Deadline', short)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def impatient_of_retypes(self) -> None:
+        patch = mock.patch.object(
+            volume_use, '_left', lambda until: until - until
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def interrupt(self, **values: Any) -> None:
+        """Leave the volume as after the kill of a service in a retype."""
+        self.update(self.volume, {'status': 'retyping', **values})
+        mark = {wire.RECORD_CONVERSION: json.dumps({})}
+        cinder_utils.db.volume_admin_metadata_update(
+            self.admin, self.volume.id, mark, False
+        )
+
+
+@ddt.ddt
+class OperationsTest(UseTestCase):
+    @ddt.data(*(name for name in _SHARED if name != 'flatten'))
+    def test_operation_shares_the_lock(self, name: str) -> None:
+        self.impatient()
+        with self.held(volume_lock.shared):
+            self.operate(name)
+
+    @ddt.data(*_SHARED, *_ALONE)
+    def test_operation_waits_for_an_exclusive_holder(self, name: str) -> None:
+        self.impatient()
+        with self.held(volume_lock.exclusive):
+            error = self.raised(self.operate, name)
+        expected: Any = volume_lock.VolumeLocked
+        if name == 'delete_snapshot':
+            expected = exception.SnapshotIsBusy
+        elif name == 'connect':
+            expected = exception.InvalidVolume
+        self.assertIsInstance(error, expected)
+
+    @ddt.data(*_ALONE)
+    def test_operation_needs_the_lock_alone(self, name: str) -> None:
+        self.impatient()
+        with self.held(volume_lock.shared):
+            error = self.raised(self.operate, name)
+        self.assertIsInstance(error, volume_lock.VolumeLocked)
+
+    def test_snapshot_refers_to_the_volume_in_the_database(self) -> None:
+        old = self.snapshot.volume
+        self.update(self.volume, {'status': 'uploading'})
+        self.assertEqual('available', old.status)
+        self.operate('delete_snapshot')
+        self.assertEqual('uploading', self.snapshot.volume.status)
+        # Cinder saves the snapshot, which it refuses with another volume.
+        self.snapshot.status = 'available'
+        self.snapshot.save()
+
+    @ddt.data(('create_snapshot', 1), ('delete_snapshot', 1), ('extend', 1))
+    @ddt.unpack
+    def test_one_statement_reads_the_volume(
+        self, name: str, expected: int
+    ) -> None:
+        statements: list[str] = []
+        engine = sqlalchemy.engine.Engine
+
+        def count(*args: Any) -> None:
+            if args[2].startswith('SELECT') and 'EXISTS' not in args[2]:
+                statements.append(args[2])
+
+        event.listen(engine, 'before_cursor_execute', count)
+        self.addCleanup(event.remove, engine, 'before_cursor_execute', count)
+        snapshot = cinder_utils.create_snapshot(self.context, self.volume.id)
+        statements.clear()
+        if name == 'create_snapshot':
+            self.driver.create_snapshot(snapshot)
+        else:
+            self.operate(name)
+        self.assertEqual(expected, len(statements), '\n'.join(statements))
+
+
+@ddt.ddt
+class InterruptedTest(UseTestCase):
+    @ddt.data('clone', 'create_from_snapshot', 'create_snapshot', 'extend')
+    def test_operation_waits_for_an_interrupted_retype(
+        self, name: str
+    ) -> None:
+        self.interrupt()
+        self.addCleanup(setattr, volume_use, '_PAUSE', volume_use._PAUSE)
+        volume_use._PAUSE = 0.05
+        timer = threading.Timer(
+            0.3, self.update, (self.volume, {'status': 'available'})
+        )
+        timer.start()
+        self.addCleanup(timer.join)
+        self.operate(name)
+
+    def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
+        self.interrupt()
+        self.impatient_of_retypes()
+        self.assertRaises(
+            exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
+        )
+
+    def test_snapshot_of_an_image_without_its_name_is_kept(self) -> None:
+        # An administrator has reset the status in the middle of a swap.
+        self.interrupt(status='available')
+        with self.cluster.connected('volumes') as ioctx:
+            self.librbd.RBD().rename(ioctx, self.volume.name, 'other')
+        self.assertRaises(
+            exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
+        )
+
+    def test_migration_by_cinder_is_no_interrupted_retype(self) -> None:
+        self.interrupt(migration_status='migrating')
+        with volume_use.using(self.volume, 0):
+            pass
+
+
+@ddt.ddt
+class ReplacingTest(UseTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(setattr, volume_use, '_PAUSE', volume_use._PAUSE)
+        volume_use._PAUSE = 0.05
+        self.snapshot.status = 'available'
+        self.snapshot.save()
+
+    def is_requested(self) -> bool:
+        return volume_use._is_requested(self.volume.id)
+
+    def test_nothing_is_requested(self) -> None:
+        self.assertFalse(self.is_requested())
+
+    @ddt.data('creating', 'deleting', 'backing-up')
+    def test_request_for_a_snapshot(self, status: str) -> None:
+        self.snapshot.status = status
+        self.snapshot.save()
+        self.assertTrue(self.is_requested())
+
+    def test_volumes_that_are_created(self) -> None:
+        clone = self.new_volume(source_volid=self.volume.id)
+        self.update(clone, {'status': 'creating'})
+        self.assertTrue(self.is_requested())
+        self.update(clone, {'status': 'available'})
+        self.assertFalse(self.is_requested())
+        other = self.new_volume(snapshot_id=self.snapshot.id)
+        self.update(other, {'status': 'creating'})
+        self.assertTrue(self.is_requested())
+
+    def test_accepted_request_is_served_first(self) -> None:
+        self.snapshot.status = 'deleting'
+        self.snapshot.save()
+        served = []
+
+        def serve() -> None:
+            with volume_use.using_snapshot(self.snapshot):
+                served.append(True)
+            self.snapshot.status = 'available'
+            self.snapshot.save()
+
+        timer = threading.Timer(0.2, serve)
+        timer.start()
+        with volume_use.replacing(self.volume):
+            self.assertEqual([True], served)
+        timer.join()
+
+    def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
+        self.snapshot.status = 'deleting'
+        self.snapshot.save()
+        with volume_use.replacing(self.volume, 0.2) as held:
+            held.check_is_held()
+
+
+class ImagesTest(base.DriverTestCase):
+    def test_only_images_of_volumes_have_a_lock(self) -> None:
+        volume = self.new_volume()
+        lock: Any = coordination.COORDINATOR.get_lock
+        for name in (f'{volume.name}.deleted', 'other', 'volume-1'):
+            with volume_use.using_image(name):
+                pass
+        lock.assert_not_called()
+        with volume_use.using_image(volume.name):
+            pass
+        lock.assert_called_once()
