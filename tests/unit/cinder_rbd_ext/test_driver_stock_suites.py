@@ -12,6 +12,7 @@
 
 """Cinder's test suites for its RBD driver, run with our class."""
 
+import contextlib
 from typing import Any
 import unittest
 from unittest import mock
@@ -25,6 +26,7 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import volume_use
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -137,6 +139,10 @@ _NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
 (_THEIRS,) = stock_suites.load([_NAME], stock, {'RBDDriver': _Driver})
 
 
+def _unlocked(volume: Any, *args: Any) -> Any:
+    return contextlib.nullcontext(volume)
+
+
 class _OurClass(fixtures.Fixture):
     """Replace the stock class with ours."""
 
@@ -150,6 +156,9 @@ class _OurClass(fixtures.Fixture):
             (record, 'moved', mock.Mock(spec_set=record.moved)),
             (record, 'forgotten', mock.Mock(spec_set=record.forgotten)),
             (record, 'refused', mock.Mock(spec_set=record.refused)),
+            # The volumes of the suites are not in a database.
+            (volume_use, 'using', _unlocked),
+            (volume_use, 'using_snapshot', lambda it: _unlocked(it.volume)),
         ):
             self.useFixture(fixtures.MockPatchObject(holder, name, value))
 

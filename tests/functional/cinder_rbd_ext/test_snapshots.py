@@ -1,0 +1,73 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+
+"""Snapshots of images that are being replaced or migrated."""
+
+from cinder import exception
+from cinder import objects
+from cinder.db import api as db
+import rbd
+
+from cinder_rbd_ext import exceptions
+from rbd_volume_options import wire
+from tests.functional.cinder_rbd_ext import base
+
+
+class SnapshotsTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.snapshot = objects.Snapshot.get_by_id(
+            self.admin, self.new_snapshot(self.volume).id
+        )
+
+    def test_snapshot_of_an_image_without_its_name_is_kept(self) -> None:
+        """A retype was interrupted while its two images change names."""
+        mark = {wire.RECORD_CONVERSION: '{}'}
+        db.volume_admin_metadata_update(
+            self.admin, self.volume.id, mark, False
+        )
+        name, other = self.volume.name, f'{self.volume.name}.other'
+        with self.cluster.ioctx() as ioctx:
+            rbd.RBD().rename(ioctx, name, other)
+            self.assertRaises(
+                exception.SnapshotIsBusy,
+                self.driver.delete_snapshot,
+                self.snapshot,
+            )
+            rbd.RBD().rename(ioctx, other, name)
+        self.driver.delete_snapshot(self.snapshot)
+        with self.cluster.image(name) as image:
+            self.assertEqual([], list(image.list_snaps()))
+
+    def test_live_migration_by_an_operator_ends_no_service(self) -> None:
+        """librbd aborts the process that removes the snapshot."""
+        name = self.volume.name
+        with self.cluster.ioctx() as ioctx:
+            rbd.RBD().migration_prepare(ioctx, name, ioctx, name)
+            self.assertRaises(
+                exception.SnapshotIsBusy,
+                self.driver.delete_snapshot,
+                self.snapshot,
+            )
+            clone = self.new_volume(source_volid=self.volume.id)
+            error = self.assertRaises(
+                exceptions.ImageMigrating,
+                self.driver.create_cloned_volume,
+                clone,
+                self.volume,
+            )
+            self.assertIn('in a live migration', str(error))
+            rbd.RBD().migration_execute(ioctx, name)
+            rbd.RBD().migration_commit(ioctx, name)
+        self.driver.delete_snapshot(self.snapshot)
