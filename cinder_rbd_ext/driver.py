@@ -268,9 +268,9 @@ class RBDExtDriver(rbd.RBDDriver):
         self, context: Any, volume: Any, *args: Any, **kwargs: Any
     ) -> Any:
         """Upload a volume to Glance."""
-        with volume_lock.shared(volume.id, volume_use.LONG_WAIT):
+        with volume_use.using(volume, volume_use.LONG_WAIT) as current:
             return super().copy_volume_to_image(
-                context, volume, *args, **kwargs
+                context, current, *args, **kwargs
             )
 
     def manage_existing_snapshot(
