@@ -335,7 +335,8 @@ class RacesTest(base.CloudTestCase):
             outcome = self._check(volume, current, target)
         elif status != _GONE or racer is not RacesTest.delete:
             self.faults.append(f'{name}: volume {volume.id} is {status}')
-        self.seen[(name, *map(str, codes), outcome)] += 1
+        kind = (name, *map(str, codes), outcome)
+        self.seen[kind] += 1
         return status == 'available' and name != 'delete_snapshot'
 
     def _check(self, volume: _Volume, former: str, target: str) -> str:

@@ -188,7 +188,10 @@ class DriverTestCase(test.TestCase):
     def new_snapshot(self, volume: Any, driver: Any = None) -> Any:
         """Create a snapshot with a driver."""
         snapshot = cinder_utils.create_snapshot(
-            self.context, volume.id, volume_size=volume.size
+            self.context,
+            volume.id,
+            status='available',
+            volume_size=volume.size,
         )
         snapshot = objects.Snapshot.get_by_id(self.context, snapshot.id)
         (driver or self.driver).create_snapshot(snapshot)

@@ -52,22 +52,22 @@ class SnapshotsTest(base.DriverTestCase):
 
     def test_live_migration_by_an_operator_ends_no_service(self) -> None:
         """librbd aborts the process that removes the snapshot."""
-        name = self.volume.name
-        with self.cluster.ioctx() as ioctx:
-            rbd.RBD().migration_prepare(ioctx, name, ioctx, name)
-            self.assertRaises(
-                exception.SnapshotIsBusy,
-                self.driver.delete_snapshot,
-                self.snapshot,
-            )
-            clone = self.new_volume(source_volid=self.volume.id)
-            error = self.assertRaises(
-                exceptions.ImageMigrating,
-                self.driver.create_cloned_volume,
-                clone,
-                self.volume,
-            )
-            self.assertIn('in a live migration', str(error))
-            rbd.RBD().migration_execute(ioctx, name)
-            rbd.RBD().migration_commit(ioctx, name)
+        # Not in this process: librbd may end it.
+        image = f'volumes/{self.volume.name}'
+        self.rbd('migration', 'prepare', image)
+        self.assertRaises(
+            exception.SnapshotIsBusy,
+            self.driver.delete_snapshot,
+            self.snapshot,
+        )
+        clone = self.new_volume(source_volid=self.volume.id)
+        error = self.assertRaises(
+            exceptions.ImageMigrating,
+            self.driver.create_cloned_volume,
+            clone,
+            self.volume,
+        )
+        self.assertIn('in a live migration', str(error))
+        self.rbd('migration', 'execute', image)
+        self.rbd('migration', 'commit', image)
         self.driver.delete_snapshot(self.snapshot)

@@ -201,7 +201,10 @@ class DriverTestCase(test.TestCase):
     def new_snapshot(self, volume: Any) -> Any:
         """Create a snapshot with the driver."""
         made = cinder_utils.create_snapshot(
-            self.context, volume.id, volume_size=volume.size
+            self.context,
+            volume.id,
+            status='available',
+            volume_size=volume.size,
         )
         snapshot = objects.Snapshot.get_by_id(self.context, made.id)
         self.driver.create_snapshot(snapshot)

@@ -60,7 +60,6 @@ IMPOSSIBLE = [
         'test_update_volume_stats_error': _REPORTS,
         'test_update_volume_stats_exclusive_pool': _REPORTS,
         'test__get_usage_info': _SUMMED_UP,
-        'test_create_temp_vol_from_snap': _LOCKED,
         'test_retype_1_False': _LOCKED,
         'test_retype_2_True': _LOCKED,
         'test_retype_qos': _LOCKED,
