@@ -18,6 +18,7 @@ required here.
 """
 
 from collections.abc import Mapping
+import functools
 from typing import Any
 
 from cinder_rbd_ext import record
@@ -112,9 +113,14 @@ def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
     An object size that no key sets is that of the back end
     (``rbd_store_chunk_size``), as in the response for volume types.
     """
-    found = record.origins(recorded)
-    if found is None:
-        return None
+    text = recorded.get(wire.RECORD_ORIGINS)
+    return None if text is None else dict(_labels(text))
+
+
+@functools.lru_cache(maxsize=64)
+def _labels(text: str) -> Mapping[str, str]:
+    """Return the labels of recorded origins, of which there are few."""
+    found = record.origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE
     if found[part] is errors.Origin.CLUSTER:
         found[part] = errors.Origin.BACKEND

@@ -21,6 +21,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import agreement
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import host_modes
@@ -188,6 +189,17 @@ class Connections:
         If the image cannot be read, the next service that opens it reports the
         reason. The attachment is repeated if the connection was lost.
         """
+        stored = conf_rbd_cache.Stored(self._driver.rados)
+        try:
+            with rbd.RADOSClient(self._driver) as client:
+                override: bool | None = releases.off_the_hub(stored).setting(
+                    client.ioctx, volume.name
+                )
+                return override
+        except self._driver.rados.Error as error:
+            if lost_connection.is_repeated(self._driver, error):
+                raise
+            LOG.debug('Opening image %s: %s', volume.name, error)
         try:
             with rbd.RBDVolumeProxy(
                 self._driver, volume.name, read_only=True

@@ -12,9 +12,25 @@
 
 """Operations on RADOS objects, for the fake ``rados`` module."""
 
+from collections.abc import Iterator
+
 
 class ReadOp:
-    """``rados.ReadOp``: one comparison."""
+    """``rados.ReadOp``: one comparison, or values of keys.
+
+    :ivar keys: the keys that are read
+    :ivar found: all keys and values of the object
+    """
+
+    def __init__(self) -> None:
+        self.keys: tuple[str, ...] = ()
+        self.found: dict[str, str] = {}
+
+    def values(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the keys that exist, with their values."""
+        for key in self.keys:
+            if key in self.found:
+                yield key, self.found[key].encode()
 
     def __enter__(self) -> 'ReadOp':
         return self

@@ -365,6 +365,28 @@ class Ioctx:
             return fake_operations.Completion(None if silent else -error.errno)
         return fake_operations.Completion(-errno.ENOENT)
 
+    def get_omap_vals_by_keys(
+        self, operation: fake_operations.ReadOp, keys: tuple[str, ...]
+    ) -> tuple[Iterator[tuple[str, bytes]], int]:
+        """Return the values, which exist after the operation."""
+        operation.keys = keys
+        return operation.values(), 0
+
+    def operate_read_op(
+        self, operation: fake_operations.ReadOp, name: str
+    ) -> None:
+        """Read the metadata of an image, or the configuration of the pool."""
+        self.client.cluster.reach('Ioctx.operate_read_op')
+        found = {f'conf_{key}': x for key, x in self.pool.config.items()}
+        if name.startswith('rbd_header.'):
+            ident = name.removeprefix('rbd_header.')
+            (found,) = (
+                image.metadata
+                for image in self.pool.images.values()
+                if image.ident == ident
+            )
+        operation.found = {f'metadata_{key}': x for key, x in found.items()}
+
     def images(self, operation: str) -> dict[str, Any]:
         """Return the images of the pool, for the fake librbd."""
         if self.state != 'open' or self.client.state != 'connected':

@@ -325,7 +325,6 @@ class RefusedTest(VolumeTestCase):
             base.VOLUME_ID,
             repr(mode),
             (allowed or ','.join(_MODES)).replace(',', ', '),
-            '[rbd_cache] allowed_modes',
         ):
             self.assertIn(word, str(error))
         self.assertNotIn('compute-1', str(error))

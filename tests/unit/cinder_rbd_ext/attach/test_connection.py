@@ -25,6 +25,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
+from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -106,7 +107,7 @@ class ServerTest(AttachingTestCase):
             self.waiting('directsync'),
             _PLUGGED,
             "rbd:cache_mode = 'directsync'",
-            'allowed: none, writeback ([rbd_cache] allowed_modes',
+            'allowed: none, writeback',
         )
 
     def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
@@ -273,9 +274,8 @@ class OverrideTest(AttachingTestCase):
         volume = self.waiting()
         stored = self.cluster.stored(volume.name)
         stored.metadata['conf_rbd_cache'] = 'false'
-        lost = self.librbd.OSError('lost')
-        lost.errno = errno.ESHUTDOWN
-        self.cluster.fail('Image.config_list', lost)
+        lost = fake_rados.OSError(errno.ESHUTDOWN)
+        self.cluster.fail('Ioctx.operate_read_op', lost)
         self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
 
     def test_setting_of_the_pool(self) -> None:
@@ -309,10 +309,22 @@ class OverrideTest(AttachingTestCase):
 
     def test_image_that_can_not_be_asked(self) -> None:
         volume = self.waiting()
+        self.cluster.fail('Ioctx.operate_read_op', fake_rados.Error('no omap'))
         self.cluster.fail('Image.config_list', self.librbd.Error('no answer'))
         data = self.data(volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
         self.assertIn('no answer', self.log.output)
+
+    def test_image_is_opened_only_if_its_objects_cannot_be_read(self) -> None:
+        volume = self.waiting()
+        stored = self.cluster.stored(volume.name)
+        stored.metadata['conf_rbd_cache'] = 'false'
+        self.cluster.fail('Ioctx.operate_read_op', fake_rados.Error('no omap'))
+        self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
+        self.cluster.fail('Image.config_list', self.librbd.Error('opened'))
+        self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
+        self.assertEqual({'Image.config_list'}, self.cluster.faults_left)
+        self.cluster.forgive()
 
 
 @ddt.ddt
