@@ -43,6 +43,7 @@ class BackendSettings:
         image; None also if it gives none
     :ivar data_pools: the pools that the back end can use as data pools; None
         if it has not reported them
+    :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
     options: options.VolumeOptions
@@ -52,6 +53,7 @@ class BackendSettings:
     ceph_features: features.Features | None = None
     ceph_striping: layout.Striping | None = None
     data_pools: tuple[str, ...] | None = None
+    cloud_id: str = ''
 
     @property
     def level(self) -> precedence.Level:
@@ -107,6 +109,7 @@ class BackendSettings:
                 configuration.safe_get(wire.RBD_CACHE_MODE_ENFORCEMENT)
                 != wire.LENIENT
             ),
+            cloud_id=configuration.safe_get(wire.RBD_CLOUD_ID) or '',
         )
 
 

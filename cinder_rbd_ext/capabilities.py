@@ -60,6 +60,7 @@ def reported(
         wire.RBD_CACHE_MODE_ENFORCEMENT: (
             wire.STRICT if settings.strict_cache_mode else wire.LENIENT
         ),
+        wire.RBD_CLOUD_ID: settings.cloud_id or None,
         **_reported_limits(settings.limits),
         **_reported_options(settings.options),
         wire.RBD_VOLUME_OBJECT_SIZE: (

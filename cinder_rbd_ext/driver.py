@@ -345,6 +345,12 @@ class RBDExtDriver(rbd.RBDDriver):
         ):
             return super().manage_existing(volume, existing_ref)
 
+    def unmanage(self, volume: Any) -> None:
+        """Give an image away, which keeps its name."""
+        super().unmanage(volume)
+        if self.images.exists(volume.name):
+            self.images.release(volume.name)
+
     def _get_image_status(self, image_name: str) -> Update:
         """Return the watchers of an image that can be managed."""
         return watchers.status(self, image_name)

@@ -23,6 +23,7 @@ from rbd_volume_options import checked_text
 from rbd_volume_options import definitions
 from rbd_volume_options import layout
 from rbd_volume_options import limits
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 #: Cinder's section for the options of all back ends
@@ -104,6 +105,11 @@ _OTHER_OPTS: list[cfg.Opt] = [
             'stripe_unit x stripe_count, when it is created and when it is '
             'extended. librbd does not require it.'
         ),
+    ),
+    cfg.Opt(
+        wire.RBD_CLOUD_ID,
+        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        help=ownership.HELP,
     ),
     cfg.BoolOpt(
         SHARE_CONNECTIONS,

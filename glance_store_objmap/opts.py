@@ -21,6 +21,8 @@ from oslo_config import cfg
 from rbd_volume_options import checked_text
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import ownership
+from rbd_volume_options import wire
 
 #: The section of glance_store for options of all stores
 #: (``glance_store.driver.SHARED_CONF_GROUP``). It is not imported, so that
@@ -124,6 +126,11 @@ STORE_OPTS: list[cfg.Opt] = [
             'Number of concurrent reads of a download. Each read has the size '
             'rbd_store_chunk_size, but at most 4 MiB.'
         ),
+    ),
+    cfg.Opt(
+        wire.RBD_CLOUD_ID,
+        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        help=ownership.HELP,
     ),
 ]
 

@@ -62,6 +62,7 @@ class StoreSettings:
     :ivar memory: memory of the uploads of a process, in bytes
     :ivar read_depth: maximum number of reads in flight
     :ivar thin: whether pieces that contain only zeros are not written
+    :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
     options: options.VolumeOptions
@@ -70,6 +71,7 @@ class StoreSettings:
     memory: int
     read_depth: int
     thin: bool
+    cloud_id: str = ''
 
     @classmethod
     def read(cls, configuration: Any) -> 'StoreSettings':
@@ -108,6 +110,7 @@ class StoreSettings:
             memory=configuration.rbd_store_upload_memory * sizes.MIB,
             read_depth=configuration.rbd_store_read_depth,
             thin=configuration.rbd_thin_provisioning,
+            cloud_id=configuration.rbd_cloud_id or '',
         )
 
     @property

@@ -39,6 +39,7 @@ from glance_store_objmap import upload
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
 
@@ -193,6 +194,7 @@ class Store(stock.Store):
                     # The first removal creates the trash, which needs space.
                     releases.rbd_of(self).remove(ioctx, place.image)
                     self._created(conn, ioctx, place.image, size)
+                self._mark(ioctx, place.image)
                 with stock.rbd.Image(ioctx, place.image) as image:
                     # ceph.conf may set another pool for the data.
                     room = space.Room(conn, image.data_pool_id())
@@ -225,6 +227,17 @@ class Store(stock.Store):
             if space.is_refusal(error):
                 raise space.storage_full(name) from error
             raise
+
+    def _mark(self, ioctx: Any, name: str) -> None:
+        """Write the mark of this cloud to a new image, if it has an ID."""
+        if not self.settings.cloud_id:
+            return
+        try:
+            ownership.write_named(ioctx, name, self.settings.cloud_id)
+        except Exception:
+            # The image is complete without it, and never removed as a
+            # leftover.
+            LOG.exception('Could not mark image %s', name)
 
     def _fill(
         self,

@@ -21,10 +21,14 @@ from typing import Any
 
 import nova.conf
 from nova.storage import rbd_utils
+from oslo_log import log as logging
 
 from nova_rbd_cache import settings
 from rbd_volume_options import features
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
 
 STOCK = rbd_utils.RBDDriver
 
@@ -55,6 +59,8 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         super(EphemeralRBDDriver, maker).clone(
             image_location, dest_name, dest_pool=dest_pool
         )
+        if dest_pool is None:
+            self._mark(dest_name)
 
     def import_image(self, base: str, name: str) -> None:
         """Create a disk from a file."""
@@ -63,6 +69,21 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
             words += ['--image-feature', feature]
         maker = self._view('ceph_args', lambda: words)
         super(EphemeralRBDDriver, maker).import_image(base, name)
+        self._mark(name)
+
+    def _mark(self, name: str) -> None:
+        """Write the mark of this cloud to a new image, if it has an ID."""
+        if not self._ephemeral.cloud_id:
+            return
+        try:
+            with rbd_utils.RADOSClient(self) as client:
+                ownership.write_named(
+                    client.ioctx, name, self._ephemeral.cloud_id
+                )
+        except Exception:
+            # The disk is complete without it, and never removed as a
+            # leftover.
+            LOG.exception('Could not mark image %s', name)
 
     def _view(self, name: str, instead: Any) -> 'EphemeralRBDDriver':
         view = copy.copy(self)

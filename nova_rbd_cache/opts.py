@@ -22,6 +22,7 @@ from oslo_config import cfg
 from rbd_volume_options import cache_modes
 from rbd_volume_options import checked_text
 from rbd_volume_options import features
+from rbd_volume_options import ownership
 
 GROUP = 'rbd_cache'
 
@@ -112,6 +113,11 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'layering, which snapshots of servers require. If unset, '
             'rbd_default_features of ceph.conf applies.'
         ),
+    ),
+    cfg.Opt(
+        'cloud_id',
+        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        help=ownership.HELP,
     ),
 ]
 

@@ -35,14 +35,16 @@ class EphemeralSettings:
     """The features of the RBD images of ephemeral disks.
 
     :ivar options: the image features, and whether an object map is requested
+    :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
     options: options.VolumeOptions
+    cloud_id: str = ''
 
     @property
     def given(self) -> bool:
         """Whether any of these settings is set."""
-        return self.options != options.VolumeOptions()
+        return self != EphemeralSettings(options.VolumeOptions())
 
     @property
     def whole(self) -> bool:
@@ -129,6 +131,6 @@ def read(conf: Any) -> Settings:
     return Settings(
         allowed_modes=cache_modes.parse_cache_modes(section.allowed_modes),
         disks=DiskSettings(section.disk_iothread, section.disk_queues),
-        ephemeral=EphemeralSettings(ephemeral),
+        ephemeral=EphemeralSettings(ephemeral, section.cloud_id or ''),
         live_migrate_unsafe=section.live_migrate_unsafe,
     )

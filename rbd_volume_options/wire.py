@@ -157,6 +157,8 @@ RBD_SLOW_DELETIONS = 'rbd_slow_deletions'
 RBD_SLOW_DELETIONS_WAITING = 'rbd_slow_deletions_waiting'
 
 # These are also names of options in cinder.conf, whose values are reported.
+#: The id of the cloud, see :mod:`rbd_volume_options.ownership`.
+RBD_CLOUD_ID = 'rbd_cloud_id'
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
 RBD_VOLUME_STRIPE_UNIT = 'rbd_volume_stripe_unit'
 RBD_VOLUME_STRIPE_COUNT = 'rbd_volume_stripe_count'

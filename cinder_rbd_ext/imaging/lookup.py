@@ -16,6 +16,7 @@ import functools
 from typing import Any
 
 from cinder.volume.drivers import rbd
+from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import releases
@@ -24,8 +25,11 @@ from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
+from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
 
 
 class ImageLookup:
@@ -96,6 +100,33 @@ class ImageLookup:
         if name:
             with option_errors.of_back_end(self._driver.backend_name):
                 self.check_data_pool(name, errors.Origin.BACKEND)
+
+    def mark(self, name: str) -> None:
+        """Write the mark of this cloud to an image, if the cloud has an ID.
+
+        A failure is logged only: an image without a mark is never removed as
+        a leftover, and ``cinder-rbd-ext audit --mark`` writes the mark later.
+        """
+        cloud_id = self._driver.settings.cloud_id
+        if not cloud_id:
+            return
+        try:
+            self._write_mark(name, cloud_id)
+        except Exception:
+            LOG.exception('Could not mark image %s', name)
+
+    def release(self, name: str) -> None:
+        """Write to an image that it no longer belongs to this cloud.
+
+        :raises rados.Error: if that failed; the image could then be removed
+            as a leftover
+        """
+        self._write_mark(name, ownership.RELEASED)
+
+    def _write_mark(self, name: str, owner: str) -> None:
+        with rbd.RADOSClient(self._driver) as client:
+            write = releases.off_main_thread(ownership.write_named)
+            write(client.ioctx, name, owner)
 
     def discard(self, name: str) -> None:
         """Remove an image whose creation failed."""

@@ -260,6 +260,7 @@ class Maker:
             creation.origins,
             request.metadata_of(volume),
         )
+        self._images.mark(volume.name)
 
     def execute(
         self, run: Callable[..., Any], *command: Any, **kwargs: Any

@@ -87,6 +87,7 @@ class Takeovers:
                 accepted=request.metadata_of(volume),
             )
             undo.pop_all()
+        self._images.mark(volume.name)
 
     def _undo_rename(self, name: str, original: str) -> None:
         driver = self._driver

@@ -63,7 +63,8 @@ ORPHAN_SNAPSHOT = Kind(
 ORPHAN_BACKUP = Kind(
     'orphan-backup-snapshot',
     _WARNING,
-    'Remove the snapshot; Cinder has no backup that needs it.',
+    'Check whose backup it is: in a pool of backups, the snapshot is the '
+    'backup. Remove it only if Cinder has deleted it.',
 )
 ORPHAN_IMAGE = Kind(
     'orphan-image', _WARNING, 'Move it to the trash if it has no clone.'
@@ -88,10 +89,13 @@ CLONE_SNAPSHOT = Kind(
 HALF_REMOVED = Kind(
     'half-removed',
     _ERROR,
-    'Remove what is left: rbd rm <image>. rbd ls -l fails on it.',
+    'It has no header. Look for its data with --objects. rbd ls -l fails on '
+    'it.',
 )
 IN_TRASH = Kind(
-    'expired-trash', _WARNING, 'Purge the trash: rbd trash purge <pool>.'
+    'expired-trash',
+    _WARNING,
+    'Check whose it is, then remove it: rbd trash rm <id>.',
 )
 RBD_MIGRATION = Kind(
     'unfinished-rbd-migration',
@@ -138,6 +142,72 @@ FORBIDDEN = Kind(
     'Use a Ceph user that may read it, or select other pools with --pool.',
 )
 
+ID_LOST = Kind(
+    'id-object-lost',
+    _ERROR,
+    'The image is complete, but its object rbd_id is lost. Restore the object '
+    'from the directory of the pool. Do not use rbd rm: it deletes the image.',
+)
+HALF_TRASHED = Kind(
+    'interrupted-trash-move',
+    _WARNING,
+    'The image is in the trash and still has its name. Complete the move: '
+    'rbd trash mv <image>.',
+)
+REMOVAL = Kind(
+    'interrupted-removal',
+    _WARNING,
+    'If no client removes it now, complete the removal with cinder-rbd-ext '
+    'clean.',
+)
+DATA_ALONE = Kind(
+    'data-without-header',
+    _ERROR,
+    'Try to recover the image with its object map and a backup of the header. '
+    'Nothing else refers to the data.',
+)
+HEADER_ALONE = Kind(
+    'header-without-entry',
+    _ERROR,
+    'The image has no name. Find out what removed its entry from the '
+    'directory of the pool.',
+)
+ORPHAN_BACKUP_IMAGE = Kind(
+    'orphan-backup-image',
+    _WARNING,
+    'Check whose backups its snapshots are before you remove it.',
+)
+SECOND_IMAGE = Kind(
+    'second-image-of-volume',
+    _WARNING,
+    'The image of the volume is in another pool. Find out who copied it.',
+)
+IN_NAMESPACE = Kind(
+    'images-in-namespace',
+    _NOTICE,
+    'OpenStack uses no namespaces. The audit does not open these images.',
+)
+UNKNOWN_NAME = Kind(
+    'unknown-name', _NOTICE, 'No service of OpenStack gives such names.'
+)
+STALE_LOCK = Kind(
+    'stale-lock',
+    _WARNING,
+    'The client that holds the lock is gone. The next client breaks the lock; '
+    'it needs the right to blocklist.',
+)
+STALE_WATCHER = Kind(
+    'stale-watcher',
+    _WARNING,
+    'A client that has the image open is blocklisted. Restart it, such as the '
+    'server of the volume.',
+)
+FOREIGN_MARK = Kind(
+    'image-of-another-cloud',
+    _NOTICE,
+    'The mark of the image names another cloud. It is never removed.',
+)
+
 KINDS: dict[str, Kind] = {
     kind.code: kind
     for kind in (
@@ -162,6 +232,18 @@ KINDS: dict[str, Kind] = {
         NO_DEEP_FLATTEN,
         SLOW_DELETION,
         FORBIDDEN,
+        ID_LOST,
+        HALF_TRASHED,
+        REMOVAL,
+        DATA_ALONE,
+        HEADER_ALONE,
+        ORPHAN_BACKUP_IMAGE,
+        SECOND_IMAGE,
+        IN_NAMESPACE,
+        UNKNOWN_NAME,
+        STALE_LOCK,
+        STALE_WATCHER,
+        FOREIGN_MARK,
     )
 }
 
@@ -176,6 +258,7 @@ class Finding:
     :ivar detail: what was found
     :ivar volume: id of Cinder's volume, if there is one
     :ivar project: id of the volume's project, if there is one
+    :ivar ident: librbd's id of the image, if known
     """
 
     kind: Kind
@@ -184,3 +267,4 @@ class Finding:
     detail: str = ''
     volume: str = ''
     project: str = ''
+    ident: str = ''

@@ -18,11 +18,15 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import enum
+import functools
+import sys
 from typing import Any
 
 from rbd_operator.audit import usage
+from rbd_operator.audit import use
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 #: Prefix of the image metadata that overrides Ceph's configuration.
@@ -38,7 +42,7 @@ class MapState(enum.Enum):
     NONE = wire.AUDIT_MAP_NONE
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot of an image.
 
@@ -55,7 +59,7 @@ class Snapshot:
     children: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Image:
     """An image that could be opened.
 
@@ -68,6 +72,10 @@ class Image:
     :ivar migrating: whether a migration of librbd is not committed yet
     :ivar used: bytes that the image and its snapshots use; None if unknown or
         not requested
+    :ivar owner: id of the cloud in its valid mark; empty without a mark
+    :ivar stale_lock: the client that holds its lock and does not watch it
+    :ivar watchers: addresses of the clients that have it open for writing, as
+        far as they are blocklisted
     """
 
     pool: str
@@ -83,6 +91,9 @@ class Image:
     overrides: Mapping[str, str] = dataclasses.field(default_factory=dict)
     migrating: bool = False
     used: int | None = None
+    owner: str = ''
+    stale_lock: str = ''
+    watchers: tuple[str, ...] = ()
 
     @property
     def objects(self) -> int:
@@ -97,18 +108,20 @@ def read(
     name: str,
     pool_name: Callable[[int], str],
     with_usage: bool = False,
+    blocklist: frozenset[str] = frozenset(),
 ) -> Image:
     """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
     :param pool_name: returns the name of a pool by its id
     :param with_usage: whether to read the used space, too
+    :param blocklist: addresses of clients that Ceph has blocked
     :raises rbd.Error: if it cannot be opened
     """
     with librbd.Image(ioctx, name, read_only=True) as image:
         mask = image.features()
         stat = image.stat()
-        has = features.from_mask(mask)
+        has = _features(mask)
         data_pool = ''
         if features.DATA_POOL in has:
             data_pool = pool_name(image.data_pool_id())
@@ -117,12 +130,18 @@ def read(
         if with_usage:
             ours = [s.name for s in snapshots if s.namespace == 'user']
             used = usage.of(librbd, image, ours)
+        metadata = dict(image.metadata_list())
+        ident = image.id()
+        clients = use.of_image(image)
+        if clients.stale_owner:
+            # A client may have opened the image between the two requests.
+            clients = use.of_image(image)
         return Image(
             pool,
             name,
-            image.id(),
+            ident,
             stat['size'],
-            layout.ImageLayout.of(
+            _layout(
                 stat['obj_size'], image.stripe_unit(), image.stripe_count()
             ),
             has,
@@ -130,10 +149,21 @@ def read(
             data_pool,
             _parent(librbd, image),
             snapshots,
-            dict(_overrides(image)),
+            dict(_overrides(metadata)) or _NOTHING,
             bool(mask & librbd.RBD_FEATURE_MIGRATING),
             used,
+            sys.intern(
+                ownership.owner_of(metadata, ioctx.get_pool_id(), ident)
+            ),
+            clients.stale_owner,
+            tuple(blocklist.intersection(clients.watchers)),
         )
+
+
+# Images of the same kind share these, which saves memory.
+_NOTHING: Mapping[str, str] = {}
+_features = functools.lru_cache(features.from_mask)
+_layout = functools.lru_cache(layout.ImageLayout.of)
 
 
 def _map_state(librbd: Any, has: features.Features, flags: int) -> MapState:
@@ -151,8 +181,8 @@ def _parent(librbd: Any, image: Any) -> str:
     return f'{pool}/{name}@{snapshot}'
 
 
-def _overrides(image: Any) -> Iterator[tuple[str, str]]:
-    for key, value in image.metadata_list():
+def _overrides(metadata: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for key, value in metadata.items():
         if key.startswith(OVERRIDE):
             yield key.removeprefix(OVERRIDE), value
 

@@ -34,6 +34,7 @@ class Owner(enum.Enum):
     #: A copy that a retype makes, and the image that it has replaced.
     RETYPE_COPY = 'copy for a retype'
     RETYPED_SOURCE = 'image before a retype'
+    BACKUP_IMAGE = 'image of backups'
     GLANCE_IMAGE = 'image of Glance'
     SERVER_DISK = 'server disk'
     VOLUME_SNAPSHOT = 'volume snapshot'
@@ -58,9 +59,11 @@ _IMAGES = (
     (Owner.DELETED_SOURCE, re.compile(f'volume-({_UUID}){_DELETED}')),
     (Owner.RETYPE_COPY, re.compile(f'volume-({_UUID}){_COPY}{_UUID}')),
     (Owner.RETYPED_SOURCE, re.compile(rf'volume-({_UUID}){_RETYPED}\w+')),
+    (Owner.BACKUP_IMAGE, re.compile(rf'volume-({_UUID})\.backup\..+')),
     (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
-    # Nova's root disk, config drive, ephemeral, swap and rescue disks.
-    (Owner.SERVER_DISK, re.compile(rf'({_UUID})_disk(?:\.\w+)?')),
+    # Nova's root disk, config drive, ephemeral, swap and rescue disks, such
+    # as disk.config.rescue.
+    (Owner.SERVER_DISK, re.compile(rf'({_UUID})_disk(?:\.\w+)*')),
 )
 _SNAPSHOTS = (
     (Owner.VOLUME_SNAPSHOT, re.compile(f'snapshot-({_UUID})')),
@@ -77,6 +80,12 @@ def of_image(name: str) -> Name:
 def of_snapshot(name: str) -> Name:
     """Return the resource that a snapshot belongs to, from its name."""
     return _parsed(name, _SNAPSHOTS)
+
+
+def pattern(name: str) -> str:
+    """Return a name with its variable parts replaced, to count such names."""
+    name = re.sub(_UUID, '<uuid>', name)
+    return re.sub(r'[0-9a-f]{12,}|[0-9]+', '<n>', name)
 
 
 def _parsed(

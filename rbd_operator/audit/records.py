@@ -12,9 +12,11 @@
 
 """The records that Cinder, Glance and Nova have of images."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import datetime
 from typing import Any
 
 from rbd_operator.audit import names
@@ -30,7 +32,7 @@ _BEING_MADE = frozenset(
 Body = dict[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Volume:
     """A volume of Cinder.
 
@@ -73,6 +75,9 @@ class Records:
     :ivar images: ids of Glance's images; None if Glance was not queried
     :ivar servers: ids of Nova's servers; None if Nova was not queried
     :ivar types: extra specs of each volume type, by its name
+    :ivar cloud_id: the id that the volume services write to images; empty if
+        it is not configured
+    :ivar backed_up: ids of the volumes that have backups
     """
 
     volumes: Mapping[str, Volume]
@@ -84,6 +89,8 @@ class Records:
     types: Mapping[str, Mapping[str, str]] = dataclasses.field(
         default_factory=dict
     )
+    cloud_id: str = ''
+    backed_up: frozenset[str] = frozenset()
 
 
 def of_cloud(cloud: Any) -> Records:
@@ -91,17 +98,24 @@ def of_cloud(cloud: Any) -> Records:
 
     :param cloud: a connection of openstacksdk
     :raises openstack.exceptions.SDKException: if a service refuses a request
+    :raises ValueError: if the back ends have different IDs of the cloud
     """
     cinder = cloud.block_storage
-    found = list(volumes(cinder))
+    backups = {
+        body['id']: body.get('volume_id') or ''
+        for body in _pages(cinder, 'backups')
+    }
+    pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
     return Records(
-        {each.image_id: each for each in found},
+        {each.image_id: each for each in volumes(cinder)},
         frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
-        frozenset(body['id'] for body in _pages(cinder, 'backups')),
-        dict(_backends(cinder)),
+        frozenset(backups),
+        dict(_backends(pools)),
         frozenset(_images(cloud.image)),
         frozenset(_servers(cloud.compute)),
         dict(_types(cinder)),
+        _cloud_id(pools),
+        frozenset(backups.values()),
     )
 
 
@@ -143,22 +157,55 @@ def _servers(nova: Any) -> Iterator[str]:
         yield server.id
 
 
-def has_record(cloud: Any, owner: names.Owner, ident: str) -> bool:
-    """Return whether the cloud has a resource with an ID now.
+@dataclasses.dataclass(frozen=True)
+class CloudNow:
+    """What the cloud has at the moment of a call, asked by ID.
 
-    :raises openstack.exceptions.SDKException: if a service refuses
+    :ivar cloud: a connection of openstacksdk. Each method raises SDKException
+        if a service refuses.
     """
-    service, path = {
-        names.Owner.VOLUME: (cloud.block_storage, 'volumes'),
-        names.Owner.BACKUP: (cloud.block_storage, 'backups'),
-        names.Owner.GLANCE_IMAGE: (cloud.image, 'images'),
-        names.Owner.SERVER_DISK: (cloud.compute, 'servers'),
-    }[owner]
-    response = service.get(f'/{path}/{ident}')
+
+    cloud: Any
+
+    def has_record(self, owner: names.Owner, ident: str) -> bool:
+        """Return whether the cloud has a resource with an ID."""
+        service, path = {
+            names.Owner.BACKUP: (self.cloud.block_storage, 'backups'),
+            names.Owner.VOLUME_SNAPSHOT: (
+                self.cloud.block_storage,
+                'snapshots',
+            ),
+            names.Owner.GLANCE_IMAGE: (self.cloud.image, 'images'),
+            names.Owner.SERVER_DISK: (self.cloud.compute, 'servers'),
+        }[owner]
+        return _body(service.get(f'/{path}/{ident}')) is not None
+
+    def volume(self, ident: str) -> Volume | None:
+        """Return a volume; None if there is none."""
+        cinder = self.cloud.block_storage
+        body = _body(
+            cinder.get(f'/volumes/{ident}', microversion=_MICROVERSION)
+        )
+        return of_body(body['volume']) if body else None
+
+    def server_deleted(self, ident: str) -> datetime.datetime | None:
+        """Return when a server was deleted; None if Nova does not know it."""
+        path = f'/servers/detail?all_tenants=1&deleted=true&uuid={ident}'
+        body = _body(self.cloud.compute.get(path)) or {}
+        for server in body.get('servers', ()):
+            if server['id'] == ident and server['status'] == 'DELETED':
+                text = server['updated'].replace('Z', '+00:00')
+                return datetime.datetime.fromisoformat(text)
+        return None
+
+
+def _body(response: Any) -> Body | None:
+    """Return the body of a response; None if there is no such resource."""
     if response.status_code == _NOT_FOUND:
-        return False
+        return None
     response.raise_for_status()
-    return True
+    body: Body = response.json()
+    return body
 
 
 def _pages(cinder: Any, kind: str) -> Iterator[Body]:
@@ -219,9 +266,22 @@ def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield body['name'], body.get('extra_specs') or {}
 
 
-def _backends(cinder: Any) -> Iterator[tuple[str, str]]:
+def _cloud_id(pools: Iterable[Body]) -> str:
+    """Return the id of the cloud that the back ends report."""
+    idents = {
+        pool['capabilities'].get(wire.RBD_CLOUD_ID) for pool in pools
+    } - {None}
+    if len(idents) > 1:
+        raise ValueError(
+            f'The back ends of Cinder have different values of rbd_cloud_id: '
+            f'{", ".join(sorted(map(str, idents)))}. Set the same in each '
+            'cinder.conf.'
+        )
+    return str(idents.pop()) if idents else ''
+
+
+def _backends(pools: Iterable[Body]) -> Iterator[tuple[str, str]]:
     """Yield Cinder's pools on Ceph and the Ceph pools of their images."""
-    pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
     for pool in pools:
         report = pool['capabilities']
         # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.

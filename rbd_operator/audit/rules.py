@@ -12,6 +12,9 @@
 
 """Rules that derive findings from facts and records."""
 
+import collections
+from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
@@ -20,9 +23,11 @@ from typing import Any
 from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
+from rbd_operator.audit import objects
 from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_volume_options import features
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 #: Number of objects from which the deletion of an image without a valid map is
@@ -62,17 +67,55 @@ def of_pool(
         yield findings.Finding(
             findings.FORBIDDEN, found.pool, name, found.forbidden[name]
         )
-    for name in sorted(found.unreadable):
+    for each in found.unreadable.values():
         yield findings.Finding(
-            findings.HALF_REMOVED, found.pool, name, found.unreadable[name]
+            _DAMAGES[each.damage],
+            found.pool,
+            each.name,
+            each.why,
+            ident=each.ident,
         )
+    yield from _of_trash(found, now)
+    for namespace, number in found.namespaces.items():
+        yield findings.Finding(
+            findings.IN_NAMESPACE,
+            found.pool,
+            f'{namespace}/',
+            f'{number} images',
+        )
+    patterns = collections.Counter(
+        names.pattern(image.name)
+        for image in found.found
+        if names.of_image(image.name).owner is names.Owner.UNKNOWN
+    )
+    for pattern, number in sorted(patterns.items()):
+        yield findings.Finding(
+            findings.UNKNOWN_NAME, found.pool, pattern, f'{number} images'
+        )
+
+
+_DAMAGES = {
+    scan.Damage.NO_HEADER: findings.HALF_REMOVED,
+    scan.Damage.NO_ID_OBJECT: findings.ID_LOST,
+    scan.Damage.IN_TRASH: findings.HALF_TRASHED,
+    scan.Damage.OTHER: findings.HALF_REMOVED,
+}
+
+
+def _of_trash(found: scan.PoolScan, now: datetime.datetime) -> _Found:
     for entry in found.trash:
-        if entry.source == 'USER' and entry.expires <= now:
+        kind = None
+        if entry.source is objects.Source.REMOVING:
+            kind = findings.REMOVAL
+        elif entry.source is objects.Source.USER and entry.expires <= now:
+            kind = findings.IN_TRASH
+        if kind:
             yield findings.Finding(
-                findings.IN_TRASH,
+                kind,
                 entry.pool,
                 entry.name,
                 f'{entry.ident}, since {entry.expires:%Y-%m-%d %H:%M}',
+                ident=entry.ident,
             )
 
 
@@ -155,9 +198,20 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     ) -> findings.Finding:
         at = f'@{snapshot}' if snapshot else ''
         return findings.Finding(
-            kind, image.pool, f'{image.name}{at}', detail, *owner_ids
+            kind,
+            image.pool,
+            f'{image.name}{at}',
+            detail,
+            *owner_ids,
+            ident=image.ident,
         )
 
+    for kind, detail in (
+        (findings.STALE_LOCK, image.stale_lock),
+        (findings.STALE_WATCHER, ', '.join(image.watchers)),
+    ):
+        if detail:
+            yield finding(kind, detail)
     if image.map_state is images.MapState.INVALID:
         yield finding(findings.MAP_INVALID)
     for key, value in sorted(image.overrides.items()):
@@ -169,18 +223,24 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     no_map = image.map_state is not images.MapState.VALID
     if no_map and image.objects >= MANY_OBJECTS:
         yield finding(findings.SLOW_DELETION, f'{image.objects} objects')
-    for each in image.snapshots:
-        if each.map_state is images.MapState.INVALID:
-            yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
-        is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
-        if is_clones and not each.children:
-            yield finding(findings.CLONE_SNAPSHOT, '', each.name)
+    yield from _of_own_snapshots(image, finding)
     needed = any(each.children for each in image.snapshots)
     owner = names.of_image(image.name).owner
     if owner is names.Owner.DELETED_SOURCE and not needed:
         yield finding(findings.DELETED_SOURCE, f'{image.size} bytes')
     if owner in (names.Owner.RETYPE_COPY, names.Owner.RETYPED_SOURCE):
         yield finding(findings.RETYPE_LEFT, owner.value)
+
+
+def _of_own_snapshots(
+    image: images.Image, finding: Callable[..., findings.Finding]
+) -> _Found:
+    for each in image.snapshots:
+        if each.map_state is images.MapState.INVALID:
+            yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
+        is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
+        if is_clones and not each.children:
+            yield finding(findings.CLONE_SNAPSHOT, '', each.name)
 
 
 def _lacks_deep_flatten(image: images.Image) -> bool:
@@ -191,19 +251,50 @@ def _of_record(image: images.Image, known: records.Records) -> _Found:
     """Yield the contradictions between an image and the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
-    missing = {
+    missing: dict[
+        names.Owner, tuple[findings.Kind | None, Container[str] | None]
+    ] = {
         names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
         names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
         names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
     }
     kind, there = missing.get(name.owner, (None, None))
-    if kind and there is not None and name.ident not in there:
+    if there is None or name.ident in there:
+        kind = None
+    if name.owner is names.Owner.BACKUP_IMAGE and not _has_backup(
+        image, known
+    ):
+        kind = findings.ORPHAN_BACKUP_IMAGE
+    if kind:
         yield findings.Finding(
-            kind, image.pool, image.name, f'{image.size} bytes'
+            kind,
+            image.pool,
+            image.name,
+            f'{image.size} bytes',
+            ident=image.ident,
+        )
+    if image.owner not in ('', known.cloud_id, ownership.RELEASED):
+        yield findings.Finding(
+            findings.FOREIGN_MARK,
+            image.pool,
+            image.name,
+            image.owner,
+            ident=image.ident,
         )
     yield from _of_snapshots(image, known, volume)
     if volume and name.owner is names.Owner.VOLUME:
-        yield from _of_volume(image, volume)
+        pool = known.backends.get(volume.pool)
+        yield from _of_volume(image, volume, pool)
+
+
+def _has_backup(image: images.Image, known: records.Records) -> bool:
+    """Return whether Cinder has a backup that an image contains."""
+    if image.name.rpartition('.')[2] in known.backups:
+        return True
+    return any(
+        names.of_snapshot(each.name).ident in known.backups
+        for each in image.snapshots
+    )
 
 
 def _of_snapshots(
@@ -229,10 +320,13 @@ def _of_snapshots(
                 f'{len(each.children)} clones',
                 volume.ident if volume else '',
                 volume.project if volume else '',
+                image.ident,
             )
 
 
-def _of_volume(image: images.Image, volume: records.Volume) -> _Found:
+def _of_volume(
+    image: images.Image, volume: records.Volume, pool: str | None
+) -> _Found:
     def finding(kind: findings.Kind, detail: str) -> findings.Finding:
         return findings.Finding(
             kind,
@@ -241,8 +335,12 @@ def _of_volume(image: images.Image, volume: records.Volume) -> _Found:
             detail,
             volume.ident,
             volume.project,
+            image.ident,
         )
 
+    if pool not in (None, image.pool) and not volume.migrating:
+        yield finding(findings.SECOND_IMAGE, f'the volume is in {pool}')
+        return
     if volume.migrating:
         yield finding(findings.CINDER_MIGRATION, f'volume: {volume.status}')
     clashing = image.image_features & features.SINGLE_CLIENT

@@ -36,6 +36,8 @@ def run(
     progress: Progress = lambda pool, done, total: None,
     workers: int = scan.WORKERS,
     with_usage: bool = False,
+    list_objects: bool = False,
+    objects_per_second: int | None = None,
 ) -> report.Report:
     """Audit pools and return the report.
 
@@ -44,6 +46,9 @@ def run(
         scan: an image that the scan found has a record by then if it belongs
         to a resource.
     :param with_usage: whether to read the used space of images
+    :param list_objects: whether to list all objects of the cluster, to find
+        data without a header
+    :param objects_per_second: limit of the listing; None for no limit
     :raises rados.Error: if a pool cannot be read
     :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
     """
@@ -61,8 +66,41 @@ def run(
         found += rules.of_pool(each, known, taken)
     if known is not None:
         found += rules.ghosts(scans, known)
+    if list_objects:
+        found += _of_objects(cluster, scans, progress, objects_per_second)
     found = list(_confirmed(cluster, found))
     return report.make(taken, time.monotonic() - began, scans, found, known)
+
+
+def _of_objects(
+    cluster: scan.Cluster,
+    scans: Iterable[scan.PoolScan],
+    progress: Progress,
+    per_second: int | None,
+) -> Iterator[findings.Finding]:
+    """Yield what only a list of all objects shows."""
+    listed = cluster.inventory(
+        lambda pool, number: progress(f'objects of {pool}', number, number),
+        per_second,
+    )
+    for pool, ident, number in cluster.lost_data(listed):
+        yield findings.Finding(
+            findings.DATA_ALONE,
+            pool,
+            f'rbd_data.{ident}',
+            f'{number} objects',
+            ident=ident,
+        )
+    for each in scans:
+        if each.is_forbidden:
+            continue
+        for ident in cluster.lost_headers(each.pool, listed):
+            yield findings.Finding(
+                findings.HEADER_ALONE,
+                each.pool,
+                f'rbd_header.{ident}',
+                ident=ident,
+            )
 
 
 def _of_pool(progress: Progress, pool: str) -> scan.Progress:
@@ -81,6 +119,9 @@ _TRANSIENT = frozenset(
         findings.CLONE_SNAPSHOT,
         findings.DELETED_SOURCE,
         findings.CONTRADICTION,
+        findings.RETYPE_LEFT,
+        findings.ORPHAN_BACKUP_IMAGE,
+        findings.SECOND_IMAGE,
     }
 )
 

@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import dataclasses
-import datetime
+import enum
 import errno
+import json
 import logging
 import queue
 import threading
@@ -28,6 +29,7 @@ from typing import Any
 
 from rbd_command_line import ceph_connection
 from rbd_operator.audit import images
+from rbd_operator.audit import objects
 
 LOG = logging.getLogger(__name__)
 
@@ -49,36 +51,46 @@ _TIMEOUTS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Trashed:
-    """An image in the trash of a pool.
+class Damage(enum.Enum):
+    """Why an image cannot be opened."""
 
-    :ivar source: the operation that moved the image to the trash, in librbd's
-        terms
-    :ivar expires: the time until which it cannot be purged
+    NO_HEADER = 'no header'
+    #: The image is complete, but no object leads from its name to its ID.
+    NO_ID_OBJECT = 'no ID object'
+    #: The image is in the trash, and the directory still has its name.
+    IN_TRASH = 'in the trash'
+    OTHER = 'other'
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken:
+    """An image that cannot be opened.
+
+    :ivar why: librbd's message
     """
 
-    pool: str
     name: str
     ident: str
-    source: str
-    expires: datetime.datetime
+    damage: Damage
+    why: str
 
 
 @dataclasses.dataclass(frozen=True)
 class PoolScan:
     """The content of a pool.
 
-    :ivar unreadable: reasons why images could not be opened, by their names
+    :ivar unreadable: images that could not be opened, by their names
     :ivar forbidden: what the Ceph user may not read, by the names of the
         images; the name is empty for the whole pool
+    :ivar namespaces: number of images in each namespace
     """
 
     pool: str
     found: tuple[images.Image, ...]
-    unreadable: dict[str, str]
-    trash: tuple[Trashed, ...]
+    unreadable: dict[str, Broken]
+    trash: tuple[objects.Trashed, ...]
     forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
+    namespaces: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def is_forbidden(self) -> bool:
@@ -138,7 +150,7 @@ class Cluster:
         :raises Cancelled: after :meth:`cancel`
         """
         forbidden: dict[str, str] = {}
-        with self.connected(pool) as (_, ioctx):
+        with self.connected(pool) as (connection, ioctx):
             try:
                 listed = self.librbd.RBD().list(ioctx)
             except self.librbd.Error as error:
@@ -150,15 +162,19 @@ class Cluster:
             found, failed = self._read_all(
                 pool, names, progress, workers, with_usage, forbidden
             )
-            # An image that was removed during the scan is not damaged.
-            still_there = frozenset(self.librbd.RBD().list(ioctx))
-            trash = tuple(self._trash(pool, ioctx))
+            trash = tuple(objects.trash(self.librados, ioctx, pool))
+            broken = {
+                each.name: each
+                for each in self._classified(ioctx, failed, trash)
+            }
+            namespaces = self._namespaces(connection, pool)
         return PoolScan(
             pool,
-            tuple(sorted(found, key=lambda image: image.name)),
-            {n: why for n, why in failed.items() if n in still_there},
+            tuple(found),
+            broken,
             trash,
             forbidden,
+            namespaces,
         )
 
     def existing(self, pool: str, names: Iterable[str]) -> set[str]:
@@ -204,6 +220,7 @@ class Cluster:
             waiting.put(name)
         found: list[images.Image] = []
         failed: dict[str, str] = {}
+        blocklist = self.blocklist()
 
         def read_some() -> None:
             with self.connected(pool) as (connection, ioctx):
@@ -217,6 +234,7 @@ class Cluster:
                             name,
                             pool_name,
                             with_usage,
+                            blocklist,
                         )
                         found.append(image)
                     except self.librbd.Error as error:
@@ -233,6 +251,7 @@ class Cluster:
                 len(found) + len(failed) + len(forbidden), len(names)
             ),
         )
+        found.sort(key=lambda image: image.name)
         return found, failed
 
     def _taken(self, waiting: queue.SimpleQueue[str]) -> Iterator[str]:
@@ -268,28 +287,106 @@ class Cluster:
         if self._cancelled.is_set():
             raise Cancelled
 
-    def _trash(self, pool: str, ioctx: Any) -> Iterator[Trashed]:
-        listed = iter(self.librbd.RBD().trash_list(ioctx))
-        while True:
-            try:
-                each = next(listed)
-            except StopIteration:
-                return
-            except IndexError:
-                # The binding of Ceph 16 does not know the source of a
-                # migration and stops. The audit finds the target of the
-                # migration.
-                LOG.warning('Could not read the whole trash of pool %s', pool)
-                return
-            yield Trashed(
-                pool,
-                each['name'],
-                each['id'],
-                each['source'],
-                each['deferment_end_time'].replace(
-                    tzinfo=datetime.timezone.utc
-                ),
-            )
+    def _namespaces(self, connection: Any, pool: str) -> dict[str, int]:
+        """Return the number of images in each namespace of a pool."""
+        numbers = {}
+        ioctx = connection.open_ioctx(pool)
+        try:
+            for name in self.librbd.RBD().namespace_list(ioctx):
+                ioctx.set_namespace(name)
+                numbers[name] = len(list(self.librbd.RBD().list(ioctx)))
+                ioctx.set_namespace('')
+        finally:
+            ioctx.close()
+        return numbers
+
+    def _classified(
+        self,
+        ioctx: Any,
+        failed: dict[str, str],
+        trash: Iterable[objects.Trashed],
+    ) -> Iterator[Broken]:
+        """Yield the images that cannot be opened, with the reason.
+
+        An image that was removed during the scan is not damaged.
+        """
+        if not failed:
+            return
+        there = frozenset(self.librbd.RBD().list(ioctx))
+        directory = objects.directory(self.librados, ioctx)
+        moved = {entry.ident: entry for entry in trash}
+        for name in sorted(failed.keys() & there):
+            stored = objects.id_of(self.librados, ioctx, name)
+            ident = directory.get(name) or (stored[0] if stored else '')
+            damage = Damage.NO_HEADER
+            if ident in moved:
+                if moved[ident].source is objects.Source.REMOVING:
+                    continue
+                damage = Damage.IN_TRASH
+            elif not ident:
+                # librbd lists the interrupted removals in the trash as well.
+                continue
+            elif objects.has_header(self.librados, ioctx, ident):
+                damage = Damage.OTHER if stored else Damage.NO_ID_OBJECT
+            yield Broken(name, ident, damage, failed[name])
+
+    def inventory(
+        self,
+        progress: Callable[[str, int], None],
+        per_second: int | None = None,
+    ) -> objects.Inventory:
+        """List all objects of all pools, see :func:`objects.inventory`."""
+        with self.connection() as connection:
+            return objects.inventory(connection, progress, per_second)
+
+    def lost_data(
+        self, listed: objects.Inventory
+    ) -> Iterator[tuple[str, str, int]]:
+        """Yield pool, id and number of objects of data without a header.
+
+        Images that were created during the listing have a header now.
+        """
+        with self.connection() as connection:
+            for (pool_id, ident), number in sorted(
+                listed.without_header().items()
+            ):
+                try:
+                    ioctx = connection.open_ioctx2(pool_id)
+                except self.librados.ObjectNotFound:
+                    yield f'(deleted pool {pool_id})', ident, number
+                    continue
+                try:
+                    if not objects.has_header(self.librados, ioctx, ident):
+                        yield ioctx.get_pool_name(), ident, number
+                finally:
+                    ioctx.close()
+
+    def lost_headers(
+        self, pool: str, listed: objects.Inventory
+    ) -> Iterator[str]:
+        """Yield the ids of images that neither directory nor trash names."""
+        with self.connected(pool) as (_, ioctx):
+            here = ioctx.get_pool_id()
+            idents = {ident for at, ident in listed.headers if at == here}
+            # After the listing, for images that it saw being created.
+            idents -= set(objects.directory(self.librados, ioctx).values())
+            trash = objects.trash(self.librados, ioctx, pool)
+            idents -= {entry.ident for entry in trash}
+            for ident in sorted(idents):
+                if objects.has_header(self.librados, ioctx, ident):
+                    yield ident
+
+    def blocklist(self) -> frozenset[str]:
+        """Return the addresses that Ceph has blocked, if they may be read."""
+        words = json.dumps({'prefix': 'osd blocklist ls'})
+        with self.connection() as connection:
+            status, output, _ = connection.mon_command(words, b'')
+        if status:
+            LOG.info('May not read the blocklist of Ceph')
+            return frozenset()
+        # Ceph 16 prints the list as JSON with a rest.
+        lines = output.decode().splitlines()
+        return frozenset(line.split()[0] for line in lines if line)
 
     @contextlib.contextmanager
     def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:

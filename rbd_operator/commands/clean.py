@@ -14,110 +14,312 @@
 
 import argparse
 import datetime
+import functools
+import pathlib
 from typing import Any
+import uuid
+
+from cliff import command
 
 from rbd_command_line import progress
-from rbd_operator.audit import findings
+from rbd_command_line import whole_file
 from rbd_operator.audit import records
 from rbd_operator.audit import run
+from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import maintenance
-from rbd_operator.maintenance import cleaning
+from rbd_operator.maintenance import databases
+from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
+from rbd_volume_options import sizes
+
+_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 
-class Clean(maintenance.Command):
-    """Remove leftovers that the audit finds, by kind.
+def _cloud_url(cloud: Any) -> str:
+    return str(cloud.config.get_auth_args().get('auth_url', ''))
 
-    Without --execute, the command shows what it would do. Images are moved to
-    the trash and stay there for the time of --delay. Images that are in use or
-    have clones are refused. The exit status is 0 if nothing is left to do, 1
-    if a removal was refused, 2 if a removal failed, and 3 if the command
-    failed or was interrupted.
+
+def _examiner(
+    cluster: scan.Cluster,
+    cloud: Any,
+    header: plans.Header,
+    known: records.Records,
+    approved: frozenset[str],
+    breaks_locks: bool = False,
+) -> removal.Examiner:
+    """Return the examiner of a plan, or of its execution.
+
+    :raises ValueError: if a database is that of another cloud
+    """
+    stored = databases.Databases(header.cinder_config, header.glance_config)
+    for ident in sorted(known.volumes)[:1] if header.cinder_config else ():
+        if not any(not row.is_deleted for row in stored.volumes(ident)):
+            raise ValueError(
+                f'The database of {header.cinder_config} does not have volume '
+                f'{ident} of the cloud {header.cloud}. Give the cinder.conf '
+                'of this cloud.'
+            )
+    for ident in (
+        sorted(known.images or ())[:1] if header.glance_config else ()
+    ):
+        row = stored.image(ident)
+        if row is None or row.is_deleted:
+            raise ValueError(
+                f'The database of {header.glance_config} does not have image '
+                f'{ident} of the cloud {header.cloud}. Give the '
+                'glance-api.conf of this cloud.'
+            )
+    rules = removal.Rules(
+        datetime.timedelta(seconds=header.delay),
+        datetime.timedelta(seconds=header.older_than),
+        breaks_locks,
+    )
+    proofs = evidence.Evidence(
+        known, records.CloudNow(cloud), stored, approved
+    )
+    return removal.Examiner(
+        cluster,
+        proofs,
+        rules,
+        lambda pool, number: (
+            maintenance.say(f'Listing the objects of {pool}: {number}')
+            if number % 1_000_000 == 0
+            else None
+        ),
+    )
+
+
+class Plan(maintenance.Command):
+    """Examine leftovers that the audit finds, and write a plan to remove them.
+
+    Nothing is removed. The plan has only leftovers that provably belong to
+    this cloud; the others are listed with the reason. Read the plan, and
+    delete the lines of what shall stay. The exit status is 0 if nothing was
+    refused, 1 if a leftover was refused, 2 if one could not be examined, and 3
+    if the command failed. A leftover whose owner is unknown does not count.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
+            '-o',
+            '--output',
+            metavar='<file>',
+            type=pathlib.Path,
+            required=True,
+            help='File for the plan, which must not exist',
+        )
+        parser.add_argument(
             '--pool',
             metavar='<pool>',
             action='append',
-            required=True,
-            help='Ceph pool to clean; repeat the option for several pools',
+            help='Ceph pool to examine; repeat the option for several pools '
+            '(default: all pools with the application rbd)',
         )
         parser.add_argument(
             '--kind',
             metavar='<kind>',
             action='append',
-            required=True,
-            choices=sorted(findings.KINDS),
+            default=[],
+            choices=sorted(kind.code for kind in removal.WAYS),
             help='Kind of findings to remove; repeat the option for several '
-            'kinds',
+            'kinds (default: all that can be removed)',
         )
         parser.add_argument(
-            '--execute',
-            action='store_true',
-            help='Remove the findings; requires --journal',
+            '--name',
+            metavar='<pattern>',
+            action='append',
+            default=[],
+            help='Names of images, with * and ?; repeat the option for '
+            'several patterns',
         )
         parser.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='Show what would be done; the default without --execute',
+            '--project',
+            metavar='<id>',
+            action='append',
+            default=[],
+            help='Project of the deleted owner, as far as a database or an '
+            'API shows it; repeat the option for several projects',
+        )
+        parser.add_argument(
+            '--limit',
+            metavar='<number>',
+            type=int,
+            default=100,
+            help='Maximum number of items in the plan (default: %(default)s)',
+        )
+        parser.add_argument(
+            '--cinder-config',
+            metavar='<file>',
+            default='',
+            help='cinder.conf with the connection to the database, where '
+            'deleted volumes and backups are looked up',
+        )
+        parser.add_argument(
+            '--glance-config',
+            metavar='<file>',
+            default='',
+            help='glance-api.conf with the connection to the database, where '
+            'deleted images are looked up',
+        )
+        parser.add_argument(
+            '--approve',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='File with images that belong to this cloud though nothing '
+            'proves it: one <pool>/<id> in each line',
         )
         parser.add_argument(
             '--delay',
             metavar='<hours>',
-            type=maintenance.number_from(0),
+            type=maintenance.number_from(1),
             default=168.0,
-            help='Time for which images stay in the trash, in hours (default: '
-            '%(default)s)',
+            help='Time for which images stay in the trash, in hours, at least '
+            '1 (default: %(default)s)',
         )
         parser.add_argument(
             '--older-than',
             metavar='<hours>',
-            type=maintenance.number_from(0),
+            type=maintenance.number_from(1),
             default=24.0,
-            help='Minimum age of images and snapshots, in hours (default: '
-            '%(default)s)',
+            help='Minimum time since the last sign of life, in hours, at '
+            'least 1 (default: %(default)s)',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+        """Audit the pools, write the plan and return the rows."""
+        path: pathlib.Path = parsed_args.output
+        if path.exists():
+            raise ValueError(f'{path} exists. Give the name of a new file.')
+        whole_file.check(path)
+        approved: frozenset[str] = frozenset()
+        if parsed_args.approve:
+            approved = plans.approvals(parsed_args.approve.read_text())
+        shell: Any = self.app
+        cloud = shell.cloud()
+        cluster = ceph_cluster.connected(parsed_args)
+        read = functools.cache(functools.partial(records.of_cloud, cloud))
+        with progress.shown(self.app.stderr) as show:
+            audited = run.run(
+                cluster, parsed_args.pool or cluster.pools(), read, show
+            )
+        known = read()
+        header = plans.Header(
+            cluster.fsid(),
+            _cloud_url(cloud),
+            known.cloud_id,
+            plans.taken_now(),
+            parsed_args.delay * 3600,
+            parsed_args.older_than * 3600,
+            _absolute(parsed_args.cinder_config),
+            _absolute(parsed_args.glance_config),
+        )
+        examined = list(
+            plans.made(
+                audited,
+                plans.Filter(
+                    frozenset(parsed_args.kind),
+                    tuple(parsed_args.name),
+                    frozenset(parsed_args.project),
+                    parsed_args.limit,
+                ),
+                _examiner(cluster, cloud, header, known, approved),
+            )
+        )
+        items = [x.item for x in examined if isinstance(x, removal.Removal)]
+        whole_file.write(path, plans.text(header, items))
+        size = sizes.format_size(sum(each.size for each in items))
+        maintenance.say(f'{path}: {len(items)} items, {size} provisioned')
+        for pool in (each.pool for each in audited.scans if each.is_forbidden):
+            maintenance.say(f'Pool {pool} could not be read.')
+        return self.rows(maintenance.dry(examined))
+
+
+def _absolute(path: str) -> str:
+    return str(pathlib.Path(path).absolute()) if path else ''
+
+
+class Apply(maintenance.Command):
+    """Remove what a plan lists.
+
+    Each item is examined again immediately before its removal, and refused if
+    it has changed since the plan. Images are moved to the trash for the time
+    of --delay of the plan. The exit status is 0 if nothing is left to do, 1 if
+    a removal was refused, 2 if a removal failed, and 3 if the command failed
+    or was interrupted.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='File that clean plan has written',
+        )
+        parser.add_argument(
+            '--limit',
+            metavar='<number>',
+            type=int,
+            help='Apply only so many items, the first ones (default: all)',
+        )
+        parser.add_argument(
+            '--break-stale-locks',
+            action='store_true',
+            help='Break the locks of clients that are gone, and blocklist '
+            'these clients. Without it, their images are refused',
         )
         maintenance.add_change_options(parser)
         parser.set_defaults(bytes_per_second=None)
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Audit the pools, remove what was found and return the rows."""
-        execute = parsed_args.execute and not parsed_args.dry_run
-        if execute and parsed_args.journal is None:
-            raise ValueError('--journal is required with --execute.')
+    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+        """Remove the items of the plan and return the rows."""
+        if parsed_args.journal is None:
+            raise ValueError('--journal is required.')
+        header, items = plans.parsed(parsed_args.plan.read_text())
         shell: Any = self.app
+        cloud = shell.cloud()
         cluster = ceph_cluster.connected(parsed_args)
-        known: list[records.Records] = []
-
-        def read_records() -> records.Records:
-            known.append(records.of_cloud(shell.cloud()))
-            return known[0]
-
-        with progress.shown(self.app.stderr) as show:
-            found = run.run(cluster, parsed_args.pool, read_records, show)
-        planned = list(
-            cleaning.planned(
-                found,
-                known[0],
-                frozenset(findings.KINDS[each] for each in parsed_args.kind),
-                cluster.librados,
-                cluster.librbd,
-                removal.Rules(
-                    datetime.timedelta(hours=parsed_args.delay),
-                    datetime.timedelta(hours=parsed_args.older_than),
-                ),
-                lambda owner, ident: records.has_record(
-                    shell.cloud(), owner, ident
-                ),
+        fsid, url = cluster.fsid(), _cloud_url(cloud)
+        if (fsid, url) != (header.cluster, header.cloud):
+            raise plans.PlanError(
+                f'The plan is for the cluster {header.cluster} and the cloud '
+                f'{header.cloud}, not for {fsid} and {url}.'
             )
+        known = records.of_cloud(cloud)
+        if known.cloud_id != header.cloud_id:
+            raise plans.PlanError(
+                'rbd_cloud_id was changed since the plan. Make a new plan.'
+            )
+        examiner = _examiner(
+            cluster,
+            cloud,
+            header,
+            known,
+            plans.approved(items),
+            parsed_args.break_stale_locks,
         )
-        if not execute:
-            return self.rows(maintenance.dry(planned))
-        return self.changed(parsed_args, 'clean', cluster, planned)
+        items = items[: parsed_args.limit]
+        return self.changed(
+            parsed_args,
+            'clean apply',
+            cluster,
+            [removal.Removal(each, examiner) for each in items],
+        )
+
+
+class CloudId(command.Command):
+    """Print a new ID for a cloud, for the options rbd_cloud_id and cloud_id.
+
+    Create one ID for a cloud and keep it.
+    """
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Print the ID."""
+        print(uuid.uuid4())

@@ -18,9 +18,9 @@ import enum
 
 from rbd_operator.audit import images
 from rbd_operator.audit import records
+from rbd_operator.audit import use
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import selection
-from rbd_operator.maintenance import use
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys

@@ -18,10 +18,10 @@ import time
 from typing import Any
 
 from rbd_operator.audit import images
+from rbd_operator.audit import use
 from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import use
 from rbd_volume_options import features
 
 # librbd has no flags other than RBD_FLAG_OBJECT_MAP_INVALID and

@@ -28,6 +28,8 @@ class Status(enum.Enum):
     PLANNED = 'planned'
     #: A rule forbids the change; an operator has to act.
     REFUSED = 'refused'
+    #: Nothing proves that the image belongs to this cloud.
+    UNKNOWN = 'owner unknown'
     FAILED = 'failed'
     #: The services complete the change without the command.
     RUNNING = 'running'

@@ -10,76 +10,151 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Removes leftovers that the audit finds."""
+"""Examines and removes leftovers that the audit finds.
+
+An image is examined in the same way for a plan and immediately before it is
+removed. What differs from the plan by then is refused.
+
+What holds before each step, and what a kill leaves:
+
+``TRASH``
+    Nothing uses the image, and it is proven to be this cloud's. librbd moves
+    it to the trash, where its data stays for the delay. A kill during the move
+    leaves an entry in the trash and perhaps the name, which the audit finds as
+    ``interrupted-trash-move``; the same plan completes it.
+``FINISH``
+    The image is in the trash, and its name still stands. librbd resumes its
+    own move; otherwise, the name is removed with the test that it belongs to
+    the id in the trash. No data is touched.
+``PURGE``
+    The mover's delay has passed and the entry is old. Snapshots without
+    clones are removed one by one, then the image; librbd itself refuses it
+    before its delay. A kill leaves an ``interrupted-removal`` or an entry with
+    fewer snapshots, which the next plan has.
+``SNAPSHOT``
+    The snapshot has no clones and its owner is deleted. One call of librbd.
+``NAME``
+    There is no header and no data object of any number in any pool, so that
+    the name leads to nothing. The ID object is removed if it has not changed,
+    then the entry of the directory if name and id belong together. A kill in
+    between leaves the entry, which the next plan has.
+"""
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
+from collections.abc import Mapping
 import dataclasses
 import datetime
+import enum
+import functools
 from typing import Any
 
 from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
-from rbd_operator.maintenance import kinds
-from rbd_operator.maintenance import migrations
+from rbd_operator.audit import objects
+from rbd_operator.audit import scan
+from rbd_operator.audit import use
+from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import use
+from rbd_volume_options import ownership
 
-IN_USE = outcomes.Reason(
+_Reason, _Refused = outcomes.Reason, outcomes.Refused
+
+IN_USE = _Reason(
     'in-use',
     'a client has the image open',
     'Find the client: rbd status <image>.',
 )
-CHILDREN = outcomes.Reason(
+LOCKED = _Reason(
+    'locked',
+    'an administrator has locked the image',
+    'Find out why: rbd lock ls <image>.',
+)
+STALE_LOCK = _Reason(
+    'stale-lock',
+    'a client that is gone holds the lock',
+    'Run clean apply with --break-stale-locks, which blocklists the client.',
+)
+CHILDREN = _Reason(
     'children',
     'clones depend on it',
     'Flatten or delete the clones first: rbd children --all <image>.',
 )
-TOO_YOUNG = outcomes.Reason(
+TOO_YOUNG = _Reason(
     'too-young',
-    'it may belong to an operation that has not ended',
-    'Run the command again later, or with a smaller --older-than.',
+    'its last sign of life is too recent',
+    'Plan again later, or with a smaller --older-than.',
 )
-RECORDED = outcomes.Reason(
-    'recorded',
-    'the cloud has a record of its owner',
-    'Run the audit again.',
-)
-MIRRORED = outcomes.Reason(
+MIRRORED = _Reason(
     'mirrored',
     'the image is mirrored',
     'Check the cluster that it is mirrored with; disable its mirroring.',
 )
-IN_GROUP = outcomes.Reason(
+IN_GROUP = _Reason(
     'in-group',
     'the image is in a group',
     'Remove it from the group: rbd group image remove.',
 )
-NOT_A_REST = outcomes.Reason(
+MIGRATING = _Reason(
+    'migrating',
+    'a migration of librbd is not committed',
+    'Finish it: rbd migration execute, then commit; or abort it.',
+)
+NOT_A_REST = _Reason(
     'not-a-rest',
     'objects of the image are still there',
-    'Find out why the image cannot be opened.',
+    'Recover the image, or find out why it cannot be opened.',
 )
-DEFERRED = outcomes.Reason(
+DEFERRED = _Reason(
     'deferred',
-    'its deferment has not ended, or it was restored',
-    'Run the command again later.',
+    'the entry of the trash is not expired, or not of a user',
+    'Plan again later.',
 )
-
-#: Kinds of owners that the APIs of the cloud list.
-_RECORDED = frozenset(
-    {
-        names.Owner.VOLUME,
-        names.Owner.GLANCE_IMAGE,
-        names.Owner.SERVER_DISK,
-        names.Owner.BACKUP,
-    }
+RETYPED = _Reason(
+    'retype-not-complete',
+    'the volume has no other image',
+    'Restore it: rbd trash restore <id> --image <image of the volume>.',
 )
+CHANGED = _Reason(
+    'changed',
+    'it has changed since the plan',
+    'Make a new plan.',
+)
+NOT_CLEANABLE = 'not-cleanable'
 
-#: Called with the kind of an owner and its ID.
-HasRecord = Callable[[names.Owner, str], bool]
+
+class Way(enum.Enum):
+    """A method of removal."""
+
+    #: The image goes to the trash, from where it can be restored.
+    TRASH = 'move the image to the trash'
+    #: The name of an image that is already in the trash.
+    FINISH = 'complete the move to the trash'
+    #: The image in the trash is deleted, as its deferment has ended.
+    PURGE = 'delete the image in the trash'
+    #: A snapshot that a service created for its own use, not for a tenant.
+    SNAPSHOT = 'delete the snapshot'
+    #: The name of an image without header and data.
+    NAME = 'delete the name'
+
+
+WAYS: Mapping[findings.Kind, Way] = {
+    findings.ORPHAN_VOLUME: Way.TRASH,
+    findings.ORPHAN_IMAGE: Way.TRASH,
+    findings.ORPHAN_DISK: Way.TRASH,
+    findings.DELETED_SOURCE: Way.TRASH,
+    findings.RETYPE_LEFT: Way.TRASH,
+    findings.HALF_TRASHED: Way.FINISH,
+    findings.IN_TRASH: Way.PURGE,
+    findings.REMOVAL: Way.PURGE,
+    findings.CLONE_SNAPSHOT: Way.SNAPSHOT,
+    findings.ORPHAN_BACKUP: Way.SNAPSHOT,
+    findings.HALF_REMOVED: Way.NAME,
+}
+
+
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,185 +162,490 @@ class Rules:
     """Limits of removals.
 
     :ivar delay: time for which images stay in the trash
-    :ivar older_than: minimum age of an image or a snapshot
+    :ivar older_than: minimum time since the last sign of life
+    :ivar breaks_locks: whether locks of clients that are gone are broken
+    :ivar now: returns the current time
     """
 
     delay: datetime.timedelta
     older_than: datetime.timedelta
+    breaks_locks: bool = False
+    now: Callable[[], datetime.datetime] = _utc_now
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """A leftover that may be removed, as the examination has seen it.
+
+    :ivar kind: code of the kind of finding
+    :ivar image: name of the image, with ``@snapshot`` for a snapshot
+    :ivar ident: librbd's id of the image
+    :ivar size: provisioned bytes
+    :ivar last_sign: creation, modification, access, deletion of the owner or
+        move to the trash, whichever is last
+    :ivar snapshots: names of the snapshots of the image
+    :ivar stale_lock: client that is gone and holds the lock; empty for none
+    :ivar proof: why it belongs to this cloud
+    """
+
+    kind: str
+    pool: str
+    image: str
+    ident: str
+    size: int
+    last_sign: str
+    snapshots: tuple[str, ...]
+    stale_lock: str
+    proof: str
+    project: str = ''
+
+
+@dataclasses.dataclass
+class _Facts:
+    """What an open image shows."""
+
+    size: int = 0
+    signs: list[datetime.datetime] = dataclasses.field(default_factory=list)
+    snapshots: tuple[str, ...] = ()
+    stale_lock: str = ''
+    owner: str = ''
+
+
+class Examiner:
+    """Examines leftovers, for a plan and for its execution.
+
+    :param ours: names of the clients of earlier, killed runs
+    """
+
+    def __init__(
+        self,
+        cluster: scan.Cluster,
+        proofs: evidence.Evidence,
+        rules: Rules,
+        progress: Callable[[str, int], None] = lambda pool, number: None,
+    ) -> None:
+        self.cluster = cluster
+        self.rules = rules
+        self._rados = cluster.librados
+        self._rbd = cluster.librbd
+        self._proofs = proofs
+        self._progress = progress
+        self._owners: dict[str, set[names.Owner]] = {}
+
+    @functools.cached_property
+    def _inventory(self) -> objects.Inventory:
+        """All objects of the cluster, listed once in a run.
+
+        No client can write new data of an image without a header.
+        """
+        return self.cluster.inventory(self._progress)
+
+    def examine(
+        self,
+        ioctx: Any,
+        kind: findings.Kind,
+        pool: str,
+        image: str,
+        ident: str,
+        ours: frozenset[str] = frozenset(),
+        is_resumed: bool = False,
+    ) -> Item:
+        """Return what a plan says about a leftover.
+
+        :param ident: the id of the image when it was found
+        :param is_resumed: whether an earlier run has begun the removal, so
+            that the last sign of life may be its own
+        :raises Refused: if it must not be removed
+        """
+        way = WAYS.get(kind)
+        if way is None:
+            raise _Refused(
+                _Reason(
+                    NOT_CLEANABLE,
+                    f'{kind.code} cannot be removed safely',
+                    _INSTEAD.get(kind, kind.remedy),
+                )
+            )
+        if way is Way.SNAPSHOT:
+            facts, proof = self._snapshot(ioctx, pool, image, ident, ours)
+        elif way is Way.TRASH:
+            facts, proof = self._image(ioctx, pool, image, ident, ours)
+        elif way is Way.NAME:
+            facts, proof = self._name(ioctx, pool, image, ident)
+        else:
+            facts, proof = self._trashed(
+                ioctx, pool, image, ident, ours, way, kind
+            )
+        if proof.since:
+            facts.signs.append(proof.since)
+        last_sign = max(facts.signs, default=None)
+        if (
+            last_sign is not None
+            and not is_resumed
+            and self.rules.now() - last_sign < self.rules.older_than
+        ):
+            raise _Refused(TOO_YOUNG, f'{last_sign:%Y-%m-%d %H:%M} UTC')
+        return Item(
+            kind.code,
+            pool,
+            image,
+            ident,
+            facts.size,
+            last_sign.isoformat() if last_sign else '',
+            facts.snapshots,
+            facts.stale_lock,
+            proof.text,
+            proof.project,
+        )
+
+    def _owners_in(self, ioctx: Any, pool: str) -> set[names.Owner]:
+        if pool not in self._owners:
+            listed = set(objects.directory(self._rados, ioctx))
+            self._owners[pool] = self._proofs.owners_in(pool, listed)
+        return self._owners[pool]
+
+    def _proven(
+        self, ioctx: Any, pool: str, image: str, ident: str, facts: _Facts
+    ) -> evidence.Proof:
+        """Return the proof for an image without a record.
+
+        :raises Refused: if it, or one of its snapshots, has a record, or
+            without a proof
+        """
+        name = names.of_image(image)
+        self._proofs.require_no_record(name)
+        for each in facts.snapshots:
+            self._proofs.require_no_record(names.of_snapshot(each))
+        return self._proofs.proof(
+            pool, ident, name, facts.owner, self._owners_in(ioctx, pool)
+        )
+
+    def _image(
+        self,
+        ioctx: Any,
+        pool: str,
+        image: str,
+        ident: str,
+        ours: frozenset[str],
+    ) -> tuple[_Facts, evidence.Proof]:
+        with self._rbd.Image(ioctx, image, read_only=True) as opened:
+            if opened.id() != ident:
+                raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
+            facts = self._facts(ioctx, opened, ours)
+        return facts, self._proven(ioctx, pool, image, ident, facts)
+
+    def _facts(self, ioctx: Any, image: Any, ours: frozenset[str]) -> _Facts:
+        """Return the facts about an image that nothing uses or needs.
+
+        :raises Refused: if something does
+        """
+        clients = use.of_image(image, ours)
+        _require_unused(clients)
+        snapshots = list(image.list_snaps())
+        for each in snapshots:
+            _require_no_children(image, each['id'])
+        if image.group()['name']:
+            raise _Refused(IN_GROUP, image.group()['name'])
+        mirrored = image.mirror_image_get_info()['state']
+        if mirrored != self._rbd.RBD_MIRROR_IMAGE_DISABLED:
+            raise _Refused(MIRRORED)
+        if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
+            raise _Refused(MIGRATING)
+        ident = image.id()
+        return _Facts(
+            image.size(),
+            [
+                _utc(image.create_timestamp()),
+                _utc(image.modify_timestamp()),
+                _utc(image.access_timestamp()),
+                *(_utc(image.get_snap_timestamp(s['id'])) for s in snapshots),
+            ],
+            tuple(sorted(each['name'] for each in snapshots)),
+            clients.stale_owner,
+            ownership.owner_of(
+                dict(image.metadata_list()), ioctx.get_pool_id(), ident
+            ),
+        )
+
+    def _trashed(
+        self,
+        ioctx: Any,
+        pool: str,
+        image: str,
+        ident: str,
+        ours: frozenset[str],
+        way: Way,
+        kind: findings.Kind,
+    ) -> tuple[_Facts, evidence.Proof]:
+        entry = objects.trash_entry(self._rados, ioctx, pool, ident)
+        if entry is None or entry.name != image:
+            raise _Refused(CHANGED, 'it is not in the trash')
+        source = objects.Source.USER
+        if kind is findings.REMOVAL:
+            source = objects.Source.REMOVING
+        expires = f'{entry.source.name}, {entry.expires:%Y-%m-%d %H:%M}'
+        if entry.source is not source:
+            raise _Refused(DEFERRED, expires)
+        is_purge = way is Way.PURGE
+        if is_purge and not (
+            entry.is_settled or source is objects.Source.REMOVING
+        ):
+            raise _Refused(DEFERRED, 'its move was interrupted')
+        if is_purge and entry.expires > self.rules.now():
+            raise _Refused(DEFERRED, expires)
+        if objects.has_header(self._rados, ioctx, ident):
+            with self._rbd.Image(
+                ioctx, image_id=ident, read_only=True
+            ) as opened:
+                facts = self._facts(ioctx, opened, ours)
+        else:
+            self._require_no_data(ioctx, ident)
+            facts = _Facts()
+        facts.signs.append(entry.moved)
+        name = names.of_image(image)
+        if name.owner is names.Owner.RETYPED_SOURCE:
+            self._require_retyped(ioctx, image, name, ident)
+        return facts, self._proven(ioctx, pool, image, ident, facts)
+
+    def _require_retyped(
+        self, ioctx: Any, image: str, name: names.Name, ident: str
+    ) -> None:
+        """Check that a kept source is no volume's only image.
+
+        Its name contains its own ID. The volume, if it still exists, has the
+        copy instead.
+
+        :raises Refused: if a kept source may be needed
+        """
+        stored = objects.id_of(self._rados, ioctx, image.partition('.')[0])
+        is_copied = stored is not None and stored[0] != ident
+        is_deleted = self._proofs.cloud.volume(name.ident) is None
+        if not image.endswith(f'-{ident}') or not (is_copied or is_deleted):
+            raise _Refused(RETYPED)
+
+    def _name(
+        self, ioctx: Any, pool: str, image: str, ident: str
+    ) -> tuple[_Facts, evidence.Proof]:
+        stored = objects.id_of(self._rados, ioctx, image)
+        if stored and stored[0] != ident:
+            raise _Refused(CHANGED, f'the image has the ID {stored[0]}')
+        if objects.trash_entry(self._rados, ioctx, pool, ident):
+            raise _Refused(NOT_A_REST, 'it is in the trash')
+        if objects.has_header(self._rados, ioctx, ident):
+            raise _Refused(NOT_A_REST, 'its header')
+        self._require_no_data(ioctx, ident)
+        facts = _Facts()
+        return facts, self._proven(ioctx, pool, image, ident, facts)
+
+    def _require_no_data(self, ioctx: Any, ident: str) -> None:
+        number = self._inventory.data.get((ioctx.get_pool_id(), ident), 0)
+        if number:
+            raise _Refused(NOT_A_REST, f'{number} objects of data')
+
+    def _snapshot(
+        self,
+        ioctx: Any,
+        pool: str,
+        about: str,
+        ident: str,
+        ours: frozenset[str],
+    ) -> tuple[_Facts, evidence.Proof]:
+        image_name, _, snapshot = about.partition('@')
+        with self._rbd.Image(ioctx, image_name, read_only=True) as image:
+            clients = use.of_image(image, ours)
+            if image.id() != ident:
+                raise _Refused(CHANGED, f'the image has the ID {image.id()}')
+            _require_unused(clients)
+            for each in list(image.list_snaps()):
+                if each['name'] == snapshot:
+                    break
+            else:
+                raise _Refused(CHANGED, 'the snapshot is gone')
+            _require_no_children(image, each['id'])
+            facts = _Facts(
+                each['size'],
+                [_utc(image.get_snap_timestamp(each['id']))],
+                (),
+                clients.stale_owner,
+            )
+        name = names.of_snapshot(snapshot)
+        self._proofs.require_no_record(name)
+        return facts, self._proofs.proof_of_snapshot(
+            pool,
+            names.of_image(image_name),
+            name,
+            self._owners_in(ioctx, pool),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Removal:
-    """The removal of a finding.
+    """The removal of an item of a plan.
 
-    :ivar outcome: the image and the planned removal
-    :ivar has_record: returns whether the cloud has a resource at this moment
+    :ivar size: 0, because a removal reads no data of the image
     """
 
-    outcome: outcomes.Outcome
-    kind: findings.Kind
-    librados: Any
-    librbd: Any
-    rules: Rules
-    has_record: HasRecord
+    item: Item
+    examiner: Examiner
+    size: int = 0
 
     @property
-    def size(self) -> int:
-        """Return 0: a removal reads no data of the image."""
-        return 0
+    def outcome(self) -> outcomes.Outcome:
+        """The item, planned."""
+        kind = findings.KINDS[self.item.kind]
+        return outcomes.Outcome(
+            outcomes.Status.PLANNED,
+            self.item.pool,
+            self.item.image,
+            self.item.ident,
+            detail=f'{WAYS[kind].value}; {self.item.proof}',
+            project=self.item.project,
+        )
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
         """Examine the leftover again, remove it and describe the removal.
 
-        :raises Refused: if the leftover is in use, required or too young
+        :raises Refused: if it has changed, or must not be removed
         """
-        name = self.outcome.image
-        self._check_no_record(name)
-        way = kinds.WAYS[self.kind]
-        if way is kinds.Way.TRASH:
-            return self._to_trash(ioctx, name, ours)
-        if way is kinds.Way.PURGE:
-            return self._purge(ioctx, self.outcome.ident, ours)
-        if way is kinds.Way.SNAPSHOT:
-            return self._snapshot(ioctx, name, ours)
-        return self._name(connection, ioctx, name)
-
-    def _check_no_record(self, about: str) -> None:
-        """Check that the cloud has no record of the owner at this moment.
-
-        Much time may have passed since the audit, and a list from an API may
-        be incomplete.
-
-        :raises Refused: if the cloud has a record
-        """
-        image, _, snapshot = about.partition('@')
-        name = (
-            names.of_snapshot(snapshot) if snapshot else names.of_image(image)
+        item, librbd = self.item, self.examiner.cluster.librbd
+        kind = findings.KINDS[item.kind]
+        way = WAYS[kind]
+        is_resumed = way is Way.TRASH and self._is_in_trash(ioctx)
+        if is_resumed:
+            # An earlier run was killed during the move.
+            kind, way = findings.HALF_TRASHED, Way.FINISH
+        self._require_same(
+            self.examiner.examine(
+                ioctx,
+                kind,
+                item.pool,
+                item.image,
+                item.ident,
+                ours,
+                is_resumed,
+            ),
+            {'kind', 'last_sign'} if is_resumed else set(),
         )
-        if name.owner in _RECORDED and self.has_record(name.owner, name.ident):
-            raise outcomes.Refused(
-                RECORDED, f'{name.owner.value} {name.ident}'
+        if item.stale_lock:
+            self._break_lock(ioctx, ours)
+        delay = int(self.examiner.rules.delay.total_seconds())
+        if way is Way.TRASH:
+            librbd.RBD().trash_move(ioctx, item.image, delay)
+            done = f'moved to the trash for {self.examiner.rules.delay}'
+        elif way is Way.FINISH:
+            done = self._finish(ioctx, delay)
+        elif way is Way.PURGE:
+            self._purge(ioctx)
+            done = f'deleted {item.ident}'
+        elif way is Way.SNAPSHOT:
+            name, _, snapshot = item.image.partition('@')
+            with librbd.Image(ioctx, name) as image:
+                _remove_snapshot(image, snapshot)
+            done = 'deleted the snapshot'
+        else:
+            objects.forget_name(
+                self.examiner.cluster.librados, ioctx, item.image, item.ident
             )
+            done = f'deleted the name of {item.ident}'
+        return f'{done}; {item.proof}'
 
-    def _to_trash(self, ioctx: Any, name: str, ours: frozenset[str]) -> str:
-        with self.librbd.Image(ioctx, name, read_only=True) as image:
-            _check_unused(image, ours)
-            self._check_age(image.create_timestamp())
-            for each in list(image.list_snaps()):
-                _check_no_children(image, each['id'])
-            if image.group()['name']:
-                raise outcomes.Refused(IN_GROUP, image.group()['name'])
-            mirrored = image.mirror_image_get_info()['state']
-            if mirrored != self.librbd.RBD_MIRROR_IMAGE_DISABLED:
-                raise outcomes.Refused(MIRRORED)
-            migrating = image.features() & self.librbd.RBD_FEATURE_MIGRATING
-        done = ''
-        if migrating:
-            # librbd does not move an image with an unfinished migration to the
-            # trash.
-            done = f'{migrations.finish(self.librbd, ioctx, name)}; '
-        with self.librbd.Image(ioctx, name, read_only=True) as image:
-            ident = image.id()
-        seconds = int(self.rules.delay.total_seconds())
-        self.librbd.RBD().trash_move(ioctx, name, seconds)
-        return f'{done}moved to the trash as {ident} for {self.rules.delay}'
+    def _is_in_trash(self, ioctx: Any) -> bool:
+        entry = objects.trash_entry(
+            self.examiner.cluster.librados,
+            ioctx,
+            self.item.pool,
+            self.item.ident,
+        )
+        return entry is not None
 
-    def _purge(self, ioctx: Any, ident: str, ours: frozenset[str]) -> str:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        entry = self.librbd.RBD().trash_get(ioctx, ident)
-        end = entry['deferment_end_time'].replace(tzinfo=datetime.timezone.utc)
-        if entry['source'] != 'USER' or end > now:
-            raise outcomes.Refused(DEFERRED, f'{end:%Y-%m-%d %H:%M}')
-        with self.librbd.Image(ioctx, image_id=ident, read_only=True) as image:
-            _check_unused(image, ours)
-            for each in list(image.list_snaps()):
-                _check_no_children(image, each['id'])
-        self.librbd.RBD().trash_remove(ioctx, ident, False)
-        return f'deleted {ident}'
+    def _require_same(self, seen: Item, ignored: set[str]) -> None:
+        if not seen.stale_lock:
+            # The lock was broken by an earlier run, or by anybody else.
+            ignored = {*ignored, 'stale_lock'}
+        changed = [
+            field.name
+            for field in dataclasses.fields(Item)
+            if field.name not in ignored
+            and getattr(seen, field.name) != getattr(self.item, field.name)
+        ]
+        if changed:
+            raise outcomes.Refused(CHANGED, ', '.join(changed))
 
-    def _snapshot(self, ioctx: Any, about: str, ours: frozenset[str]) -> str:
-        name, _, snapshot = about.partition('@')
-        with self.librbd.Image(ioctx, name, read_only=True) as image:
-            _check_unused(image, ours)
-            (ident,) = (
-                each['id']
-                for each in image.list_snaps()
-                if each['name'] == snapshot
+    def _break_lock(self, ioctx: Any, ours: frozenset[str]) -> None:
+        """Break the lock of a client that is gone, which is blocklisted."""
+        if not self.examiner.rules.breaks_locks:
+            raise outcomes.Refused(STALE_LOCK, self.item.stale_lock)
+        how = {'image_id': self.item.ident}
+        with self.examiner.cluster.librbd.Image(ioctx, **how) as image:
+            for client, cookie, address in list(
+                (image.list_lockers() or {'lockers': []})['lockers']
+            ):
+                if address == self.item.stale_lock:
+                    image.break_lock(client, cookie)
+
+    def _finish(self, ioctx: Any, delay: int) -> str:
+        librados = self.examiner.cluster.librados
+        entry = objects.trash_entry(
+            librados, ioctx, self.item.pool, self.item.ident
+        )
+        if entry and not entry.is_settled:
+            # librbd finds the image by the state of its entry.
+            rbd = self.examiner.cluster.librbd.RBD()
+            rbd.trash_move(ioctx, self.item.image, delay)
+        elif objects.directory(librados, ioctx).get(self.item.image):
+            objects.forget_name(
+                librados, ioctx, self.item.image, self.item.ident
             )
-            self._check_age(image.get_snap_timestamp(ident))
-            _check_no_children(image, ident)
-        with self.librbd.Image(ioctx, name) as image:
-            if image.is_protected_snap(snapshot):
-                image.unprotect_snap(snapshot)
-            image.remove_snap(snapshot)
-        return 'deleted the snapshot'
+        return 'completed the move to the trash'
 
-    def _name(self, connection: Any, ioctx: Any, name: str) -> str:
-        """Remove the name of an image that has neither header nor data.
-
-        An image without the object of its ID was being removed, and librbd
-        continues that. It refuses if a client still has the image open.
-        """
-        try:
-            content = ioctx.read(f'rbd_id.{name}')
-        except self.librados.ObjectNotFound:
-            self.librbd.RBD().remove(ioctx, name)
-            return 'completed the removal of the image'
-        # An encoded string: its length in four bytes, then its characters.
-        ident = content[4:].decode()
-        for found in self._objects(connection, ioctx, ident):
-            raise outcomes.Refused(NOT_A_REST, found)
-        with contextlib.suppress(self.librbd.ImageNotFound):
-            self.librbd.RBD().remove(ioctx, name)
-        return f'deleted the name of {ident}'
-
-    def _objects(
-        self, connection: Any, ioctx: Any, ident: str
-    ) -> Iterator[str]:
-        """Yield the header and the first data objects, if they exist.
-
-        The data may be in any pool, because only the header names the data
-        pool.
-        """
-        here = ioctx.get_pool_id()
-        first = f'{0:016x}'
-        wanted = [(ioctx, f'rbd_header.{ident}')]
-        with contextlib.ExitStack() as stack:
-            for pool in connection.list_pools():
-                other = stack.enter_context(connection.open_ioctx(pool))
-                wanted += [
-                    (other, f'rbd_data.{ident}.{first}'),
-                    (other, f'rbd_data.{here}.{ident}.{first}'),
-                ]
-            for where, key in wanted:
-                with contextlib.suppress(self.librados.ObjectNotFound):
-                    where.stat(key)
-                    yield key
-
-    def _check_age(self, made: datetime.datetime) -> None:
-        """Check the age of an image or snapshot.
-
-        :raises Refused: if it is younger than the minimum age
-        """
-        now = datetime.datetime.now(datetime.timezone.utc)
-        made = made.replace(tzinfo=datetime.timezone.utc)
-        if now - made < self.rules.older_than:
-            raise outcomes.Refused(TOO_YOUNG, f'of {made:%Y-%m-%d %H:%M} UTC')
+    def _purge(self, ioctx: Any) -> None:
+        librbd = self.examiner.cluster.librbd
+        if self.item.snapshots:
+            with librbd.Image(ioctx, image_id=self.item.ident) as image:
+                for each in self.item.snapshots:
+                    _remove_snapshot(image, each)
+        librbd.RBD().trash_remove(ioctx, self.item.ident, False)
 
 
-def _check_unused(image: Any, ours: frozenset[str]) -> None:
-    found = use.of_image(image, ours)
-    addresses = {*found.watchers, found.owner} - {''}
-    if addresses:
-        raise outcomes.Refused(IN_USE, ', '.join(sorted(addresses)))
+def _require_unused(clients: use.Use) -> None:
+    """Check that no client has an image open, and none has locked it by hand.
+
+    :raises Refused: otherwise
+    """
+    if clients.watchers:
+        raise _Refused(IN_USE, ', '.join(sorted(clients.watchers)))
+    if clients.is_manual:
+        raise _Refused(LOCKED, clients.owner)
 
 
-def _check_no_children(image: Any, snapshot: int) -> None:
+def _remove_snapshot(image: Any, name: str) -> None:
+    if image.is_protected_snap(name):
+        image.unprotect_snap(name)
+    image.remove_snap(name)
+
+
+def _utc(time: datetime.datetime) -> datetime.datetime:
+    return time.replace(tzinfo=datetime.timezone.utc)
+
+
+def _require_no_children(image: Any, snapshot: int) -> None:
     """Check that a snapshot has no clones, including clones in the trash."""
     with images.at(image, snapshot):
-        found = [
+        children = [
             f'{each["pool"]}/{each["image"]}'
             for each in image.list_children2()
         ]
-    if found:
-        raise outcomes.Refused(CHILDREN, ', '.join(found))
+    if children:
+        raise _Refused(CHILDREN, ', '.join(children))
+
+
+_MAPS = 'Use cinder-rbd-ext object-map enable or rebuild.'
+
+#: Remedies that replace those of the audit.
+_INSTEAD: Mapping[findings.Kind, str] = {
+    findings.MAP_INVALID: _MAPS,
+    findings.SNAPSHOT_MAP_INVALID: _MAPS,
+    findings.SLOW_DELETION: _MAPS,
+    findings.ORPHAN_SNAPSHOT: 'A snapshot cannot be moved to the trash. '
+    'Manage it with Cinder, or remove it with rbd snap rm.',
+}

@@ -124,7 +124,11 @@ class Runner:
                 status=outcomes.Status.UNCHANGED,
                 detail='deleted since the scan',
             )
-        except (self.cluster.librbd.Error, outcomes.NotVerified) as error:
+        except (
+            self.cluster.librbd.Error,
+            self.cluster.librados.Error,
+            outcomes.NotVerified,
+        ) as error:
             return dataclasses.replace(
                 about, status=outcomes.Status.FAILED, detail=str(error)
             )

@@ -120,7 +120,10 @@ def targets(
         found += _of_scan(scanned, known, chosen)
         unreadable += [
             (pool, name, why)
-            for name, why in (scanned.unreadable | scanned.forbidden).items()
+            for name, why in (
+                {x.name: x.why for x in scanned.unreadable.values()}
+                | scanned.forbidden
+            ).items()
         ]
     return found, unreadable
 

@@ -10,289 +10,673 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Leftovers that the audit finds are removed, and nothing else."""
+"""What is provably this cloud's garbage is removed, and nothing else.
 
+Each thing is planted on a real cluster, and the most careless operator removes
+what the plan has: all pools, all kinds, no limit, nothing deleted from it.
+"""
+
+from collections.abc import Iterator
 import contextlib
 import datetime
+import itertools
 import pathlib
+import signal
+import subprocess
+import sys
 import threading
+import time
 from typing import Any
 import uuid
 
 import fixtures
 import rados
 import rbd
+import sqlalchemy
 import testtools
 
-from rbd_operator.audit import findings
+from rbd_operator.audit import names
+from rbd_operator.audit import objects
 from rbd_operator.audit import records
 from rbd_operator.audit import run as audit
 from rbd_operator.audit import scan
-from rbd_operator.maintenance import cleaning
+from rbd_operator.maintenance import databases
+from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import journal
-from rbd_operator.maintenance import kinds
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from rbd_operator.maintenance import run
 from rbd_volume_options import features
+from rbd_volume_options import ownership
+from rbd_volume_options import wire
 from tests.functional import ceph
 from tests.functional import interruptions
 
+CLOUD, OTHER_CLOUD = str(uuid.uuid4()), str(uuid.uuid4())
+HOST = 'host@rbd#rbd'
 _MASK = features.to_mask({features.LAYERING, *features.MAP_ON})
 _DAY = datetime.timedelta(days=1)
-_NOW = datetime.timedelta()
+_LOCK = """
+import os, rados, rbd, signal, sys
+with rados.Rados(conffile=sys.argv[1], rados_id='admin') as cluster:
+    image = rbd.Image(cluster.open_ioctx('volumes'), sys.argv[2])
+    image.write(b'x', 0)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Services:
+    """The APIs and the databases of a cloud.
+
+    :ivar hidden: ids of resources that the lists of the APIs lack
+    :ivar deleted_servers: ids of servers that Nova knows as deleted
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.volumes: dict[str, records.Volume] = {}
+        self.images: set[str] = set()
+        self.servers: set[str] = set()
+        self.snapshots: set[str] = set()
+        self.backups: set[str] = set()
+        self.hidden: set[str] = set()
+        self.deleted_servers: set[str] = set()
+        self.configs = {}
+        for name in ('cinder', 'glance'):
+            url = f'sqlite:///{folder}/{name}.sqlite'
+            config = folder / f'{name}.conf'
+            config.write_text(f'[database]\nconnection = {url}\n')
+            self.configs[name] = str(config)
+            engine = sqlalchemy.create_engine(url)
+            with engine.begin() as connection:
+                for table, columns in _TABLES.items():
+                    connection.execute(
+                        sqlalchemy.text(f'CREATE TABLE {table} ({columns})')
+                    )
+            setattr(self, f'_{name}', engine)
+
+    _cinder: sqlalchemy.Engine
+    _glance: sqlalchemy.Engine
+
+    def insert(self, engine: sqlalchemy.Engine, table: str, *row: Any) -> None:
+        """Insert a row."""
+        columns = _TABLES[table].split(', ')
+        there = sqlalchemy.table(table, *map(sqlalchemy.column, columns))
+        values = dict(zip(columns, row, strict=True))
+        with engine.begin() as connection:
+            connection.execute(there.insert().values(values))
+
+    def volume_row(
+        self,
+        ident: str,
+        deleted: bool = True,
+        at: str = '2020-01-01 00:00:00',
+        name_id: str = '',
+        host: str = HOST,
+        is_recorded: bool = True,
+    ) -> str:
+        """Have Cinder know a volume as deleted; return its id."""
+        self.insert(
+            *(self._cinder, 'volumes', ident, deleted, at, name_id),
+            *('project', host, None),
+        )
+        if is_recorded:
+            self.insert(
+                *(self._cinder, 'volume_admin_metadata', ident),
+                *(wire.RECORD_RECORDED_BY, host.partition('#')[0]),
+            )
+        return ident
+
+    def backup_row(self, ident: str, volume: str, deleted: bool) -> None:
+        """Have Cinder know a backup."""
+        at = '2020-01-01 00:00:00'
+        self.insert(
+            *(self._cinder, 'backups', ident, deleted, at),
+            *('project', volume),
+        )
+
+    def image_row(self, ident: str, pool: str, deleted: bool = True) -> str:
+        """Have Glance know an image; return its id."""
+        at = '2020-01-01 00:00:00'
+        self.insert(self._glance, 'images', ident, deleted, at, 'project')
+        url = f'rbd://fsid/{pool}/{ident}/snap'
+        self.insert(self._glance, 'image_locations', ident, url)
+        return ident
+
+    def known(self) -> records.Records:
+        """Return the lists of the APIs."""
+        return records.Records(
+            dict(self.volumes),
+            frozenset(self.snapshots),
+            frozenset(self.backups),
+            {HOST: 'volumes', 'host@two#two': 'volumes2'},
+            frozenset(self.images),
+            frozenset(self.servers),
+            cloud_id=CLOUD,
+            backed_up=frozenset(self.volumes),
+        )
+
+    def has_record(self, owner: names.Owner, ident: str) -> bool:
+        """Return whether the cloud has a resource."""
+        return ident in {
+            *(*self.hidden, *self.images, *self.servers),
+            *(*self.snapshots, *self.backups),
+        }
+
+    def volume(self, ident: str) -> records.Volume | None:
+        """Return a volume."""
+        if ident in self.hidden:
+            return records.Volume(ident, ident, 'p', 't', HOST, 'available')
+        return self.volumes.get(ident)
+
+    def server_deleted(self, ident: str) -> datetime.datetime | None:
+        """Return when a server was deleted."""
+        if ident in self.deleted_servers:
+            return datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+        return None
+
+
+_TABLES = {
+    'volumes': 'id, deleted, deleted_at, _name_id, project_id, host, '
+    'cluster_name',
+    'volume_admin_metadata': 'volume_id, key, value',
+    'backups': 'id, deleted, deleted_at, project_id, volume_id',
+    'images': 'id, deleted, deleted_at, owner',
+    'image_locations': 'image_id, value',
+}
 
 
 class CleanTest(testtools.TestCase):
-    """A pool with an image of each owner, and leftovers."""
+    """Pools of this cloud and of another one, with leftovers."""
 
     def setUp(self) -> None:
         super().setUp()
         self.ceph = ceph.shared_cluster()
         self.addCleanup(self.ceph.empty)
         self.addCleanup(self._empty_trash)
-        self.ioctx = self.ceph.ioctx()
         self.cluster = scan.Cluster(rados, rbd, self.ceph.conf, 'admin')
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.journal = folder / 'journal'
-        self.ident = str(uuid.uuid4())
-        self.hidden = ''
-        volume = records.Volume(
-            *(self.ident, self.ident, 'project', 'type'),
-            *('host@rbd#rbd', 'available'),
-        )
-        self.known = records.Records(
-            {self.ident: volume},
-            frozenset(),
-            frozenset(),
-            {},
-            frozenset({self.ident}),
-            frozenset({self.ident}),
-        )
-        self.volume = self.make(f'volume-{self.ident}')
-        self.kept = {
-            self.volume,
-            self.make(self.ident),
-            self.make(f'{self.ident}_disk'),
-        }
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.services = Services(self.folder)
+        self.approved: set[str] = set()
+        self.began = datetime.datetime.now(datetime.timezone.utc)
+        self.cut = self.began + datetime.timedelta(hours=1)
+        self.now = self.began + 10 * _DAY
+        self.breaks_locks = False
+        self.journals = itertools.count()
+        self.keep: dict[str, str] = {}
+        self.names_gone: set[str] = set()
+        self.trash_gone: set[str] = set()
+        self.to_trash: set[str] = set()
+        # Some of each kind that is in order.
+        self.live = self.volume_of_cloud()
+        self.image_of_cloud = self.image(self._uuid(self.services.images))
+        self.services.image_row(self.image_of_cloud, 'volumes', deleted=False)
+        self.disk = self.image(f'{self._uuid(self.services.servers)}_disk')
+
+    def _uuid(self, place: set[str] | None = None) -> str:
+        ident = str(uuid.uuid4())
+        if place is not None:
+            place.add(ident)
+        return ident
 
     def _empty_trash(self) -> None:
-        for entry in list(rbd.RBD().trash_list(self.ioctx)):
-            with contextlib.suppress(rbd.Error):
-                rbd.RBD().trash_remove(self.ioctx, entry['id'], force=True)
+        for pool in ceph.POOLS:
+            ioctx = self.ceph.ioctx(pool)
+            for entry in objects.trash(rados, ioctx, pool):
+                with contextlib.suppress(rbd.Error):
+                    rbd.RBD().trash_remove(ioctx, entry.ident, force=True)
 
-    def make(self, name: str) -> str:
-        """Make an image."""
-        rbd.RBD().create(
-            self.ioctx, name, 2**23, old_format=False, features=_MASK
-        )
+    # What is planted
+
+    def image(
+        self, name: str, mark: str = '', pool: str = 'volumes', data: int = -1
+    ) -> str:
+        """Make an image; return its name.
+
+        :param mark: the cloud whose mark it gets
+        :param data: number of an object that gets data
+        """
+        ioctx = self.ceph.ioctx(pool)
+        rbd.RBD().create(ioctx, name, 2**25, old_format=False, features=_MASK)
+        if mark:
+            ownership.write_named(ioctx, name, mark)
+        if data >= 0:
+            with self.ceph.image(name, pool) as image:
+                image.write(b'data', data * 2**22)
         return name
 
-    def snapshot(self, name: str, snapshot: str) -> None:
-        """Take a protected snapshot."""
-        with self.ceph.image(name) as image:
+    def volume_of_cloud(self, status: str = 'available') -> str:
+        """Make a volume that Cinder has; return the name of its image."""
+        ident = self._uuid()
+        self.services.volumes[ident] = records.Volume(
+            ident, ident, 'project', 'type', HOST, status
+        )
+        self.services.volume_row(ident, deleted=False)
+        return self.image(f'volume-{ident}', CLOUD)
+
+    def deleted(self, **row: Any) -> str:
+        """Make the image of a volume that Cinder knows as deleted."""
+        return self.image(
+            f'volume-{self.services.volume_row(self._uuid(), **row)}'
+        )
+
+    def unknown(self, mark: str = '', **how: Any) -> str:
+        """Make the image of a volume that nobody knows."""
+        return self.image(f'volume-{self._uuid()}', mark, **how)
+
+    def id_of(self, name: str, pool: str = 'volumes') -> str:
+        """Return librbd's id of an image."""
+        with self.ceph.image(name, pool, read_only=True) as image:
+            return str(image.id())
+
+    def snapshot(self, name: str, snapshot: str, pool: str = 'volumes') -> str:
+        """Take a protected snapshot; return it with its image."""
+        with self.ceph.image(name, pool) as image:
             image.create_snap(snapshot)
             image.protect_snap(snapshot)
+        return f'{name}@{snapshot}'
 
-    def clean(
-        self,
-        *wanted: findings.Kind,
-        execute: bool = True,
-        older_than: datetime.timedelta = _NOW,
-    ) -> dict[str, outcomes.Outcome]:
-        """Clean the pool; return the outcomes by image."""
-        found = audit.run(
-            self.cluster, ['volumes'], lambda: self.known, workers=2
+    def clone(self, name: str, pool: str = 'volumes') -> str:
+        """Clone an image; return the clone's name."""
+        self.snapshot(name, 'parent', pool)
+        clone = f'volume-{self._uuid()}'
+        ioctx = self.ceph.ioctx(pool)
+        rbd.RBD().clone(ioctx, name, 'parent', ioctx, clone, features=_MASK)
+        return clone
+
+    def trashed(self, name: str, delay: int = 0, pool: str = 'volumes') -> str:
+        """Move an image to the trash; return its id."""
+        ident = self.id_of(name, pool)
+        rbd.RBD().trash_move(self.ceph.ioctx(pool), name, delay)
+        return ident
+
+    def remove_objects(self, *keys: str) -> None:
+        """Lose objects of the pool ``volumes``."""
+        for key in keys:
+            self.ceph.ioctx().remove_object(key)
+
+    def interrupted(self, name: str) -> str:
+        """Interrupt the removal of an image; return its id."""
+        with self.ceph.image(name) as image:
+            image.write(b'x' * 2**25, 0)
+        ident = self.id_of(name)
+        interruptions.kill_during_removal(self.ceph, name)
+        return ident
+
+    # The operator
+
+    def examiner(self) -> removal.Examiner:
+        """Return the examiner of ten days later."""
+        proofs = evidence.Evidence(
+            self.services.known(),
+            self.services,
+            databases.Databases(
+                self.services.configs['cinder'],
+                self.services.configs['glance'],
+            ),
+            frozenset(self.approved),
         )
-        planned = list(
-            cleaning.planned(
-                found,
-                self.known,
-                frozenset(wanted or kinds.WAYS),
-                rados,
-                rbd,
-                removal.Rules(_DAY, older_than),
-                lambda owner, ident: ident == self.hidden,
-            )
+        rules = removal.Rules(
+            _DAY, self.now - self.cut, self.breaks_locks, lambda: self.now
         )
-        changes = [x for x in planned if isinstance(x, removal.Removal)]
-        done = [x for x in planned if isinstance(x, outcomes.Outcome)]
-        if not execute:
-            done += [each.outcome for each in changes]
-            return {each.image: each for each in done}
+        return removal.Examiner(self.cluster, proofs, rules)
+
+    def plan(self, **wanted: Any) -> dict[str, Any]:
+        """Plan as carelessly as possible; return the results by image."""
+        audited = audit.run(
+            self.cluster, ceph.POOLS, self.services.known, workers=4
+        )
+        wanted = {'limit': 1000, **wanted}
+        made = plans.made(audited, plans.Filter(**wanted), self.examiner())
+        return {
+            (
+                f'{each.outcome.pool}/{each.outcome.image}'
+                if isinstance(each, removal.Removal)
+                else f'{each.pool}/{each.image}'
+            ): each
+            for each in made
+        }
+
+    def apply(self, planned: dict[str, Any]) -> dict[str, outcomes.Outcome]:
+        """Write the plan, read it and apply it."""
+        header = plans.Header('fsid', 'url', CLOUD, 'now', 1, 1)
+        text = plans.text(
+            header,
+            [
+                each.item
+                for each in planned.values()
+                if isinstance(each, removal.Removal)
+            ],
+        )
+        _, items = plans.parsed(text)
+        examiner = self.examiner()
         stop = threading.Event()
-        with journal.Journal(self.journal, 'clean', 'fsid') as written:
+        path = self.folder / f'journal-{next(self.journals)}'
+        with journal.Journal(path, 'clean apply', 'fsid') as written:
             runner = run.Runner(
                 self.cluster, written, pace.Pace(stop), stop, lambda text: None
             )
-            done += runner.run(changes, lambda *where: None)
-        return {each.image: each for each in done}
+            return {
+                f'{each.pool}/{each.image}': each
+                for each in runner.run(
+                    [removal.Removal(each, examiner) for each in items],
+                    lambda *where: None,
+                )
+            }
 
-    def trash(self) -> dict[str, datetime.timedelta]:
-        """Return how long each image stays in the trash."""
-        now = datetime.datetime.now(datetime.timezone.utc)
-        return {
-            each['name']: each['deferment_end_time'].replace(
-                tzinfo=datetime.timezone.utc
-            )
-            - now
-            for each in rbd.RBD().trash_list(self.ioctx)
-        }
+    def content(self) -> set[str]:
+        """Return all images, snapshots and entries of the trash."""
+        return set(self._content())
 
-    def snapshots(self) -> list[str]:
-        """Return the snapshots of the volume."""
-        with self.ceph.image(self.volume, read_only=True) as image:
-            return [each['name'] for each in image.list_snaps()]
+    def _content(self) -> Iterator[str]:
+        for pool in ceph.POOLS:
+            ioctx = self.ceph.ioctx(pool)
+            for name, ident in objects.directory(rados, ioctx).items():
+                yield f'{pool}/{name}'
+                with (
+                    contextlib.suppress(rbd.ImageNotFound),
+                    rbd.Image(ioctx, image_id=ident, read_only=True) as image,
+                ):
+                    for each in image.list_snaps():
+                        yield f'{pool}/{name}@{each["name"]}'
+            for entry in objects.trash(rados, ioctx, pool):
+                yield f'{pool} trash {entry.ident}'
 
-    def state(self) -> tuple[Any, ...]:
-        """Return what is in the pool."""
-        return self.ceph.names(), sorted(self.trash()), self.snapshots()
+    def expect(self, planned: dict[str, Any], image: str, code: str) -> None:
+        """Check the reason against the removal of an image."""
+        outcome = planned[f'volumes/{image}']
+        self.assertIsInstance(outcome, outcomes.Outcome, image)
+        self.assertEqual(code, outcome.code, outcome.detail)
 
-    def test_unfinished_migrations(self) -> None:
-        """They are finished, with what was written to the new images."""
-        api, data = rbd.RBD(), b'x' * 4096
-        orphans = [self.make(f'volume-{uuid.uuid4()}') for _ in range(2)]
-        for name in orphans:
-            with self.ceph.image(name) as image:
-                image.write(data, 0)
-            api.migration_prepare(self.ioctx, name, self.ioctx, name)
-            with self.ceph.image(name) as image:
-                image.write(data, 4096)
-        api.migration_execute(self.ioctx, orphans[1])
-        found = self.clean(findings.ORPHAN_VOLUME)
-        for name in orphans:
-            self.assertEqual(outcomes.Status.DONE, found[name].status)
-            self.assertIn('finished its migration', found[name].detail)
-        self.assertEqual(set(orphans), set(self.trash()))
-        for entry in list(api.trash_list(self.ioctx)):
-            with rbd.Image(self.ioctx, image_id=entry['id']) as image:
-                self.assertEqual(data * 2, image.read(0, 8192))
-
-    def test_each_kind(self) -> None:
-        other = str(uuid.uuid4())
-        images = {
-            self.make(f'volume-{other}'),
-            self.make(other),
-            self.make(f'{other}_disk'),
-            self.make(f'volume-{uuid.uuid4()}.deleted'),
-        }
-        rest = self.make(f'volume-{uuid.uuid4()}')
-        with self.ceph.image(rest) as image:
-            ident = image.id()
-        self.ioctx.remove_object(f'rbd_header.{ident}')
-        snapshots = {
-            f'volume-{uuid.uuid4()}.clone_snap',
-            f'backup.{uuid.uuid4()}.snap.1700000000.25',
-        }
-        for each in snapshots:
-            self.snapshot(self.volume, each)
-        rbd.RBD().trash_move(self.ioctx, self.make('expired'), 0)
-        before = self.state()
-        planned = self.clean(execute=False)
-        self.assertEqual(before, self.state())
-        expected = images | {rest, 'expired'}
-        expected |= {f'{self.volume}@{each}' for each in snapshots}
-        self.assertEqual(expected, set(planned))
-        self.assertEqual(
-            {outcomes.Status.PLANNED}, {x.status for x in planned.values()}
-        )
-        done = self.clean()
-        self.assertEqual(
-            {outcomes.Status.DONE},
-            {x.status for x in done.values()},
-            str({k: v.detail for k, v in done.items()}),
-        )
-        self.assertEqual(self.kept, set(self.ceph.names()))
-        self.assertEqual(images, set(self.trash()))
-        for left in self.trash().values():
-            self.assertGreater(left, _DAY - datetime.timedelta(minutes=9))
-        self.assertEqual([], self.snapshots())
-        text = self.journal.read_text()
-        for name in expected:
-            self.assertIn(name, text)
-        self.assertEqual({}, self.clean())
-
-    def refused(self, name: str, reason: outcomes.Reason, **kw: Any) -> None:
-        """Check that an image is refused and nothing is changed."""
-        before = self.state()
-        outcome = self.clean(**kw)[name]
-        self.assertEqual(
-            (outcomes.Status.REFUSED, reason.code),
-            (outcome.status, outcome.code),
-            outcome.detail,
-        )
-        self.assertEqual(before, self.state())
-
-    def test_record_that_no_list_had(self) -> None:
-        """Such as of a hidden image of Glance, or one that is new."""
-        name = self.make(f'volume-{uuid.uuid4()}')
-        self.hidden = name[7:]
-        self.refused(name, removal.RECORDED)
-
-    def test_in_use(self) -> None:
-        name = self.make(f'volume-{uuid.uuid4()}')
-        with self.ceph.image(name):
-            self.refused(name, removal.IN_USE)
-        snapshot = f'volume-{uuid.uuid4()}.clone_snap'
-        self.snapshot(self.volume, snapshot)
-        self.clean(findings.ORPHAN_VOLUME)
-        with self.ceph.image(self.volume):
-            self.refused(f'{self.volume}@{snapshot}', removal.IN_USE)
-
-    def test_children(self) -> None:
-        """One in the trash counts as well."""
-        name = self.make(f'volume-{uuid.uuid4()}')
-        self.snapshot(name, 'one')
-        rbd.RBD().clone(
-            *(self.ioctx, name, 'one', self.ioctx, 'clone'), features=_MASK
-        )
-        self.addCleanup(self._unprotect, name)
-        self.refused(name, removal.CHILDREN)
-        rbd.RBD().trash_move(self.ioctx, 'clone', 3600)
-        self.refused(name, removal.CHILDREN)
-
-    def _unprotect(self, name: str) -> None:
-        self._empty_trash()
-        with self.ceph.image(name) as image:
-            image.unprotect_snap('one')
-
-    def test_too_young(self) -> None:
-        name = self.make(f'volume-{uuid.uuid4()}')
-        self.refused(name, removal.TOO_YOUNG, older_than=_DAY)
-
-    def test_rest_with_data(self) -> None:
-        name = self.make(f'volume-{uuid.uuid4()}')
-        with self.ceph.image(name) as image:
-            image.write(b'x' * 4096, 0)
-            ident = image.id()
-        self.ioctx.remove_object(f'rbd_header.{ident}')
-        self.refused(name, removal.NOT_A_REST)
-
-    def test_interrupted_removal(self) -> None:
-        name = self.make(f'volume-{uuid.uuid4()}')
+    def test_only_provable_garbage_is_removed(self) -> None:
+        """Whatever is planted."""
         self.useFixture(interruptions.ShortWatch(self.ceph))
-        with self.ceph.image(name) as image:
-            image.resize(2**25)
-            image.write(b'x' * 2**25, 0)
-            prefix = image.block_name_prefix()
-        interruptions.kill_during_removal(self.ceph, name)
-        self.assertNotEqual(0, interruptions.objects(self.ceph, prefix))
-        self.clean(findings.HALF_REMOVED)
-        self.assertEqual(0, interruptions.objects(self.ceph, prefix))
-        self.assertEqual(sorted(self.kept), self.ceph.names())
+        self._plant_foreign()
+        self._plant_used()
+        self._plant_recorded()
+        self._plant_broken()
+        self._plant_trash()
+        self._plant_snapshots()
+        self._plant_garbage()
+        stale = self.deleted()
+        killed = subprocess.run(
+            [sys.executable, '-c', _LOCK, self.ceph.conf, stale], check=False
+        )
+        self.assertEqual(-signal.SIGKILL, killed.returncode)
 
-    def test_pool_of_another_cloud(self) -> None:
-        name = self.make(f'volume-{uuid.uuid4()}')
-        rbd.RBD().remove(self.ioctx, self.volume)
-        self.volume = self.ident
-        self.refused(name, cleaning.FOREIGN)
+        time.sleep(1.1)
+        self.cut = datetime.datetime.now(datetime.timezone.utc)
+        time.sleep(1.1)
+        self.keep[self.unknown(CLOUD)] = 'too-young'
+        self.keep[self.deleted()] = 'too-young'
+        self.trashed(self.deleted())
+        time.sleep(3)
 
-    def test_kind_that_is_not_removed(self) -> None:
-        snapshot = f'snapshot-{uuid.uuid4()}'
-        self.snapshot(self.volume, snapshot)
-        found = self.clean(findings.ORPHAN_SNAPSHOT)
-        outcome = found[f'{self.volume}@{snapshot}']
-        self.assertEqual('not-cleanable', outcome.code)
-        self.assertIn('rbd snap rm', outcome.remedy)
-        self.assertEqual([snapshot], self.snapshots())
+        before = self.content()
+        planned = self.plan()
+        self.assertEqual(before, self.content())
+        for image, code in self.keep.items():
+            self.expect(planned, image, code)
+        lock = planned[f'volumes/{stale}']
+        self.assertTrue(lock.item.stale_lock)
+        done = self.apply(planned)
+        for image, outcome in done.items():
+            if image != f'volumes/{stale}':
+                self.assertEqual(
+                    outcomes.Status.DONE, outcome.status, str(outcome)
+                )
+        self.assertEqual('stale-lock', done[f'volumes/{stale}'].code)
+        self.breaks_locks = True
+        self.assertEqual(
+            {f'volumes/{stale}': outcomes.Status.DONE},
+            {
+                image: outcome.status
+                for image, outcome in self.apply(
+                    {f'volumes/{stale}': lock}
+                ).items()
+            },
+        )
+        self.to_trash.add(stale)
+        after = self.content()
+        moved = {
+            entry.ident: entry.name
+            for entry in objects.trash(rados, self.ceph.ioctx(), 'volumes')
+            if f'volumes trash {entry.ident}' not in before
+        }
+        self.assertEqual(self.to_trash, set(moved.values()))
+        lost = before - after
+        snapshots_of_moved = {
+            each
+            for each in lost
+            if each.partition('@')[0].partition('/')[2] in self.to_trash
+        }
+        self.assertEqual(
+            {f'volumes trash {each}' for each in self.trash_gone}
+            | self.names_gone
+            | {f'volumes/{each}' for each in self.to_trash},
+            lost
+            - (snapshots_of_moved - {f'volumes/{x}' for x in self.to_trash}),
+        )
+        self.assertGreater(len(before), 70)
+        # What went to the trash is complete.
+        for ident, name in moved.items():
+            with rbd.Image(self.ceph.ioctx(), image_id=ident) as image:
+                if name == self.with_snapshots:
+                    self.assertEqual(b'data', image.read(2 * 2**22, 4))
+        again = self.plan()
+        left = [x for x in again.values() if isinstance(x, removal.Removal)]
+        self.assertEqual([], left)
+
+    def _plant_foreign(self) -> None:
+        """Plant what belongs to nobody, or to others."""
+        services, keep = self.services, self.keep
+        for _ in range(3):
+            keep[self.unknown()] = 'owner-unknown'
+        keep[self.image(self._uuid())] = 'owner-unknown'
+        keep[self.image(f'{self._uuid()}_disk')] = 'owner-unknown'
+        keep[self.unknown(OTHER_CLOUD)] = 'image-of-another-cloud'
+        parent = self.unknown(CLOUD)
+        keep[self.clone(parent)] = 'owner-unknown'
+        keep[parent] = 'children'
+        keep[self.unknown(ownership.RELEASED)] = 'unmanaged'
+        released = self.deleted()
+        ownership.write_named(self.ceph.ioctx(), released, ownership.RELEASED)
+        keep[released] = 'unmanaged'
+        keep[self.deleted(is_recorded=False)] = 'owner-unknown'
+        keep[self.deleted(host='host@two#two')] = 'owner-unknown'
+        keep[self.deleted(host='gone@gone#gone')] = 'owner-unknown'
+        foreign = self.deleted(host=HOST)
+        rbd.RBD().rename(self.ceph.ioctx(), foreign, 'x')
+        with self.ceph.image('x') as image:
+            image.deep_copy(self.ceph.ioctx('volumes2'), foreign, _MASK)
+        rbd.RBD().remove(self.ceph.ioctx(), 'x')
+        self.marked = self.unknown(CLOUD)
+        with self.ceph.image(self.marked) as image:
+            image.deep_copy(self.ceph.ioctx('volumes2'), self.marked, _MASK)
+        keep[self.image(services.image_row(self._uuid(), 'images'))] = (
+            'owner-unknown'
+        )
+        self.image('precious-db')
+        namespace = self.ceph.rados.open_ioctx('volumes')
+        self.addCleanup(namespace.close)
+        rbd.RBD().namespace_create(namespace, 'tenant')
+        self.addCleanup(
+            rbd.RBD().namespace_remove, self.ceph.ioctx(), 'tenant'
+        )
+        namespace.set_namespace('tenant')
+        inside = f'volume-{services.volume_row(self._uuid())}'
+        rbd.RBD().create(namespace, inside, 2**22)
+        self.addCleanup(rbd.RBD().remove, namespace, inside)
+
+    def _plant_used(self) -> None:
+        """Plant what is used or needed."""
+        keep = self.keep
+        opened = self.deleted()
+        self.addCleanup(self.ceph.image(opened).close)
+        keep[opened] = 'in-use'
+        locked = self.deleted()
+        with self.ceph.image(locked) as image:
+            image.lock_exclusive('by hand')
+        keep[locked] = 'locked'
+        keep[of_trash := self.deleted()] = 'children'
+        self.trashed(self.clone(of_trash), 3600)
+        grouped = self.deleted()
+        rbd.RBD().group_create(self.ceph.ioctx(), 'group')
+        group = rbd.Group(self.ceph.ioctx(), 'group')
+        group.add_image(self.ceph.ioctx(), grouped)
+        self.addCleanup(rbd.RBD().group_remove, self.ceph.ioctx(), 'group')
+        self.addCleanup(group.remove_image, self.ceph.ioctx(), grouped)
+        keep[grouped] = 'in-group'
+
+    def _plant_recorded(self) -> None:
+        """Plant what the cloud has a record of."""
+        services, keep = self.services, self.keep
+        later = self.now - datetime.timedelta(hours=1)
+        keep[self.deleted(at=f'{later:%Y-%m-%d %H:%M:%S}')] = 'too-young'
+        migrated = self.unknown(CLOUD)
+        services.volume_row(
+            self._uuid(), False, name_id=migrated.removeprefix('volume-')
+        )
+        keep[migrated] = 'recorded'
+        hidden = self.unknown(CLOUD)
+        services.hidden.add(hidden.removeprefix('volume-'))
+        keep[hidden] = 'recorded'
+        keep[with_snapshot := self.unknown(CLOUD)] = 'recorded'
+        self.snapshot(
+            with_snapshot, f'snapshot-{self._uuid(services.snapshots)}'
+        )
+        moving = self.unknown(CLOUD, data=0)
+        rbd.RBD().migration_prepare(
+            self.ceph.ioctx(), moving, self.ceph.ioctx(), moving
+        )
+        self.addCleanup(rbd.RBD().migration_abort, self.ceph.ioctx(), moving)
+        keep[moving] = 'migrating'
+        busy = self.volume_of_cloud('retyping')
+        self.image(f'{busy}{wire.RETYPE_COPY}request', CLOUD)
+
+    def _plant_broken(self) -> None:
+        """Plant what is broken and not empty."""
+        keep = self.keep
+        complete = self.deleted()
+        self.remove_objects(f'rbd_id.{complete}')
+        self.addCleanup(self._restore_id, complete, self._id_in(complete))
+        headless = self.deleted()
+        with self.ceph.image(headless) as image:
+            image.write(b'data', 5 * 2**22)
+        self.remove_objects(f'rbd_header.{self.id_of(headless)}')
+        keep[headless] = 'not-a-rest'
+        self.addCleanup(rbd.RBD().remove, self.ceph.ioctx(), headless)
+
+    def _plant_trash(self) -> None:
+        """Plant what must stay in the trash."""
+        services = self.services
+        self.trashed(self.image('precious-db-2'))
+        self.trashed(self.unknown())
+        self.trashed(self.unknown(OTHER_CLOUD))
+        self.trashed(self.deleted(), 30 * 86400)
+        self.interrupted(self.unknown())
+        alone = services.volume_row(self._uuid())
+        services.hidden.add(alone)
+        kept = self.image(f'volume-{alone}.x', CLOUD)
+        ident = self.id_of(kept)
+        rbd.RBD().rename(
+            self.ceph.ioctx(),
+            kept,
+            f'volume-{alone}{wire.RETYPE_SOURCE}{ident}',
+        )
+        self.trashed(f'volume-{alone}{wire.RETYPE_SOURCE}{ident}')
+
+    def _plant_snapshots(self) -> None:
+        """Plant snapshots that are backups, and those of clones."""
+        services, keep = self.services, self.keep
+        names_gone = self.names_gone
+        volume = self.live.removeprefix('volume-')
+        keep[self.snapshot(self.live, f'volume-{self._uuid()}.clone_snap')] = (
+            'owner-unknown'
+        )
+        keep[self.snapshot(self.live, f'backup.{self._uuid()}.snap.1.5')] = (
+            'owner-unknown'
+        )
+        self.snapshot(self.live, f'snapshot-{self._uuid()}')
+        base = self.image(f'volume-{volume}.backup.base', pool='images')
+        for deleted in (False, True, None):
+            backup = self._uuid()
+            snapshot = f'backup.{backup}.snap.1.5'
+            self.snapshot(base, snapshot, 'images')
+            if deleted is None:
+                services.backup_row(backup, self._uuid(), True)
+                continue
+            services.backup_row(backup, volume, deleted)
+            if deleted:
+                names_gone.add(f'images/{base}@{snapshot}')
+            else:
+                services.backups.add(backup)
+        others = self.image(
+            f'volume-{self._uuid()}.backup.base', pool='images'
+        )
+        self.snapshot(others, f'backup.{self._uuid()}.snap.1.5', 'images')
+        gone = services.volume_row(self._uuid())
+        names_gone.add(
+            f'volumes/{self.snapshot(self.live, f"volume-{gone}.clone_snap")}'
+        )
+
+    def _plant_garbage(self) -> None:
+        """Plant images and entries of the trash that must go."""
+        services, to_trash = self.services, self.to_trash
+        names_gone, trash_gone = self.names_gone, self.trash_gone
+        to_trash |= {
+            self.deleted(),
+            self.unknown(CLOUD),
+            self.image(services.image_row(self._uuid(), 'volumes')),
+            self.image(f'{self._uuid()}_disk', CLOUD),
+            self.image(f'{self._uuid()}_disk.config.rescue', CLOUD),
+            self.image(f'{self._uuid(services.deleted_servers)}_disk.swap'),
+            self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),
+            self.image(f'{self.live}{wire.RETYPE_COPY}request'),
+            self.marked,
+        }
+        listed = self.unknown()
+        self.approved.add(f'volumes/{self.id_of(listed)}')
+        to_trash.add(listed)
+        self.with_snapshots = self.unknown(CLOUD, data=2)
+        self.snapshot(self.with_snapshots, 'one')
+        to_trash.add(self.with_snapshots)
+        for with_id in (True, False):
+            rest = self.deleted()
+            lost = [f'rbd_header.{self.id_of(rest)}']
+            lost += [] if with_id else [f'rbd_id.{rest}']
+            self.remove_objects(*lost)
+            names_gone.add(f'volumes/{rest}')
+        trash_gone.add(self.trashed(self.deleted()))
+        purged = self.unknown(CLOUD, data=1)
+        self.snapshot(purged, 'one')
+        trash_gone |= {
+            self.trashed(purged),
+            self.interrupted(self.deleted()),
+        }
+        half = self.unknown(CLOUD)
+        directory = self._id_in(half)
+        self.trashed(half, 86400)
+        self._add_to_directory(half, directory)
+        names_gone.add(f'volumes/{half}')
+        former = self.image('former')
+        ident = self.id_of(former)
+        kept_name = f'{self.live}{wire.RETYPE_SOURCE}{ident}'
+        rbd.RBD().rename(self.ceph.ioctx(), former, kept_name)
+        trash_gone.add(self.trashed(kept_name))
+
+    def _id_in(self, name: str) -> str:
+        """Return the id of an image in the directory."""
+        return objects.directory(rados, self.ceph.ioctx())[name]
+
+    def _restore_id(self, name: str, ident: str) -> None:
+        self.ceph.ioctx().write_full(
+            f'rbd_id.{name}', ownership.encoded(ident)
+        )
+
+    def _add_to_directory(self, name: str, ident: str) -> None:
+        data = ownership.encoded(name) + ownership.encoded(ident)
+        self.ceph.ioctx().execute(
+            'rbd_directory', 'rbd', 'dir_add_image', data
+        )

@@ -19,7 +19,7 @@ import ddt
 from rbd_operator.audit import images
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import selection
-from rbd_operator.maintenance import use
+from rbd_operator.audit import use
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import wire

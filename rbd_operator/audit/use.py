@@ -32,6 +32,7 @@ class Use:
     :ivar owner_watches: whether that client still watches the image. If it
         does not, librbd breaks its lock and blocklists it when another client
         needs the lock.
+    :ivar is_manual: whether an administrator has set the lock
     :ivar has_earlier: whether the watch of a client of an earlier run has not
         expired
     """
@@ -40,6 +41,12 @@ class Use:
     owner: str = ''
     owner_watches: bool = False
     has_earlier: bool = False
+    is_manual: bool = False
+
+    @property
+    def stale_owner(self) -> str:
+        """Address of the client that is gone and holds the lock, or empty."""
+        return '' if self.owner_watches or self.is_manual else self.owner
 
 
 def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
@@ -68,4 +75,4 @@ def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
         and client in watchers
         and cookie.split()[-1] == str(watchers[client]['cookie'])
     )
-    return Use(others, address, watches, earlier)
+    return Use(others, address, watches, earlier, locks['tag'] != _TAG)

@@ -17,7 +17,7 @@ from typing import Any
 
 import ddt
 
-from rbd_operator.maintenance import use
+from rbd_operator.audit import use
 from tests.unit import base
 
 _WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}

@@ -1,0 +1,231 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""RADOS objects of RBD images, read without librbd.
+
+librbd hides what is not in order: an image whose ID object is lost, an entry
+of the trash that its Python binding does not know, data without a header.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+import datetime
+import enum
+import re
+import struct
+import time
+from typing import Any
+
+from rbd_volume_options import ownership
+
+_DIRECTORY = 'rbd_directory'
+_TRASH = 'rbd_trash'
+_PAGE = 1000
+_HEADER = 'rbd_header.'
+_DATA = re.compile(r'rbd_data\.(?:(\d+)\.)?([0-9a-f]+)\.[0-9a-f]{16}')
+
+
+class Source(enum.Enum):
+    """The operation that moved an image to the trash."""
+
+    USER = 0
+    MIRRORING = 1
+    MIGRATION = 2
+    #: librbd moves an image here first when it removes it.
+    REMOVING = 3
+    USER_PARENT = 4
+    UNKNOWN = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Trashed:
+    """An image in the trash of a pool.
+
+    :ivar moved: the time when it was moved to the trash
+    :ivar expires: the time until which it cannot be purged
+    :ivar is_settled: whether the move was completed
+    """
+
+    pool: str
+    name: str
+    ident: str
+    source: Source
+    moved: datetime.datetime
+    expires: datetime.datetime
+    is_settled: bool = True
+
+
+def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
+    """Return all entries of the trash of a pool.
+
+    The binding of Ceph 16 lists neither interrupted removals nor, behind the
+    source of a migration, any other entry.
+    """
+    return [
+        _trashed(pool, key.removeprefix('id_'), value)
+        for key, value in _omap(librados, ioctx, _TRASH, 'id_')
+    ]
+
+
+def trash_entry(
+    librados: Any, ioctx: Any, pool: str, ident: str
+) -> Trashed | None:
+    """Return the entry of an image in the trash of a pool."""
+    with librados.ReadOpCtx() as operation:
+        values, _ = ioctx.get_omap_vals_by_keys(operation, (f'id_{ident}',))
+        try:
+            ioctx.operate_read_op(operation, _TRASH)
+        except librados.ObjectNotFound:
+            return None
+        for _, value in values:
+            return _trashed(pool, ident, value)
+    return None
+
+
+def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
+    """Decode an entry; newer versions append fields, which are ignored."""
+    # Version, compatible version and length; then the fields.
+    source = value[6]
+    name = ownership.decoded(value[7:])
+    at = 11 + len(name.encode())
+    moved, _, expires, _, state = struct.unpack_from('<IIIIB', value, at)
+    sources = {each.value: each for each in Source}
+    return Trashed(
+        pool,
+        name,
+        ident,
+        sources.get(source, Source.UNKNOWN),
+        datetime.datetime.fromtimestamp(moved, datetime.timezone.utc),
+        datetime.datetime.fromtimestamp(expires, datetime.timezone.utc),
+        not state,
+    )
+
+
+def directory(librados: Any, ioctx: Any) -> dict[str, str]:
+    """Return the id of each image in the directory of a pool, by its name."""
+    return {
+        key.removeprefix('name_'): ownership.decoded(value)
+        for key, value in _omap(librados, ioctx, _DIRECTORY, 'name_')
+    }
+
+
+def _omap(
+    librados: Any, ioctx: Any, key: str, prefix: str
+) -> Iterator[tuple[str, bytes]]:
+    after = ''
+    while True:
+        with librados.ReadOpCtx() as operation:
+            values, _ = ioctx.get_omap_vals(operation, after, prefix, _PAGE)
+            try:
+                ioctx.operate_read_op(operation, key)
+            except librados.ObjectNotFound:
+                return
+            page = list(values)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after = page[-1][0]
+
+
+def id_of(librados: Any, ioctx: Any, name: str) -> tuple[str, int] | None:
+    """Return the id in the ID object of an image, and the object's version."""
+    try:
+        content = ioctx.read(f'rbd_id.{name}')
+    except librados.ObjectNotFound:
+        return None
+    return ownership.decoded(content), ioctx.get_last_version()
+
+
+def has_header(librados: Any, ioctx: Any, ident: str) -> bool:
+    """Return whether an image has a header."""
+    try:
+        ioctx.stat(f'{_HEADER}{ident}')
+    except librados.ObjectNotFound:
+        return False
+    return True
+
+
+def forget_name(librados: Any, ioctx: Any, name: str, ident: str) -> None:
+    """Remove the name of an image, unless it belongs to another image now.
+
+    The ID object goes first. A kill in between leaves the entry in the
+    directory, which a repetition removes.
+    """
+    there = id_of(librados, ioctx, name)
+    if there and there[0] == ident:
+        with librados.WriteOpCtx() as operation:
+            operation.assert_version(there[1])
+            operation.remove()
+            ioctx.operate_write_op(operation, f'rbd_id.{name}')
+    # The class refuses a name and an id that do not belong together.
+    data = ownership.encoded(name) + ownership.encoded(ident)
+    ioctx.execute(_DIRECTORY, 'rbd', 'dir_remove_image', data)
+
+
+@dataclasses.dataclass
+class Inventory:
+    """The objects of the images of all pools that were listed.
+
+    :ivar headers: pools' and images' ids
+    :ivar data: number of data objects by the ids of pool (of the header) and
+        image
+    """
+
+    headers: set[tuple[int, str]] = dataclasses.field(default_factory=set)
+    data: dict[tuple[int, str], int] = dataclasses.field(default_factory=dict)
+
+    def without_header(self) -> dict[tuple[int, str], int]:
+        """Return the number of data objects of images without a header."""
+        return {
+            place: number
+            for place, number in self.data.items()
+            if place not in self.headers
+        }
+
+
+def inventory(
+    connection: Any,
+    progress: Callable[[str, int], None] = lambda pool, number: None,
+    per_second: int | None = None,
+) -> Inventory:
+    """List all objects of all pools; this reads names, and no data.
+
+    The data of an image may be in any pool.
+
+    :param progress: called with a pool and the number of objects so far
+    :param per_second: maximum number of objects; None for no limit
+    """
+    listed = Inventory()
+    for pool in sorted(connection.list_pools()):
+        ioctx = connection.open_ioctx(pool)
+        try:
+            here = ioctx.get_pool_id()
+            began = time.monotonic()
+            for number, each in enumerate(ioctx.list_objects(), 1):
+                _add(listed, here, each.key)
+                if number % _PAGE == 0:
+                    progress(pool, number)
+                    if per_second:
+                        ahead = number / per_second - time.monotonic() + began
+                        time.sleep(max(0.0, ahead))
+        finally:
+            ioctx.close()
+    return listed
+
+
+def _add(listed: Inventory, pool_id: int, key: str) -> None:
+    if key.startswith(_HEADER):
+        listed.headers.add((pool_id, key.removeprefix(_HEADER)))
+    elif match := _DATA.fullmatch(key):
+        place = (int(match[1] or pool_id), match[2])
+        listed.data[place] = listed.data.get(place, 0) + 1

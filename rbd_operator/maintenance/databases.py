@@ -1,0 +1,175 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Deleted records of volumes, backups and images, in the services' databases.
+
+The APIs do not show what was deleted. The tables are only read.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import datetime
+from typing import Any
+
+from oslo_config import cfg
+import sqlalchemy
+
+from rbd_volume_options import wire
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A record, deleted or not.
+
+    :ivar is_deleted: whether the service knows the resource as deleted
+    :ivar deleted_at: the time of the deletion
+    :ivar backends: where a volume was: ``host@backend#pool``, and the same
+        with the name of the cluster
+    :ivar has_record: whether our driver made the volume's image, on the back
+        end where it was last. It marks images that it unmanages.
+    :ivar volume: id of the volume of a backup
+    :ivar locations: URLs of the data of a Glance image
+    """
+
+    is_deleted: bool
+    deleted_at: datetime.datetime | None = None
+    project: str = ''
+    backends: tuple[str, ...] = ()
+    has_record: bool = False
+    volume: str = ''
+    locations: tuple[str, ...] = ()
+
+
+def _table(name: str, *columns: str) -> Any:
+    return sqlalchemy.table(name, *map(sqlalchemy.column, columns))
+
+
+_SHARED = ('id', 'deleted', 'deleted_at')
+_VOLUMES = _table(
+    'volumes', *_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'
+)
+_ADMIN = _table('volume_admin_metadata', 'volume_id', 'key', 'value')
+_BACKUPS = _table('backups', *_SHARED, 'project_id', 'volume_id')
+_IMAGES = _table('images', *_SHARED, 'owner')
+_LOCATIONS = _table('image_locations', 'image_id', 'value')
+
+
+class Databases:
+    """The databases of Cinder and Glance, as far as they are configured.
+
+    :param cinder_config: path of cinder.conf; empty for none
+    :param glance_config: path of glance-api.conf; empty for none
+    :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
+    """
+
+    def __init__(
+        self, cinder_config: str = '', glance_config: str = ''
+    ) -> None:
+        self._cinder = _engine(cinder_config)
+        self._glance = _engine(glance_config)
+
+    def volumes(self, ident: str) -> list[Row]:
+        """Return the records of a volume, or of those with its image.
+
+        A volume that was migrated has the image of another ID.
+        """
+        if self._cinder is None:
+            return []
+        of_image = (_VOLUMES.c.id == ident) | (_VOLUMES.c._name_id == ident)
+        with self._cinder.connect() as connection:
+            return [
+                self._volume(connection, row)
+                for row in connection.execute(
+                    sqlalchemy.select(_VOLUMES).where(of_image)
+                ).all()
+            ]
+
+    def _volume(self, connection: Any, row: Any) -> Row:
+        makers = connection.execute(
+            sqlalchemy.select(_ADMIN.c.value).where(
+                _ADMIN.c.volume_id == row.id,
+                _ADMIN.c.key == wire.RECORD_RECORDED_BY,
+            )
+        ).scalars()
+        host = row.host or ''
+        backend, _, pool = host.partition('#')
+        backends = [host]
+        if row.cluster_name:
+            backends.append(f'{row.cluster_name.partition("#")[0]}#{pool}')
+        section = backend.rpartition('@')[2]
+        return Row(
+            bool(row.deleted),
+            _utc(row.deleted_at),
+            row.project_id or '',
+            tuple(backends),
+            any(each.rpartition('@')[2] == section for each in makers),
+        )
+
+    def backup(self, ident: str) -> Row | None:
+        """Return the record of a backup."""
+        for row in _rows(self._cinder, _BACKUPS, ident):
+            return Row(
+                bool(row.deleted),
+                _utc(row.deleted_at),
+                row.project_id or '',
+                volume=row.volume_id or '',
+            )
+        return None
+
+    def image(self, ident: str) -> Row | None:
+        """Return the record of a Glance image."""
+        for row in _rows(self._glance, _IMAGES, ident):
+            with self._glance.connect() as connection:
+                locations = connection.execute(
+                    sqlalchemy.select(_LOCATIONS.c.value).where(
+                        _LOCATIONS.c.image_id == ident
+                    )
+                ).scalars()
+                return Row(
+                    bool(row.deleted),
+                    _utc(row.deleted_at),
+                    row.owner or '',
+                    locations=tuple(locations),
+                )
+        return None
+
+
+def _engine(config_file: str) -> Any:
+    if not config_file:
+        return None
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
+    conf([], default_config_files=[config_file], default_config_dirs=[])
+    if not conf.database.connection:
+        raise ValueError(
+            f'{config_file} has no [database] connection. Give the file that '
+            'the service uses.'
+        )
+    return sqlalchemy.create_engine(conf.database.connection)
+
+
+def _rows(engine: Any, table: Any, ident: str) -> Iterator[Any]:
+    if engine is None:
+        return
+    with contextlib.closing(engine.connect()) as connection:
+        statement = sqlalchemy.select(table).where(table.c.id == ident)
+        yield from connection.execute(statement).all()
+
+
+def _utc(time: datetime.datetime | str | None) -> datetime.datetime | None:
+    """Return a time with its zone; SQLite returns a text here."""
+    if time is None:
+        return None
+    if isinstance(time, str):
+        time = datetime.datetime.fromisoformat(time)
+    return time.replace(tzinfo=datetime.timezone.utc)

@@ -1,0 +1,135 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The mark that shows which cloud an RBD image belongs to.
+
+The mark is image metadata. librbd copies image metadata to clones and deep
+copies, and Ceph can copy whole pools. The mark therefore names the pool and
+the image that it was written for; anywhere else it is not valid.
+
+It is written directly to the header object, by librbd's id: no client of the
+image is asked for its lock, and the image is not opened.
+"""
+
+from collections.abc import Mapping
+import struct
+from typing import Any
+from typing import Protocol
+import uuid
+
+#: Name of the image metadata.
+KEY = 'rbd_volume_options_owner'
+#: Instead of a cloud's id: the cloud has given the image away (unmanaged).
+RELEASED = 'released'
+# Ceph's number of the head of an image, which is not a snapshot.
+_NO_SNAPSHOT = struct.pack('<Q', 2**64 - 2)
+
+#: Help text of the options with the id of the cloud.
+HELP = (
+    'ID of this cloud, a UUID, which is written to the metadata of each new '
+    'RBD image. cinder-rbd-ext clean removes leftovers only if it can prove '
+    'that they belong to this cloud, such as by this ID. Create it once with '
+    'cinder-rbd-ext cloud-id, and set the same ID for Cinder, Glance and Nova '
+    'on all hosts. It is not a secret. If unset, images are not marked.'
+)
+
+
+def check_cloud_id(text: str) -> str:
+    """Return the id of a cloud.
+
+    :raises ValueError: unless it is a UUID in its usual form, because the IDs
+        of all services are compared
+    """
+    try:
+        is_usual = str(uuid.UUID(text)) == text
+    except ValueError:
+        is_usual = False
+    if not is_usual:
+        raise ValueError(
+            f'{text!r} is not a UUID in lower case with hyphens. Create one '
+            'with cinder-rbd-ext cloud-id, and set the same for all services.'
+        )
+    return text
+
+
+def mark(owner: str, pool_id: int, image_id: str) -> str:
+    """Return the text of a mark.
+
+    :param owner: id of the cloud, or :data:`RELEASED`
+    """
+    return f'{owner} {pool_id}/{image_id}'
+
+
+def owner_of(metadata: Mapping[str, str], pool_id: int, image_id: str) -> str:
+    """Return the owner in the valid mark of an image; empty without one.
+
+    A mark that was written for another image, such as the parent of a clone,
+    is not valid.
+    """
+    owner, _, place = metadata.get(KEY, '').partition(' ')
+    return owner if place == f'{pool_id}/{image_id}' else ''
+
+
+class PoolContext(Protocol):
+    """What writing a mark needs of librados' context of a pool."""
+
+    def get_pool_id(self) -> int:
+        """Return the id of the pool."""
+
+    def read(self, key: str) -> bytes:
+        """Return the content of an object."""
+
+    def create_write_op(self) -> Any:
+        """Return an operation."""
+
+    def operate_write_op(self, write_op: Any, oid: str) -> None:
+        """Run an operation on an object."""
+
+    def release_write_op(self, write_op: Any) -> None:
+        """Free an operation."""
+
+
+def write(ioctx: PoolContext, image_id: str, owner: str) -> None:
+    """Write the mark of an image, in one step.
+
+    :param ioctx: librados' context of the pool of the header
+    :param owner: id of the cloud, or :data:`RELEASED`
+    :raises rados.ObjectNotFound: if the image does not exist
+    """
+    text = mark(owner, ioctx.get_pool_id(), image_id)
+    # A map with one entry, as librbd's own client of the class encodes it.
+    data = struct.pack('<I', 1) + encoded(KEY) + encoded(text)
+    operation = ioctx.create_write_op()
+    try:
+        # Fails if there is no header: a write alone would create it.
+        operation.execute('rbd', 'get_size', _NO_SNAPSHOT)
+        operation.execute('rbd', 'metadata_set', data)
+        ioctx.operate_write_op(operation, f'rbd_header.{image_id}')
+    finally:
+        ioctx.release_write_op(operation)
+
+
+def write_named(ioctx: PoolContext, name: str, owner: str) -> None:
+    """Write the mark of the image with a name."""
+    write(ioctx, decoded(ioctx.read(f'rbd_id.{name}')), owner)
+
+
+def encoded(text: str) -> bytes:
+    """Return a string as Ceph stores it: its length, then its bytes."""
+    content = text.encode()
+    return struct.pack('<I', len(content)) + content
+
+
+def decoded(content: bytes) -> str:
+    """Return a string that Ceph has stored."""
+    (length,) = struct.unpack_from('<I', content)
+    return content[4 : 4 + length].decode()
