@@ -55,6 +55,7 @@ class Report:
     :ivar seconds: duration of the audit
     :ivar scans: the pools
     :ivar found: the findings, the most severe first
+    :ivar known: the cloud's records; None if it was not asked
     """
 
     taken: datetime.datetime
@@ -62,6 +63,7 @@ class Report:
     scans: tuple[scan.PoolScan, ...]
     found: tuple[findings.Finding, ...]
     counts: tuple[Count, ...]
+    known: records.Records | None = None
 
     @property
     def severity(self) -> findings.Severity:
@@ -121,7 +123,12 @@ def make(
         ),
     )
     return Report(
-        taken, seconds, there, tuple(ordered), tuple(_counts(there, known))
+        taken,
+        seconds,
+        there,
+        tuple(ordered),
+        tuple(_counts(there, known)),
+        known,
     )
 
 

@@ -14,6 +14,7 @@
 
 import argparse
 from collections.abc import Iterator
+import contextlib
 import json
 import pathlib
 from typing import Any
@@ -24,7 +25,10 @@ from rbd_command_line import whole_file
 from rbd_operator.audit import findings
 from rbd_operator.audit import report
 from rbd_operator.commands import audit_options
+from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
+from rbd_operator.maintenance import evidence
+from rbd_volume_options import ownership
 from rbd_volume_options import sizes
 
 _COLUMNS = (
@@ -75,6 +79,27 @@ class Audit(exit_status.StatusLister):
             'this fast',
         )
         parser.add_argument(
+            '--objects',
+            action='store_true',
+            help='List all objects of the cluster, to find data and headers '
+            'of images that have no name. This takes minutes for millions of '
+            'objects',
+        )
+        parser.add_argument(
+            '--objects-per-second',
+            metavar='<number>',
+            type=int,
+            help='Maximum number of objects that --objects lists in a second '
+            '(default: no limit)',
+        )
+        parser.add_argument(
+            '--mark',
+            action='store_true',
+            help='Write the ID of this cloud (rbd_cloud_id) to the images of '
+            'its volumes, Glance images and servers in the pools of --pool. '
+            'Only this option changes images',
+        )
+        parser.add_argument(
             '--kind',
             metavar='<kind>',
             action='append',
@@ -94,12 +119,18 @@ class Audit(exit_status.StatusLister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Audit the pools and return the rows."""
+        if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
+            raise ValueError(
+                '--mark needs --pool, and the records of the cloud.'
+            )
         if parsed_args.output:
             whole_file.check(parsed_args.output)
         with progress.shown(self.app.stderr) as show:
             found = audit_options.audited(
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
+        if parsed_args.mark:
+            self.app.stderr.write(f'{_marked(found, parsed_args)}\n')
         if parsed_args.output:
             text = json.dumps(found.plain(), indent=1)
             whole_file.write(parsed_args.output, text + '\n')
@@ -115,6 +146,33 @@ class Audit(exit_status.StatusLister):
             return _COUNT_COLUMNS[:-1], [row[:-1] for row in rows]
         kinds = frozenset(parsed_args.kind or findings.KINDS)
         return _COLUMNS, list(_rows(found, kinds))
+
+
+def _marked(found: report.Report, parsed_args: argparse.Namespace) -> str:
+    """Mark the images of the cloud; return how many.
+
+    Each mark is one request to the header of the image, which asks no client
+    for the lock.
+
+    :raises ValueError: if the cloud has no ID
+    """
+    known = found.known
+    if known is None or not known.cloud_id:
+        raise ValueError(
+            'The back ends of Cinder report no rbd_cloud_id. Create an ID '
+            'with cinder-rbd-ext cloud-id, set it in each cinder.conf, and '
+            'restart cinder-volume.'
+        )
+    cluster = ceph_cluster.connected(parsed_args)
+    number = 0
+    for scanned in found.scans:
+        with cluster.connected(scanned.pool) as (_, ioctx):
+            for image in evidence.unmarked(scanned, known):
+                # Images that were deleted meanwhile need no mark.
+                with contextlib.suppress(cluster.librados.ObjectNotFound):
+                    ownership.write(ioctx, image.ident, known.cloud_id)
+                    number += 1
+    return f'{number} images marked'
 
 
 def _rows(

@@ -83,4 +83,6 @@ def audited(
         progress,
         parsed_args.workers,
         with_usage,
+        getattr(parsed_args, 'objects', False),
+        getattr(parsed_args, 'objects_per_second', None),
     )

@@ -18,12 +18,15 @@ by its ID. A name proves nothing: clouds share pools, and administrators copy
 images.
 """
 
+from collections.abc import Iterator
 import dataclasses
 import datetime
 from typing import Protocol
 
+from rbd_operator.audit import images
 from rbd_operator.audit import names
 from rbd_operator.audit import records
+from rbd_operator.audit import scan
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import ownership
@@ -72,6 +75,29 @@ class Cloud(Protocol):
 
     def server_deleted(self, ident: str) -> datetime.datetime | None:
         """Return when a server was deleted; None if that is not known."""
+
+
+def unmarked(
+    scanned: scan.PoolScan, known: records.Records
+) -> Iterator[images.Image]:
+    """Yield the images of this cloud's resources that lack its mark.
+
+    An image with the mark of another cloud is left alone.
+    """
+    there = {
+        _Owner.GLANCE_IMAGE: known.images or frozenset(),
+        _Owner.SERVER_DISK: known.servers or frozenset(),
+    }
+    for image in scanned.found:
+        name = names.of_image(image.name)
+        if name.owner is _Owner.VOLUME:
+            volume = known.volumes.get(name.ident)
+            backend = volume.pool if volume else ''
+            is_ours = known.backends.get(backend) == scanned.pool
+        else:
+            is_ours = name.ident in there.get(name.owner, ())
+        if is_ours and image.owner in ('', ownership.RELEASED):
+            yield image
 
 
 @dataclasses.dataclass(frozen=True)

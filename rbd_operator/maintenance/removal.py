@@ -493,12 +493,13 @@ class Removal:
     def outcome(self) -> outcomes.Outcome:
         """The item, planned."""
         kind = findings.KINDS[self.item.kind]
+        lock = '; needs --break-stale-locks' if self.item.stale_lock else ''
         return outcomes.Outcome(
             outcomes.Status.PLANNED,
             self.item.pool,
             self.item.image,
             self.item.ident,
-            detail=f'{WAYS[kind].value}; {self.item.proof}',
+            detail=f'{WAYS[kind].value}; {self.item.proof}{lock}',
             project=self.item.project,
         )
 

@@ -17,11 +17,12 @@ The functional tests run scans on a cluster; these stubs are for faults.
 
 from collections.abc import Iterator
 import contextlib
-import datetime
 import errno
+import itertools
+import struct
 from typing import Any
 
-_TIME = datetime.datetime(2026, 1, 1)
+from rbd_volume_options import ownership
 
 
 class Error(Exception):
@@ -92,9 +93,24 @@ class Image:
         """Return no snapshots."""
         return []
 
+    def watchers_list(self) -> list[dict[str, Any]]:
+        """Return no watchers."""
+        return []
+
+    def list_lockers(self) -> list[Any]:
+        """Return no locks."""
+        return []
+
     def metadata_list(self) -> list[tuple[str, str]]:
         """Return the image metadata."""
         return [('conf_rbd_cache', 'false'), ('colour', 'blue')]
+
+
+class Objects(dict[str, bytes]):
+    """Objects by name."""
+
+    def __missing__(self, key: str) -> bytes:
+        raise ObjectNotFound(key)
 
 
 class Pool:
@@ -116,7 +132,8 @@ class Pool:
     def __init__(self, *images: str) -> None:
         self.images = list(images)
         self.errors: dict[str, Exception] = {}
-        self.trash: list[dict[str, Any] | Exception] = []
+        self.omaps: dict[str, dict[str, bytes]] = {}
+        self.objects = Objects()
         self.connections = 0
         self.refused = False
         self.forbidden: Exception | None = None
@@ -172,12 +189,57 @@ class Pool:
         there = {*self.images, *self.errors}
         return sorted(there)
 
-    def trash_list(self, ioctx: Any) -> Iterator[dict[str, Any]]:
-        """Yield the entries of the trash; raise those that are errors."""
-        for each in self.trash:
-            if isinstance(each, Exception):
-                raise each
-            yield {'deferment_end_time': _TIME, 'source': 'USER', **each}
+    @contextlib.contextmanager
+    def ReadOpCtx(self) -> Iterator[dict[str, Any]]:
+        """Yield an operation."""
+        yield {}
+
+    def get_omap_vals(
+        self, operation: dict[str, Any], after: str, prefix: str, most: int
+    ) -> tuple[Iterator[tuple[str, bytes]], int]:
+        """Return the items of an object, once the operation has run."""
+
+        def items() -> Iterator[tuple[str, bytes]]:
+            for key, value in sorted(self.omaps[operation['key']].items()):
+                if key.startswith(prefix) and key > after:
+                    yield key, value
+
+        return itertools.islice(items(), most), 0
+
+    def operate_read_op(self, operation: dict[str, Any], key: str) -> None:
+        """Run an operation."""
+        if key not in self.omaps:
+            raise ObjectNotFound(key)
+        operation['key'] = key
+
+    def read(self, key: str) -> bytes:
+        """Return the content of an object."""
+        return self.objects[key]
+
+    stat = read
+
+    def get_last_version(self) -> int:
+        """Return the version of the object that was read."""
+        return 1
+
+    def get_pool_id(self) -> int:
+        """Return the id of the pool."""
+        return 1
+
+    def namespace_list(self, ioctx: Any) -> Iterator[str]:
+        """Return no namespaces."""
+        return iter(())
+
+    def mon_command(self, words: str, data: bytes) -> tuple[int, bytes, str]:
+        """Return an empty blocklist."""
+        return 0, b'', ''
+
+
+def trash_entry(name: str, source: int = 0, state: int = 0) -> bytes:
+    """Return an entry of the trash as Ceph stores it."""
+    content = bytes([source]) + ownership.encoded(name)
+    content += struct.pack('<IIIIB', 1000, 0, 2000, 0, state)
+    return struct.pack('<BBI', 2, 1, len(content)) + content
 
 
 @contextlib.contextmanager

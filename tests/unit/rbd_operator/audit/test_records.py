@@ -12,6 +12,7 @@
 
 """Unit tests of rbd_operator.audit.records."""
 
+import json
 import types
 from typing import Any
 from unittest import mock
@@ -20,6 +21,7 @@ import requests
 
 from rbd_operator.audit import names
 from rbd_operator.audit import records
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
 
@@ -79,6 +81,7 @@ class _Cinder:
 def _response(status: int) -> requests.Response:
     made = requests.Response()
     made.status_code = status
+    made._content = b'{}'
     return made
 
 
@@ -156,7 +159,7 @@ class RecordsTest(base.TestCase):
         asked: list[str] = []
         status = 404
 
-        def get(path: str) -> Any:
+        def get(path: str, **kwargs: Any) -> Any:
             asked.append(path)
             return _response(status)
 
@@ -165,20 +168,48 @@ class RecordsTest(base.TestCase):
             block_storage=service, image=service, compute=service
         )
         paths = {
-            names.Owner.VOLUME: '/volumes/1',
             names.Owner.BACKUP: '/backups/1',
             names.Owner.GLANCE_IMAGE: '/images/1',
             names.Owner.SERVER_DISK: '/servers/1',
         }
+        now = records.CloudNow(cloud)
         for owner in paths:
-            self.assertFalse(records.has_record(cloud, owner, '1'))
+            self.assertFalse(now.has_record(owner, '1'))
         self.assertEqual(list(paths.values()), asked)
+        self.assertIsNone(now.volume('1'))
+        self.assertIsNone(now.server_deleted('1'))
         status = 200
-        self.assertTrue(records.has_record(cloud, owner, '1'))
+        self.assertTrue(now.has_record(owner, '1'))
         status = 503
-        self.assertRaises(
-            requests.HTTPError, records.has_record, cloud, owner, '1'
-        )
+        self.assertRaises(requests.HTTPError, now.has_record, owner, '1')
+
+    def test_deleted_server_is_that_with_the_id(self) -> None:
+        def body(ident: str, status: str) -> Any:
+            server = {
+                'id': ident,
+                'status': status,
+                'updated': '2026-01-02T03:04:05Z',
+            }
+            made = _response(200)
+            made._content = json.dumps({'servers': [server]}).encode()
+            compute = types.SimpleNamespace(get=lambda path: made)
+            cloud = types.SimpleNamespace(compute=compute)
+            return records.CloudNow(cloud).server_deleted('1')
+
+        self.assertEqual(2026, body('1', 'DELETED').year)
+        self.assertIsNone(body('2', 'DELETED'))
+        self.assertIsNone(body('1', 'ACTIVE'))
+
+    def test_cloud_has_one_id(self) -> None:
+        reports = [
+            {'capabilities': {wire.RBD_CLOUD_ID: ident}}
+            for ident in (None, 'one', 'one')
+        ]
+        self.assertEqual('one', records._cloud_id(reports))
+        self.assertEqual('', records._cloud_id(reports[:1]))
+        reports.append({'capabilities': {wire.RBD_CLOUD_ID: 'two'}})
+        error = self.assertRaises(ValueError, records._cloud_id, reports)
+        self.assertIn('one, two', str(error))
 
     def test_volume(self) -> None:
         body = {

@@ -18,6 +18,7 @@ from typing import Any
 import ddt
 
 from rbd_operator.audit import images
+from rbd_operator.audit import objects
 from rbd_operator.audit import records
 from rbd_operator.audit import rules
 from rbd_operator.audit import scan
@@ -103,13 +104,100 @@ class RulesTest(base.TestCase):
     def test_trash_that_is_kept_on_purpose(self) -> None:
         later = _NOW + datetime.timedelta(hours=1)
         entries = (
-            scan.Trashed('volumes', 'old', 'a1', 'USER', _NOW),
-            scan.Trashed('volumes', 'new', 'a2', 'USER', later),
-            scan.Trashed('volumes', 'clone', 'a3', 'USER_PARENT', _NOW),
+            self.entry('old', 'a1', objects.Source.USER, _NOW),
+            self.entry('new', 'a2', objects.Source.USER, later),
+            self.entry('clone', 'a3', objects.Source.USER_PARENT, _NOW),
+            self.entry('moving', 'a4', objects.Source.MIGRATION, _NOW),
         )
         found = self.found(facts.pool(trash=entries), None)
         self.assertEqual(
             [('expired-trash', 'a1, since 2026-01-02 00:00')], found
+        )
+
+    def entry(
+        self,
+        name: str,
+        ident: str,
+        source: objects.Source,
+        expires: datetime.datetime,
+    ) -> objects.Trashed:
+        return objects.Trashed('volumes', name, ident, source, _NOW, expires)
+
+    def test_interrupted_removal_in_the_trash_is_found(self) -> None:
+        entry = self.entry('half', 'a1', objects.Source.REMOVING, _NOW)
+        ((code, _),) = self.found(facts.pool(trash=(entry,)), None)
+        self.assertEqual('interrupted-removal', code)
+
+    @ddt.data(
+        (scan.Damage.NO_HEADER, 'half-removed'),
+        (scan.Damage.NO_ID_OBJECT, 'id-object-lost'),
+        (scan.Damage.IN_TRASH, 'interrupted-trash-move'),
+    )
+    @ddt.unpack
+    def test_each_damage_has_its_own_kind(
+        self, damage: scan.Damage, code: str
+    ) -> None:
+        broken = scan.Broken('half', 'abc', damage, 'why')
+        there = facts.pool(unreadable={'half': broken})
+        self.assertEqual([(code, 'why')], self.found(there, None))
+
+    @ddt.data(
+        ('retype-leftover', f'volume-{facts.IDENT}.retype-request', {}),
+        ('retype-leftover', f'volume-{facts.IDENT}.retyped-abc', {}),
+        ('orphan-backup-image', f'volume-{facts.IDENT}.backup.base', {}),
+        ('orphan-disk', f'{facts.IDENT}_disk.config.rescue', {}),
+        (
+            'image-of-another-cloud',
+            f'volume-{facts.IDENT}',
+            {'owner': 'other'},
+        ),
+        ('stale-lock', f'volume-{facts.IDENT}', {'stale_lock': 'address'}),
+        ('stale-watcher', f'volume-{facts.IDENT}', {'watchers': ('a',)}),
+        ('unknown-name', 'precious', {}),
+    )
+    @ddt.unpack
+    def test_image_that_only_some_clouds_have_is_found(
+        self, code: str, name: str, values: dict[str, Any]
+    ) -> None:
+        known = facts.known(facts.volume())
+        there = facts.pool(facts.image(name, **values))
+        self.assertEqual([code], [c for c, _ in self.found(there, known)])
+
+    def test_copy_of_a_running_retype_is_no_leftover(self) -> None:
+        known = facts.known(facts.volume(status='retyping'))
+        there = facts.pool(facts.image(f'volume-{facts.IDENT}.retype-request'))
+        self.assertEqual([], self.found(there, known))
+
+    def test_backup_that_cinder_has_keeps_its_image(self) -> None:
+        snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
+        there = facts.pool(
+            facts.image(
+                f'volume-{facts.IDENT}.backup.base', snapshots=(snapshot,)
+            )
+        )
+        known = facts.known(backups=frozenset({facts.OTHER}))
+        self.assertEqual([], self.found(there, known))
+
+    def test_image_of_a_volume_in_another_pool_is_found(self) -> None:
+        known = facts.known(
+            facts.volume(pool='host@two#two'),
+            backends={'host@two#two': 'other'},
+        )
+        ((code, detail),) = self.found(facts.pool(facts.image()), known)
+        self.assertEqual('second-image-of-volume', code)
+        self.assertIn('other', detail)
+
+    def test_unknown_names_are_counted_by_their_pattern(self) -> None:
+        there = facts.pool(
+            *(facts.image(f'csi-vol-{n}') for n in range(3)),
+            namespaces={'tenant': 4},
+        )
+        self.assertEqual(
+            [
+                ('images-in-namespace', '4 images'),
+                ('unknown-name', '3 images'),
+            ],
+            self.found(there, None),
         )
 
     def test_snapshots_that_cinder_did_not_name(self) -> None:

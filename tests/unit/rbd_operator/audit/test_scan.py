@@ -15,6 +15,7 @@
 import errno
 
 from rbd_operator.audit import scan
+from rbd_volume_options import ownership
 from tests.unit import base
 from tests.unit.rbd_operator.audit import stubs
 
@@ -37,8 +38,11 @@ class ScanTest(base.TestCase):
 
     def test_image_that_cannot_be_opened(self) -> None:
         self.pool.errors['half'] = stubs.ImageNotFound('no header')
+        self.pool.objects['rbd_id.half'] = ownership.encoded('abc')
         found = self.cluster.scan('volumes')
-        self.assertEqual({'half': 'no header'}, found.unreadable)
+        (broken,) = found.unreadable.values()
+        self.assertEqual('no header', broken.why)
+        self.assertIs(scan.Damage.NO_HEADER, broken.damage)
         self.assertEqual(3, len(found.found))
 
     def test_image_that_was_removed_meanwhile(self) -> None:
@@ -91,11 +95,27 @@ class ScanTest(base.TestCase):
         self.cluster.cancel()
         self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
 
-    def test_trash_that_the_binding_cannot_read(self) -> None:
-        self.pool.trash = [{'name': 'a', 'id': '1'}, IndexError()]
-        (entry,) = self.cluster.scan('volumes').trash
-        self.assertEqual('a', entry.name)
-        self.assertIsNotNone(entry.expires.tzinfo)
+    def test_image_whose_id_object_is_lost_is_told_apart(self) -> None:
+        self.pool.errors['lost'] = stubs.ImageNotFound('no id')
+        self.pool.omaps['rbd_directory'] = {
+            'name_lost': ownership.encoded('abc')
+        }
+        self.pool.objects['rbd_header.abc'] = b''
+        (broken,) = self.cluster.scan('volumes').unreadable.values()
+        self.assertIs(scan.Damage.NO_ID_OBJECT, broken.damage)
+        self.assertEqual('abc', broken.ident)
+
+    def test_name_of_an_image_in_the_trash_is_told_apart(self) -> None:
+        self.pool.errors['half'] = stubs.ImageNotFound('no id')
+        self.pool.omaps['rbd_directory'] = {
+            'name_half': ownership.encoded('abc')
+        }
+        for source, damages in ((0, [scan.Damage.IN_TRASH]), (3, [])):
+            self.pool.omaps['rbd_trash'] = {
+                'id_abc': stubs.trash_entry('half', source)
+            }
+            broken = self.cluster.scan('volumes').unreadable.values()
+            self.assertEqual(damages, [each.damage for each in broken])
 
     def test_pools_and_images(self) -> None:
         self.assertEqual(['volumes'], self.cluster.pools())

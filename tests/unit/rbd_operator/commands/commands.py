@@ -41,7 +41,7 @@ class CommandTestCase(base.TestCase):
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
         self.connected = self.replace(run, 'connected', return_value=cluster)
         self.replace(records, 'of_cloud', side_effect=lambda cloud: self.known)
-        self.replace(shell.Shell, 'cloud')
+        self.cloud = self.replace(shell.Shell, 'cloud')
         self.replace(metadata, 'version', return_value='1')
         self.out, self.err = io.StringIO(), io.StringIO()
         self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
@@ -58,6 +58,10 @@ class CommandTestCase(base.TestCase):
     def run_command(self, *words: str) -> int:
         """Run a command and return its status."""
         return shell.main([*words, '-f', 'json'])
+
+    def run_plain(self, *words: str) -> int:
+        """Run a command without rows and return its status."""
+        return shell.main([*words])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows."""

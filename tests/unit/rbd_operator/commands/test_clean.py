@@ -12,6 +12,13 @@
 
 """Unit tests of rbd_operator.commands.clean."""
 
+import json
+import types
+from typing import Any
+import uuid
+
+from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import removal
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.commands import commands
@@ -26,41 +33,109 @@ class CleanTest(commands.CommandTestCase):
         self.removed = self.replace(
             removal.Removal, 'apply', return_value='moved'
         )
-        self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
+        self.examined = self.replace(
+            removal.Examiner, 'examine', side_effect=self.item
+        )
+        self.pool.mon_command = lambda *args: (  # type: ignore[method-assign]
             (0, b'{"status": "HEALTH_OK"}', '')
         )
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
+        self.url = 'https://keystone'
+        config = types.SimpleNamespace(
+            get_auth_args=lambda: {'auth_url': self.url}
+        )
+        self.cloud.return_value = types.SimpleNamespace(config=config)
+        self.path = self.journal.with_name('plan.json')
 
-    def clean(self, *words: str) -> int:
-        return self.run_command(
-            *('clean', '--pool', 'volumes', '--kind', 'orphan-volume'), *words
+    def item(self, *args: Any) -> removal.Item:
+        _, _, kind, pool, image, ident = args
+        return removal.Item(
+            *(kind.code, pool, image, ident, 2**30, '', (), '', 'a proof')
         )
 
-    def test_dry_run_is_the_default(self) -> None:
-        self.assertEqual(0, self.clean())
+    def plan(self, *words: str) -> int:
+        return self.run_command(
+            *('clean', 'plan', '-o', str(self.path), '--pool', 'volumes'),
+            *words,
+        )
+
+    def apply(self, *words: str) -> int:
+        self.out.truncate(0)
+        self.out.seek(0)
+        return self.run_command(
+            *('clean', 'apply', str(self.path)),
+            *('--journal', str(self.journal)),
+            *words,
+        )
+
+    def test_plan_is_written_and_nothing_is_removed(self) -> None:
+        self.assertEqual(0, self.plan('--kind', 'orphan-volume'))
         (row,) = self.rows()
         self.assertEqual(('planned', _ORPHAN), (row['Status'], row['Image']))
+        self.assertIn('a proof', row['Detail'])
         self.removed.assert_not_called()
-        words = ('--execute', '--dry-run', '--journal', str(self.journal))
-        self.out.truncate(0)
-        self.assertEqual(0, self.clean(*words))
-        self.removed.assert_not_called()
-
-    def test_execute(self) -> None:
-        words = ('--execute', '--journal', str(self.journal))
+        header, item = map(json.loads, self.path.read_text().splitlines())
         self.assertEqual(
-            0, self.clean(*words, '--delay', '1', '--older-than', '0')
+            ('fsid', self.url), (header['cluster'], header['cloud'])
         )
+        self.assertEqual(_ORPHAN, item['image'])
+        self.assertIn('1 items, 1 GiB', self.err.getvalue())
+
+    def test_unknown_owner_is_listed_and_is_no_failure(self) -> None:
+        self.examined.side_effect = outcomes.Refused(evidence.UNKNOWN)
+        self.assertEqual(0, self.plan())
+        (row,) = self.rows()
+        self.assertEqual('owner unknown', row['Status'])
+        self.assertEqual(1, len(self.path.read_text().splitlines()))
+
+    def test_existing_file_is_not_overwritten(self) -> None:
+        self.path.touch()
+        self.assertEqual(3, self.plan())
+        self.assertIn('exists', self.err.getvalue())
+
+    def test_plan_is_applied_with_its_own_limits(self) -> None:
+        self.plan('--delay', '5', '--older-than', '7')
+        self.assertEqual(0, self.apply())
         (row,) = self.rows()
         self.assertEqual(('done', 'moved'), (row['Status'], row['Detail']))
         (change, *_) = self.removed.call_args.args
-        self.assertEqual(3600, change.rules.delay.total_seconds())
-        self.assertEqual(0, change.rules.older_than.total_seconds())
+        rules = change.examiner.rules
+        self.assertEqual(5 * 3600, rules.delay.total_seconds())
+        self.assertEqual(7 * 3600, rules.older_than.total_seconds())
+        self.assertFalse(rules.breaks_locks)
+        self.apply('--break-stale-locks')
+        (change, *_) = self.removed.call_args.args
+        self.assertTrue(change.examiner.rules.breaks_locks)
 
-    def test_no_journal(self) -> None:
-        self.assertEqual(3, self.clean('--execute'))
+    def test_line_that_a_person_deletes_stays(self) -> None:
+        self.plan()
+        first = self.path.read_text().splitlines()[0]
+        self.path.write_text(f'{first}\n')
+        self.assertEqual(0, self.apply())
+        self.removed.assert_not_called()
+
+    def test_limit_of_apply_is_kept(self) -> None:
+        self.plan()
+        self.assertEqual(0, self.apply('--limit', '0'))
+        self.removed.assert_not_called()
+
+    def test_plan_of_another_cloud_is_refused(self) -> None:
+        self.plan()
+        self.url = 'https://other'
+        self.assertEqual(3, self.apply())
+        self.assertIn('not for fsid and https://other', self.err.getvalue())
+        self.removed.assert_not_called()
+
+    def test_plan_needs_a_journal(self) -> None:
+        self.plan()
+        self.assertEqual(3, self.run_command('clean', 'apply', str(self.path)))
         self.assertIn('--journal is required', self.err.getvalue())
 
-    def test_invalid(self) -> None:
-        self.assertEqual(64, self.clean('--delay', '-1'))
-        self.assertEqual(64, self.clean('--kind', 'none-such'))
+    def test_short_times_are_refused(self) -> None:
+        for words in (('--delay', '0'), ('--older-than', '0.5')):
+            self.assertRaises(SystemExit, self.plan, *words)
+        self.assertRaises(SystemExit, self.plan, '--kind', 'orphan-snapshot')
+
+    def test_id_of_a_cloud_is_a_uuid(self) -> None:
+        self.assertEqual(0, self.run_plain('cloud-id'))
+        uuid.UUID(self.out.getvalue().strip())

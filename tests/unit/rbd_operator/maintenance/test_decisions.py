@@ -17,9 +17,9 @@ from typing import Any
 import ddt
 
 from rbd_operator.audit import images
+from rbd_operator.audit import use
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import selection
-from rbd_operator.audit import use
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import wire

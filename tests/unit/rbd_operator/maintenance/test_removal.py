@@ -12,9 +12,11 @@
 
 """Unit tests of rbd_operator.maintenance.removal.
 
-The functional tests remove things on a cluster.
+The functional test of clean examines and removes things on a cluster; this is
+for states that are hard to plant.
 """
 
+import dataclasses
 import datetime
 from typing import Any
 from unittest import mock
@@ -22,8 +24,8 @@ from unittest import mock
 import ddt
 
 from rbd_operator.audit import findings
-from rbd_operator.audit import names
-from rbd_operator.maintenance import migrations
+from rbd_operator.audit import objects
+from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import removal
 from tests import feature_bits
@@ -35,21 +37,21 @@ _HOUR = datetime.timedelta(hours=1)
 
 
 class _Image:
-    """An image of two hours ago, which is also the module."""
+    """An image of two hours ago, which is also the module and the cluster."""
 
-    ImageNotFound = KeyError
     RBD_MIRROR_IMAGE_DISABLED = 2
     RBD_FEATURE_MIGRATING = feature_bits.MIGRATING
 
     def __init__(self) -> None:
-        self.watchers: list[dict[str, Any]] = []
-        self.children: list[dict[str, str]] = []
-        self.group_name = ''
-        self.mask = feature_bits.DEFAULT
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.created = (now - 2 * _HOUR).replace(tzinfo=None)
+        self.accessed = self.created
         self.mirror_state = self.RBD_MIRROR_IMAGE_DISABLED
+        self.ident = 'abc'
         self.moved: list[tuple[str, int]] = []
+        self.librbd = self.librados = self
 
-    def Image(self, ioctx: Any, name: str, **kwargs: Any) -> Any:
+    def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
         return self
 
     def RBD(self) -> '_Image':
@@ -61,39 +63,36 @@ class _Image:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
-    def watchers_list(self) -> list[dict[str, Any]]:
-        return self.watchers
-
-    def list_lockers(self) -> list[Any]:
+    def watchers_list(self) -> list[Any]:
         return []
 
+    list_lockers = list_snaps = metadata_list = watchers_list
+
     def create_timestamp(self) -> datetime.datetime:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        return (now - 2 * _HOUR).replace(tzinfo=None)
+        return self.created
 
-    def list_snaps(self) -> list[dict[str, Any]]:
-        return [{'id': 7, 'name': 'one', 'namespace': 0}]
+    modify_timestamp = create_timestamp
 
-    def set_snap_by_id(self, ident: int) -> None:
-        pass
+    def access_timestamp(self) -> datetime.datetime:
+        return self.accessed
 
-    def set_snap(self, name: None) -> None:
-        pass
-
-    def list_children2(self) -> list[dict[str, str]]:
-        return self.children
+    def size(self) -> int:
+        return 2**30
 
     def features(self) -> int:
-        return self.mask
+        return feature_bits.DEFAULT
 
     def group(self) -> dict[str, str]:
-        return {'name': self.group_name}
+        return {'name': ''}
 
     def mirror_image_get_info(self) -> dict[str, int]:
         return {'state': self.mirror_state}
 
     def id(self) -> str:
-        return 'abc'
+        return self.ident
+
+    def get_pool_id(self) -> int:
+        return 1
 
     def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
         self.moved.append((name, delay))
@@ -103,53 +102,87 @@ class _Image:
 class RemovalTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.image = _Image()
-        self.recorded: tuple[names.Owner, str] | None = None
+        self.image: Any = _Image()
+        self.proofs = mock.create_autospec(evidence.Evidence, instance=True)
+        self.proofs.proof.return_value = evidence.Proof('a proof')
+        patch = mock.patch.object(objects, 'trash_entry', return_value=None)
+        self.in_trash = patch.start()
+        self.addCleanup(patch.stop)
+        patch = mock.patch.object(objects, 'directory', return_value={})
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.examiner = removal.Examiner(
+            self.image, self.proofs, removal.Rules(48 * _HOUR, _HOUR)
+        )
 
-    def apply(self, hours: int = 1) -> str:
-        about = outcomes.Outcome(outcomes.Status.PLANNED, 'pool', _NAME)
-        return removal.Removal(
-            about,
-            findings.ORPHAN_VOLUME,
-            mock.sentinel.librados,
-            self.image,
-            removal.Rules(48 * _HOUR, hours * _HOUR),
-            lambda owner, ident: (owner, ident) == self.recorded,
-        ).apply(None, None, frozenset())
+    def item(self) -> removal.Item:
+        return self.examiner.examine(
+            *(self.image, findings.ORPHAN_VOLUME, 'volumes', _NAME, 'abc')
+        )
 
-    def test_to_trash(self) -> None:
-        self.assertIn('abc for 2 days', self.apply())
+    def test_item_goes_to_the_trash_for_the_delay(self) -> None:
+        change = removal.Removal(self.item(), self.examiner)
+        self.assertIn('2 days', change.apply(None, self.image, frozenset()))
         self.assertEqual([(_NAME, 172800)], self.image.moved)
 
-    def test_unfinished_migration(self) -> None:
-        self.image.mask |= feature_bits.MIGRATING
-        with mock.patch.object(
-            migrations, 'finish', autospec=True, return_value='finished'
-        ):
-            self.assertIn('finished; moved', self.apply())
-        self.assertEqual(1, len(self.image.moved))
-
-    @ddt.data(
-        ('watchers', [{'addr': 'a', 'id': 1, 'cookie': 2}], removal.IN_USE),
-        ('children', [{'pool': 'p', 'image': 'c'}], removal.CHILDREN),
-        ('group_name', 'group', removal.IN_GROUP),
-        ('mirror_state', 1, removal.MIRRORED),
-    )
-    @ddt.unpack
-    def test_refused(
-        self, name: str, value: Any, reason: outcomes.Reason
+    @ddt.data('ident', 'accessed')
+    def test_image_that_changed_since_the_plan_is_refused(
+        self, what: str
     ) -> None:
-        setattr(self.image, name, value)
-        error = self.assertRaises(outcomes.Refused, self.apply)
-        self.assertIs(reason, error.reason)
+        change = removal.Removal(self.item(), self.examiner)
+        value: Any = 'bcd'
+        if what == 'accessed':
+            value = self.image.created + _HOUR / 2
+        setattr(self.image, what, value)
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, self.image, frozenset()
+        )
+        self.assertIs(removal.CHANGED, error.reason)
         self.assertEqual([], self.image.moved)
 
-    def test_recorded(self) -> None:
-        self.recorded = names.Owner.VOLUME, facts.IDENT
-        error = self.assertRaises(outcomes.Refused, self.apply)
-        self.assertIs(removal.RECORDED, error.reason)
-        self.assertEqual([], self.image.moved)
-
-    def test_too_young(self) -> None:
-        error = self.assertRaises(outcomes.Refused, self.apply, 3)
+    def test_last_access_counts_for_the_age(self) -> None:
+        self.image.accessed = self.image.created + 1.5 * _HOUR
+        error = self.assertRaises(outcomes.Refused, self.item)
         self.assertIs(removal.TOO_YOUNG, error.reason)
+
+    def test_deletion_of_the_owner_counts_for_the_age(self) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.proofs.proof.return_value = evidence.Proof('a proof', now)
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(removal.TOO_YOUNG, error.reason)
+
+    def test_mirrored_image_is_refused(self) -> None:
+        self.image.mirror_state = 1
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(removal.MIRRORED, error.reason)
+
+    def test_move_that_was_killed_is_resumed(self) -> None:
+        """librbd finds an unfinished move by the state of its entry."""
+        item = self.item()
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.in_trash.return_value = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER, now, now),
+            is_settled=False,
+        )
+        with mock.patch.object(objects, 'has_header', return_value=True):
+            removal.Removal(item, self.examiner).apply(
+                None, self.image, frozenset()
+            )
+        self.assertEqual([(_NAME, 172800)], self.image.moved)
+
+    def test_stale_lock_is_broken_on_request_only(self) -> None:
+        item = dataclasses.replace(self.item(), stale_lock='address')
+        change = removal.Removal(item, self.examiner)
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, self.image, frozenset()
+        )
+        self.assertIs(removal.STALE_LOCK, error.reason)
+
+    def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
+        error = self.assertRaises(
+            outcomes.Refused,
+            *(self.examiner.examine, self.image, findings.ORPHAN_SNAPSHOT),
+            *('volumes', 'image@snapshot', 'abc'),
+        )
+        self.assertEqual(removal.NOT_CLEANABLE, error.reason.code)
+        self.assertIn('rbd snap rm', error.reason.remedy)

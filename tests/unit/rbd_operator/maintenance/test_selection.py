@@ -74,6 +74,7 @@ class SelectionTest(base.TestCase):
 
     def test_missing_and_unreadable(self) -> None:
         self.pool.errors[_VOLUME] = stubs.Error('no header')
+        self.pool.objects[f'rbd_id.{_VOLUME}'] = b'\3\0\0\0abc'
         chosen = selection.Selection(
             volumes=frozenset({facts.IDENT, facts.OTHER})
         )

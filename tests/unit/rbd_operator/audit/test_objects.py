@@ -1,0 +1,76 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.audit.objects.
+
+The functional tests read and change objects on a cluster.
+"""
+
+from typing import Any
+from unittest import mock
+
+from rbd_operator.audit import objects
+from rbd_volume_options import ownership
+from tests.unit import base
+from tests.unit.rbd_operator.audit import stubs
+
+
+class ObjectsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool: Any = stubs.Pool()
+
+    def test_each_entry_of_the_trash_is_read(self) -> None:
+        self.pool.omaps['rbd_trash'] = {
+            f'id_{source}': stubs.trash_entry('a', source, source % 2)
+            for source in (0, 2, 3, 9)
+        }
+        entries = objects.trash(self.pool, self.pool, 'volumes')
+        source = objects.Source
+        self.assertEqual(
+            [source.USER, source.MIGRATION, source.REMOVING, source.UNKNOWN],
+            [each.source for each in entries],
+        )
+        self.assertEqual(
+            [True, True, False, False], [each.is_settled for each in entries]
+        )
+        self.assertEqual(2000, entries[0].expires.timestamp())
+        self.assertEqual(1000, entries[0].moved.timestamp())
+
+    def test_directory_is_read_in_pages(self) -> None:
+        self.pool.omaps['rbd_directory'] = {
+            f'name_{n}': ownership.encoded(f'id{n}') for n in range(5)
+        }
+        with mock.patch.object(objects, '_PAGE', 2):
+            there = objects.directory(self.pool, self.pool)
+        self.assertEqual({str(n): f'id{n}' for n in range(5)}, there)
+
+    def test_pool_without_images_has_no_directory(self) -> None:
+        self.assertEqual({}, objects.directory(self.pool, self.pool))
+        self.assertEqual([], objects.trash(self.pool, self.pool, 'volumes'))
+
+    def test_data_in_any_pool_belongs_to_the_pool_of_its_header(self) -> None:
+        listed = objects.Inventory()
+        number = f'{5:016x}'
+        for pool_id, key in (
+            (1, 'rbd_header.abc'),
+            (1, f'rbd_data.abc.{number}'),
+            (2, f'rbd_data.1.abc.{number}'),
+            (2, f'rbd_data.1.bcd.{number}'),
+            (2, f'rbd_data.bcd.{number}'),
+            (2, 'rbd_data.bcd.unknown'),
+        ):
+            objects._add(listed, pool_id, key)
+        self.assertEqual(2, listed.data[1, 'abc'])
+        self.assertEqual(
+            {(1, 'bcd'): 1, (2, 'bcd'): 1}, listed.without_header()
+        )

@@ -1,0 +1,87 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_operator.maintenance.databases.
+
+The functional test of clean has rows of each kind.
+"""
+
+import datetime
+import pathlib
+
+import fixtures
+import sqlalchemy
+
+from rbd_operator.maintenance import databases
+from tests.unit import base
+
+_STATEMENTS = """
+CREATE TABLE volumes (id, deleted, deleted_at, _name_id, project_id, host,
+                      cluster_name);
+CREATE TABLE volume_admin_metadata (volume_id, key, value);
+INSERT INTO volumes VALUES ('gone', 1, '2026-01-02 03:04:05', NULL, 'p',
+                            'h@rbd#pool', 'c@rbd');
+INSERT INTO volumes VALUES ('moved', 0, NULL, 'image', 'p', 'h@rbd#pool',
+                            NULL);
+INSERT INTO volume_admin_metadata VALUES ('gone', 'rbd:recorded_by',
+                                          'c@rbd');
+INSERT INTO volume_admin_metadata VALUES ('moved', 'other', 'h@rbd');
+"""
+
+
+class DatabasesTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def config(self, text: str) -> str:
+        path = self.folder / 'cinder.conf'
+        path.write_text(text)
+        return str(path)
+
+    def databases(self) -> databases.Databases:
+        url = f'sqlite:///{self.folder}/cinder.sqlite'
+        engine = sqlalchemy.create_engine(url)
+        with engine.begin() as connection:
+            for statement in _STATEMENTS.split(';'):
+                connection.execute(sqlalchemy.text(statement))
+        return databases.Databases(
+            self.config(f'[database]\nconnection = {url}\n')
+        )
+
+    def test_deleted_volume_has_its_time_and_back_ends(self) -> None:
+        (row,) = self.databases().volumes('gone')
+        self.assertTrue(row.is_deleted)
+        self.assertEqual(
+            datetime.datetime(
+                *(2026, 1, 2, 3, 4, 5), tzinfo=datetime.timezone.utc
+            ),
+            row.deleted_at,
+        )
+        self.assertEqual(('h@rbd#pool', 'c@rbd#pool'), row.backends)
+        self.assertTrue(row.has_record)
+
+    def test_volume_with_the_image_of_another_id_is_found(self) -> None:
+        (row,) = self.databases().volumes('image')
+        self.assertFalse(row.is_deleted)
+        self.assertFalse(row.has_record)
+
+    def test_databases_that_are_not_configured_have_nothing(self) -> None:
+        stored = databases.Databases()
+        self.assertEqual([], stored.volumes('gone'))
+        self.assertIsNone(stored.backup('gone'))
+        self.assertIsNone(stored.image('gone'))
+
+    def test_file_without_a_connection_is_refused(self) -> None:
+        path = self.config('[DEFAULT]\n')
+        error = self.assertRaises(ValueError, databases.Databases, path)
+        self.assertIn(path, str(error))

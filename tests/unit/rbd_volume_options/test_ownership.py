@@ -1,0 +1,40 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Unit tests of rbd_volume_options.ownership.
+
+The functional tests write marks to images on a cluster.
+"""
+
+from rbd_volume_options import ownership
+from tests.unit import base
+
+
+class OwnershipTest(base.TestCase):
+    def test_mark_is_valid_for_its_own_image_only(self) -> None:
+        metadata = {ownership.KEY: ownership.mark('cloud', 3, 'abc')}
+        self.assertEqual('cloud', ownership.owner_of(metadata, 3, 'abc'))
+        self.assertEqual('', ownership.owner_of(metadata, 3, 'abd'))
+        self.assertEqual('', ownership.owner_of(metadata, 4, 'abc'))
+        self.assertEqual('', ownership.owner_of({}, 3, 'abc'))
+
+    def test_strings_are_stored_as_by_ceph(self) -> None:
+        self.assertEqual(b'\x02\x00\x00\x00ab', ownership.encoded('ab'))
+        self.assertEqual('ab', ownership.decoded(b'\x02\x00\x00\x00ab...'))
+
+    def test_id_of_a_cloud_is_a_uuid(self) -> None:
+        text = '6F1D5B0E-26B5-4cf8-9d2c-0c8a6b0a7b11'
+        self.assertEqual(text.lower(), ownership.check_cloud_id(text))
+        error = self.assertRaises(
+            ValueError, ownership.check_cloud_id, 'my cloud'
+        )
+        self.assertIn('cinder-rbd-ext cloud-id', str(error))
