@@ -42,6 +42,19 @@ LABELS: dict[str, Any] = {
     'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
     'slow-deletion': _('slow deletion'),
     'not-readable': _('not readable'),
+    'id-object-lost': _('lost ID object of an image'),
+    'interrupted-trash-move': _('name of an image in the trash'),
+    'interrupted-removal': _('interrupted removal'),
+    'data-without-header': _('data without an image'),
+    'header-without-entry': _('image without a name'),
+    'orphan-backup-image': _('image without a backup'),
+    'second-image-of-volume': _('second image of a volume'),
+    'images-in-namespace': _('images in a namespace'),
+    'unknown-name': _('unknown name'),
+    'retype-leftover': _('leftover of a retype'),
+    'stale-lock': _('lock of a client that is gone'),
+    'stale-watcher': _('blocklisted client'),
+    'image-of-another-cloud': _('image of another cloud'),
 }
 
 

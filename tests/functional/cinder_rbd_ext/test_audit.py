@@ -147,7 +147,6 @@ class HealthyTest(AuditTestCase):
             rbd.RBD().rename, self.cluster.ioctx(), f'{source}.deleted', source
         )
         del self.volumes[source.removeprefix('volume-')]
-        self.make('a name of somebody else')
         for status in ('creating', 'error'):
             self.record(str(uuid.uuid4()), status=status)
         self.assertEqual(set(), self.found())
@@ -241,7 +240,7 @@ class PermissionsTest(AuditTestCase):
         self,
     ) -> None:
         self.volume()
-        self.make('volume-a', mask=_LOCKED)
+        self.volume(mask=_LOCKED)
         # Its image may be in the pool that cannot be read.
         ident = str(uuid.uuid4())
         self.volumes[ident] = records.Volume(

@@ -19,6 +19,7 @@ import ddt
 import fixtures
 import rbd
 
+from rbd_operator.audit import objects
 from rbd_operator.audit import scan
 from tests.functional import filling
 from tests.functional import interruptions
@@ -71,9 +72,10 @@ class InterruptedTest(connections.ConnectionsTestCase):
         found = scan.Cluster(
             self.driver.rados, rbd, self.cluster.conf, 'admin'
         ).scan('volumes')
-        self.assertEqual([volume.name], [*found.unreadable])
-        trashed = [each.name for each in found.trash]
-        self.assertNotIn(volume.name, trashed)
+        self.assertEqual({}, found.unreadable)
+        (entry,) = found.trash
+        self.assertEqual(volume.name, entry.name)
+        self.assertIs(objects.Source.REMOVING, entry.source)
         self.driver.delete_volume(volume)
         self.assertEqual(0, self._objects(prefix))
 

@@ -16,6 +16,7 @@ import itertools
 import pathlib
 import time
 from typing import Any
+import uuid
 
 import ddt
 import fixtures
@@ -24,6 +25,7 @@ from glance_store._drivers import rbd as stock
 import rbd
 
 from glance_store_objmap import store
+from rbd_volume_options import ownership
 from tests import feature_bits
 from tests.functional import ceph
 from tests.functional import interruptions
@@ -79,6 +81,18 @@ class CephStoreTestCase(base.StoreTestCase):
                 lambda offset, length, exists: extents.append(length),
             )
         return sum(extents)
+
+    def test_image_has_the_mark_of_the_cloud(self) -> None:
+        cloud = str(uuid.uuid4())
+        ours = self.make_store(rbd_cloud_id=cloud, **self.cluster_options)
+        ours.add('marked', base.Body(b'x'), 1, 'sha512')
+        with self.image('marked') as image:
+            owner = ownership.owner_of(
+                dict(image.metadata_list()),
+                self.cluster.ioctx('images').get_pool_id(),
+                image.id(),
+            )
+        self.assertEqual(cloud, owner)
 
 
 class UploadsTest(CephStoreTestCase, behaviour.Uploads):

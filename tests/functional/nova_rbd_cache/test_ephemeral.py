@@ -17,6 +17,7 @@ import pathlib
 import tempfile
 from typing import Any
 from unittest import mock
+import uuid
 
 import ddt
 from nova.storage import rbd_utils
@@ -25,6 +26,7 @@ import rbd
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import opts
 from rbd_volume_options import features
+from rbd_volume_options import ownership
 from tests import feature_bits
 from tests.functional import ceph
 from tests.unit.nova_rbd_cache import base
@@ -110,6 +112,17 @@ class EphemeralTest(base.NovaTestCase):
         expected = set(_FEATURES[1].split(',')) | {'fast-diff'}
         found = self._make_both(self.make_driver(_FEATURES))
         self.assertEqual([expected, expected], found)
+
+    def test_disks_have_the_mark_of_the_cloud(self) -> None:
+        cloud = str(uuid.uuid4())
+        self._make_both(self.make_driver(('cloud_id', cloud)))
+        pool_id = self.cluster.ioctx().get_pool_id()
+        for name in ('cloned', 'imported'):
+            with self.cluster.image(name) as image:
+                owner = ownership.owner_of(
+                    dict(image.metadata_list()), pool_id, image.id()
+                )
+            self.assertEqual(cloud, owner)
 
     def test_unset_is_stock(self) -> None:
         stock = set(features.from_mask(feature_bits.DEFAULT))

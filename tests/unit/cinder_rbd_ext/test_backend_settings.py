@@ -195,6 +195,7 @@ class CapabilitiesTest(base.TestCase):
                     'writeback',
                     'directsync',
                 ],
+                'rbd_cloud_id': None,
                 'rbd_tenant_options': [],
                 'rbd_max_stripe_count': 64,
                 'rbd_require_whole_stripes': True,
@@ -241,6 +242,7 @@ class CapabilitiesTest(base.TestCase):
             {
                 'rbd_volume_options': True,
                 'rbd_allowed_cache_modes': ['none'],
+                'rbd_cloud_id': None,
                 'rbd_tenant_options': ['rbd:object_size', 'rbd:stripe_unit'],
                 'rbd_max_stripe_count': 16,
                 'rbd_require_whole_stripes': False,

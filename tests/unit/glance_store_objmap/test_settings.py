@@ -43,6 +43,7 @@ def read(**given: Any) -> settings.StoreSettings:
         'rbd_store_upload_memory': 256,
         'rbd_store_read_depth': 4,
         'rbd_thin_provisioning': False,
+        'rbd_cloud_id': None,
         **given,
     }
     return settings.StoreSettings.read(types.SimpleNamespace(**values))

@@ -51,7 +51,7 @@ class _Change:
 
 class _Cluster(scan.Cluster):
     def __init__(self) -> None:
-        super().__init__(None, stubs.Image, '', '')
+        super().__init__(stubs.Image, stubs.Image, '', '')
         self.health = b'{"status": "HEALTH_OK"}'
 
     @contextlib.contextmanager

@@ -1,0 +1,72 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""New images have the mark of the cloud, and unmanaged ones no longer."""
+
+from typing import Any
+import uuid
+
+from oslo_utils import units
+import rbd
+
+from rbd_volume_options import ownership
+from tests.functional.cinder_rbd_ext import base
+
+_CLOUD = str(uuid.uuid4())
+
+
+class MarksTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.marking = self.make_driver(rbd_cloud_id=_CLOUD)
+
+    def owner_of(self, volume: Any) -> str:
+        with self.cluster.image(volume.name, read_only=True) as image:
+            return ownership.owner_of(
+                dict(image.metadata_list()),
+                self.cluster.ioctx().get_pool_id(),
+                image.id(),
+            )
+
+    def test_volume_and_its_clone_have_marks_of_their_own(self) -> None:
+        source = self.made_volume(driver=self.marking)
+        self.assertEqual(_CLOUD, self.owner_of(source))
+        clone = self.new_volume(source_volid=source.id)
+        self.marking.create_cloned_volume(clone, source)
+        self.assertEqual(_CLOUD, self.owner_of(clone))
+
+    def test_clone_by_another_cloud_does_not_inherit_the_mark(self) -> None:
+        source = self.made_volume(driver=self.marking)
+        clone = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+        self.assertEqual('', self.owner_of(clone))
+
+    def test_unmanaged_image_is_released_until_it_is_managed(self) -> None:
+        volume = self.made_volume(driver=self.marking)
+        self.marking.unmanage(volume)
+        self.assertEqual(ownership.RELEASED, self.owner_of(volume))
+        again = self.new_volume()
+        self.marking.manage_existing(again, {'source-name': volume.name})
+        self.assertEqual(_CLOUD, self.owner_of(again))
+
+    def test_cloud_without_an_id_releases_its_images_as_well(self) -> None:
+        """Cinder's record of it is later that of a deleted volume."""
+        volume = self.made_volume()
+        self.assertEqual('', self.owner_of(volume))
+        self.driver.unmanage(volume)
+        self.assertEqual(ownership.RELEASED, self.owner_of(volume))
+
+    def test_volume_without_an_image_can_be_unmanaged(self) -> None:
+        volume = self.new_volume()
+        self.marking.unmanage(volume)
+        rbd.RBD().create(self.cluster.ioctx(), volume.name, units.Mi)
+        self.assertEqual('', self.owner_of(volume))
