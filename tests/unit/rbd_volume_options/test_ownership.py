@@ -32,9 +32,10 @@ class OwnershipTest(base.TestCase):
         self.assertEqual('ab', ownership.decoded(b'\x02\x00\x00\x00ab...'))
 
     def test_id_of_a_cloud_is_a_uuid(self) -> None:
-        text = '6F1D5B0E-26B5-4cf8-9d2c-0c8a6b0a7b11'
-        self.assertEqual(text.lower(), ownership.check_cloud_id(text))
-        error = self.assertRaises(
-            ValueError, ownership.check_cloud_id, 'my cloud'
-        )
-        self.assertIn('cinder-rbd-ext cloud-id', str(error))
+        text = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
+        self.assertEqual(text, ownership.check_cloud_id(text))
+        for invalid in (text.upper(), text.replace('-', ''), 'my cloud'):
+            error = self.assertRaises(
+                ValueError, ownership.check_cloud_id, invalid
+            )
+            self.assertIn('cinder-rbd-ext cloud-id', str(error))
