@@ -51,7 +51,6 @@ LABELS: dict[str, Any] = {
     'second-image-of-volume': _('second image of a volume'),
     'images-in-namespace': _('images in a namespace'),
     'unknown-name': _('unknown name'),
-    'retype-leftover': _('leftover of a retype'),
     'stale-lock': _('lock of a client that is gone'),
     'stale-watcher': _('blocklisted client'),
     'image-of-another-cloud': _('image of another cloud'),

@@ -36,7 +36,7 @@ class CleanTest(commands.CommandTestCase):
         self.examined = self.replace(
             removal.Examiner, 'examine', side_effect=self.item
         )
-        self.pool.mon_command = lambda *args: (  # type: ignore[method-assign]
+        self.pool.mon_command = lambda *args: (
             (0, b'{"status": "HEALTH_OK"}', '')
         )
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ class ObjectMapTest(commands.CommandTestCase):
     def apply(self, detail: str) -> None:
         """Have a change succeed; the functional tests make changes."""
         self.replace(map_changes.MapChange, 'apply', return_value=detail)
-        self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
+        self.pool.mon_command = lambda *args: (
             (0, b'{"status": "HEALTH_OK"}', '')
         )
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]

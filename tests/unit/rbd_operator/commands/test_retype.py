@@ -51,7 +51,7 @@ class RetypeTest(commands.CommandTestCase):
         conf.touch()
         self.conf = str(conf)
         # What a connection of the command is.
-        self.pool.mon_command = lambda *args: (  # type: ignore[attr-defined]
+        self.pool.mon_command = lambda *args: (
             0,
             self.health.encode(),
             '',

@@ -111,8 +111,9 @@ class RemovalTest(base.TestCase):
         patch = mock.patch.object(objects, 'directory', return_value={})
         patch.start()
         self.addCleanup(patch.stop)
+        cluster: Any = self.image
         self.examiner = removal.Examiner(
-            self.image, self.proofs, removal.Rules(48 * _HOUR, _HOUR)
+            cluster, self.proofs, removal.Rules(48 * _HOUR, _HOUR)
         )
 
     def item(self) -> removal.Item:
