@@ -554,7 +554,7 @@ class CleanTest(testtools.TestCase):
         self.addCleanup(rbd.RBD().migration_abort, self.ceph.ioctx(), moving)
         keep[moving] = 'migrating'
         busy = self.volume_of_cloud('retyping')
-        self.image(f'{busy}{wire.RETYPE_COPY}request', CLOUD)
+        self.image(f'{busy}{wire.RETYPE_COPY}{uuid.uuid4()}', CLOUD)
 
     def _plant_broken(self) -> None:
         """Plant what is broken and not empty."""
@@ -634,7 +634,7 @@ class CleanTest(testtools.TestCase):
             self.image(f'{self._uuid()}_disk.config.rescue', CLOUD),
             self.image(f'{self._uuid(services.deleted_servers)}_disk.swap'),
             self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),
-            self.image(f'{self.live}{wire.RETYPE_COPY}request'),
+            self.image(f'{self.live}{wire.RETYPE_COPY}{uuid.uuid4()}'),
             self.marked,
         }
         listed = self.unknown()

@@ -142,7 +142,7 @@ class RulesTest(base.TestCase):
         self.assertEqual([(code, 'why')], self.found(there, None))
 
     @ddt.data(
-        ('retype-leftover', f'volume-{facts.IDENT}.retype-request', {}),
+        ('retype-leftover', f'volume-{facts.IDENT}.retype-{facts.OTHER}', {}),
         ('retype-leftover', f'volume-{facts.IDENT}.retyped-abc', {}),
         ('orphan-backup-image', f'volume-{facts.IDENT}.backup.base', {}),
         ('orphan-disk', f'{facts.IDENT}_disk.config.rescue', {}),
@@ -162,11 +162,6 @@ class RulesTest(base.TestCase):
         known = facts.known(facts.volume())
         there = facts.pool(facts.image(name, **values))
         self.assertEqual([code], [c for c, _ in self.found(there, known)])
-
-    def test_copy_of_a_running_retype_is_no_leftover(self) -> None:
-        known = facts.known(facts.volume(status='retyping'))
-        there = facts.pool(facts.image(f'volume-{facts.IDENT}.retype-request'))
-        self.assertEqual([], self.found(there, known))
 
     def test_backup_that_cinder_has_keeps_its_image(self) -> None:
         snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
