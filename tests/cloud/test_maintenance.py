@@ -78,24 +78,26 @@ class MaintenanceTest(base.CloudTestCase):
         self.assertEqual('done earlier', found[image]['Status'])
         self.run_command('object-map', 'check', volume, status=0)
 
-    def test_orphan_is_moved_to_the_trash(self) -> None:
+    def test_plan_has_nothing_that_is_unproven_or_young(self) -> None:
         healthy = self.created()
         orphan = f'volume-{uuid.uuid4()}'
         spec = f'volumes/{orphan}'
         subprocess.run(['rbd', 'create', '--size', '1', spec], check=True)
+        self.addCleanup(subprocess.run, ['rbd', 'rm', spec], check=True)
         ident = json.loads(
             subprocess.check_output(['rbd', 'info', '--format', 'json', spec])
         )['id']
-        clean = [*('clean', '--pool', 'volumes', '--kind', 'orphan-volume')]
-        clean += ['--older-than', '0']
-        found = self.run_command(*clean, status=0)
-        self.assertIn(orphan, found)
+        plan = self.journal('plan.json')
+        words = ('clean', 'plan', '--pool', 'volumes', '-o', plan)
+        found = self.run_command(*words, status=0)
+        self.assertEqual('owner unknown', found[orphan]['Status'])
         self.assertNotIn(f'volume-{healthy}', found)
+        approvals = pathlib.Path(self.journal('approvals'))
+        approvals.write_text(f'volumes/{ident}\n')
+        other = ('clean', 'plan', '--pool', 'volumes', '-o', f'{plan}.2')
+        found = self.run_command(*other, '--approve', str(approvals), status=1)
+        self.assertEqual('refused', found[orphan]['Status'])
+        self.assertIn('sign of life', found[orphan]['Detail'])
         journal = ('--journal', self.journal('clean'))
-        found = self.run_command(*clean, '--execute', *journal, status=0)
-        self.assertEqual('done', found[orphan]['Status'])
-        trash = subprocess.check_output(['rbd', 'trash', 'ls', 'volumes'])
-        self.assertIn(ident, trash.decode())
-        subprocess.run(
-            ['rbd', 'trash', 'rm', '--force', f'volumes/{ident}'], check=True
-        )
+        found = self.run_command('clean', 'apply', plan, *journal, status=0)
+        self.assertEqual({}, found)
