@@ -43,6 +43,7 @@ from rbd_volume_options import errors
 DISTRIBUTION = 'rbd-volume-options'
 #: Variables one of which selects a cloud.
 _CLOUD = frozenset({'OS_CLOUD', 'OS_AUTH_URL', 'OS_ENDPOINT'})
+_FORBIDDEN = 403
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
@@ -216,6 +217,23 @@ class Shell(app.App):
         """Return Cinder's API with the user from the options."""
         return self.cloud().block_storage
 
+    def administrator(self) -> Any:
+        """Return the cloud for an administrator, whom the records need.
+
+        Other users see a part of them, and the rest would be orphans.
+
+        :raises CommandError: if the user is none
+        """
+        cloud = self.cloud()
+        response = cloud.block_storage.get('/scheduler-stats/get_pools')
+        if response.status_code == _FORBIDDEN:
+            raise exceptions.CommandError(
+                'The user is not an administrator of the cloud: Cinder '
+                'refuses the list of back ends. Use the cloud or the OS_* '
+                'variables of an administrator.'
+            )
+        return cloud
+
     def cloud(self) -> Any:
         """Return a connection to the cloud with the user from the options.
 
@@ -235,8 +253,9 @@ class Shell(app.App):
 
     def _advice(self, error: Exception) -> str:
         if self.options.os_cloud or _CLOUD & os.environ.keys():
+            text = str(error).rstrip('.')
             return (
-                f'Could not sign in to the cloud: {error}. Check clouds.yaml '
+                f'Could not sign in to the cloud: {text}. Check clouds.yaml '
                 'or the OS_* variables.'
             )
         return (

@@ -70,7 +70,7 @@ def audited(
     :raises RuntimeError: if Ceph's libraries for Python are not installed
     """
     # Before the scan, which can take long.
-    cloud = None if parsed_args.no_cloud else shell.cloud()
+    cloud = None if parsed_args.no_cloud else shell.administrator()
     cluster = ceph_cluster.connected(parsed_args, timeout)
 
     def read_records() -> records.Records | None:

@@ -190,6 +190,7 @@ def check_scheduler(
         allowed = frozenset(
             mode
             for section in cinder_parts.back_ends(cinder)
+            if cinder.get(section, 'volume_driver') == cinder_parts.OURS
             for mode in cinder.list(section, wire.RBD_ALLOWED_CACHE_MODES)
             or safe
         )

@@ -23,6 +23,8 @@ import subprocess
 import tempfile
 from typing import ClassVar
 
+import fixtures
+
 from tests import tree
 from tests.cloud import documented
 from tests.install import base
@@ -137,29 +139,59 @@ def _packages() -> pathlib.Path:
     return folder
 
 
-class PackageTestCase(base.InstallTestCase):
-    """The steps of a service's installation test, with packages."""
+class Packaged(fixtures.TestWithFixtures):
+    """Installs packages as documented, and removes them."""
 
-    #: The package with the service's part of the suite.
+    #: The package with a part of the suite.
     package: ClassVar[str]
-    #: The Debian packages of the service.
-    services: ClassVar[tuple[str, ...]]
-    #: Our top-level packages that its entry points refer to.
-    leads_to: ClassVar[tuple[str, ...]]
 
     def environment(self) -> fresh.Environment:
         """Return the machine, with all services and without the suite."""
         self.built = _packages()
-        self.fresh = self.useFixture(Debian())
+        machine: fresh.Environment = self.useFixture(Debian())
+        self.fresh = machine
         # An interrupted run may have left packages installed.
         self._clean_up()
         self.addCleanup(self._clean_up)
         return self.fresh
 
+    def purge(self) -> None:
+        """Purge the common package as documented, which removes all parts."""
+        purge = f'apt-get purge {_COMMON}'
+        self.assertIn(purge, _commands())
+        self._in_folder(purge)
+
+    def _clean_up(self) -> None:
+        if _COMMON in self.fresh.distributions():
+            self.purge()
+
+    def install(self, **environ: str) -> None:
+        """Run the documented commands for the package."""
+        self._in_folder(*_installation(self.package), **environ)
+
+    def _in_folder(self, *commands: str, **environ: str) -> None:
+        script = '\n'.join((f'cd {self.built}', *commands))
+        self.fresh.execute('bash', '-euxc', script, **environ)
+
+    def owners(self) -> list[str]:
+        """Return our packages to which installed entry points refer."""
+        python = self.fresh.program('python')
+        shown = self.fresh.execute(python, '-c', _OWNERS, *tree.PACKAGES)
+        return list(json.loads(shown))
+
+
+class PackageTestCase(Packaged, base.InstallTestCase):
+    """The steps of a service's installation test, with packages."""
+
+    #: The Debian packages of the service.
+    services: ClassVar[tuple[str, ...]]
+    #: Our top-level packages that its entry points refer to.
+    leads_to: ClassVar[tuple[str, ...]]
+
     def check_nothing_else(self) -> None:
         """Check that the service is installed and the suite is not."""
         self.assertEqual(set(), set(self.services) - self.stock)
-        self.assertEqual([], self._owners())
+        self.assertEqual([], self.owners())
 
     def check_extra(self) -> None:
         """Skip this check: packages have no extras.
@@ -169,18 +201,18 @@ class PackageTestCase(base.InstallTestCase):
 
     def install_as_documented(self, **environ: str) -> None:
         """Install as documented; check that only our two packages are new."""
-        self._in_folder(*_installation(self.package), **environ)
+        self.install(**environ)
         self.assertEqual(
             self.stock | {_COMMON, self.package}, self.fresh.distributions()
         )
         # Only the entry points of this part are installed.
-        self.assertEqual(set(self.leads_to), set(self._owners()))
+        self.assertEqual(set(self.leads_to), set(self.owners()))
 
     def uninstall(self) -> None:
         """Remove our packages; check that nothing is left."""
         self.fresh.execute('apt-get', 'purge', self.package)
         self.assertEqual(self.stock | {_COMMON}, self.fresh.distributions())
-        self._purge()
+        self.purge()
         self.assertEqual(self.stock, self.fresh.distributions())
         left = [
             path
@@ -188,22 +220,3 @@ class PackageTestCase(base.InstallTestCase):
             for path in self.fresh.site.glob(f'{package}*')
         ]
         self.assertEqual([], left)
-
-    def _purge(self) -> None:
-        """Purge the common package as documented, which removes all parts."""
-        purge = f'apt-get purge {_COMMON}'
-        self.assertIn(purge, _commands())
-        self._in_folder(purge)
-
-    def _clean_up(self) -> None:
-        if _COMMON in self.fresh.distributions():
-            self._purge()
-
-    def _in_folder(self, *commands: str, **environ: str) -> None:
-        script = '\n'.join((f'cd {self.built}', *commands))
-        self.fresh.execute('bash', '-euxc', script, **environ)
-
-    def _owners(self) -> list[str]:
-        python = self.fresh.program('python')
-        shown = self.fresh.execute(python, '-c', _OWNERS, *tree.PACKAGES)
-        return list(json.loads(shown))

@@ -12,19 +12,26 @@
 
 """Services from Debian's packages, with the suite and after its removal."""
 
+import pathlib
 from typing import ClassVar
 
+from tests import tree
 from tests.install import test_cinder
 from tests.install import test_glance
 from tests.install import test_horizon
 from tests.install import test_nova
 from tests.packages import debian
+from tests.unit import base
 
 
 class CinderPackageTest(debian.PackageTestCase, test_cinder.CinderTest):
     package: ClassVar[str] = 'python3-cinder-rbd-ext'
     services: ClassVar[tuple[str, ...]] = ('cinder-api', 'cinder-volume')
-    leads_to: ClassVar[tuple[str, ...]] = ('cinder_rbd_ext',)
+    leads_to: ClassVar[tuple[str, ...]] = (
+        'cinder_rbd_ext',
+        'rbd_tempest_plugin',
+        'rbd_volume_client',
+    )
 
 
 class GlancePackageTest(debian.PackageTestCase, test_glance.GlanceTest):
@@ -51,3 +58,30 @@ class NovaPackageTest(debian.PackageTestCase, test_nova.NovaTest):
     package: ClassVar[str] = 'python3-nova-rbd-cache'
     services: ClassVar[tuple[str, ...]] = ('nova-compute',)
     leads_to: ClassVar[tuple[str, ...]] = ('nova_rbd_cache',)
+
+
+class OperatorPackageTest(debian.Packaged, base.TestCase):
+    """The commands of operators, and their units."""
+
+    package: ClassVar[str] = 'python3-rbd-operator'
+
+    def _units(self) -> list[str]:
+        folder = pathlib.Path('/usr/lib/systemd/system')
+        return sorted(path.name for path in folder.glob('cinder-rbd-ext-*'))
+
+    def test_commands_work_and_no_unit_is_enabled(self) -> None:
+        self.environment()
+        self.assertEqual([], self._units())
+        self.install()
+        for command in ('audit', 'bench run', 'doctor', 'exporter'):
+            words = ['cinder-rbd-ext', *command.split(), '--help']
+            self.assertIn('usage:', self.fresh.execute(*words))
+        shipped = (tree.ROOT / 'etc/systemd').iterdir()
+        self.assertEqual(sorted(x.name for x in shipped), self._units())
+        wanted = pathlib.Path('/etc/systemd/system')
+        self.assertEqual([], list(wanted.rglob('cinder-rbd-ext-*')))
+        # The driver is in another package.
+        self.assertNotIn('python3-cinder-rbd-ext', self.fresh.distributions())
+        self.assertEqual({'rbd_bench', 'rbd_operator'}, set(self.owners()))
+        self.purge()
+        self.assertEqual([], self._units())

@@ -57,6 +57,7 @@ _DATA = {
     'doc/man': 'share/man/man1',
     'etc/metadefs': 'share/rbd-volume-options/metadefs',
     'etc/monitoring': 'share/rbd-volume-options/monitoring',
+    'etc/systemd': 'lib/systemd/system',
 }
 
 

@@ -214,6 +214,16 @@ class CloudTest(base.TestCase):
         self.assertEqual(3, shell.main(['audit', '--ceph-conf', '/none']))
         self.assertIn('Set --os-cloud or OS_CLOUD', self.err.getvalue())
 
+    def test_user_who_is_no_administrator(self) -> None:
+        cloud = mock.MagicMock()
+        cloud.block_storage.get.return_value.status_code = 403
+        patch = mock.patch.object(
+            shell.Shell, 'cloud', autospec=True, return_value=cloud
+        )
+        with patch:
+            self.assertEqual(3, shell.main(['audit']))
+        self.assertIn('not an administrator', self.err.getvalue())
+
     def test_unknown_cloud(self) -> None:
         self.assertEqual(3, shell.main(['--os-cloud', 'mine', 'audit']))
         self.assertIn('Could not sign in', self.err.getvalue())
