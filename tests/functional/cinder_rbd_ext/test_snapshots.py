@@ -52,7 +52,7 @@ class SnapshotsTest(base.DriverTestCase):
         """librbd aborts the process that removes the snapshot."""
         # Not in this process: librbd may end it.
         image = f'volumes/{self.volume.name}'
-        self.rbd('migration', 'prepare', image)
+        self.rbd('migration', 'prepare', image, image)
         self.assertRaises(
             exception.SnapshotIsBusy,
             self.driver.delete_snapshot,
