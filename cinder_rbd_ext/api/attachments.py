@@ -30,15 +30,14 @@ import webob.exc
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
-from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import attachment_mode
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -79,7 +78,7 @@ class AttachmentsController(wsgi.Controller):
         if not _is_certain(connector, server is not None):
             return
         volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
-        if not _asks(volume):
+        if not attachment_mode.is_requested(volume):
             return
         same = any(
             each.instance_uuid == server for each in volume.volume_attachment
@@ -112,7 +111,10 @@ class AttachmentsController(wsgi.Controller):
         if not _is_certain(connector, server is not None):
             return
         volume = objects.Volume.get_by_id(context, attachment.volume_id)
-        if not _asks(volume) or 'error' in volume.status:
+        if (
+            not attachment_mode.is_requested(volume)
+            or 'error' in volume.status
+        ):
             return
         if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
             return
@@ -141,7 +143,7 @@ class ConnectionsController(wsgi.Controller):
         connector = self._door.connector(context, asked)
         if connector:
             volume = objects.Volume.get_by_id(context, id)
-            if _asks(volume) and _may(
+            if attachment_mode.is_requested(volume) and _may(
                 context, action_policies.INITIALIZE_POLICY, volume
             ):
                 current = requester.current(volume)
@@ -278,14 +280,6 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
     """Return whether a connector is that of a compute host."""
     return for_server or host_modes.of_connector(connector) is not None
-
-
-def _asks(volume: Any) -> bool:
-    """Return whether a volume or its type requests a mode."""
-    return keys.CACHE_MODE in {
-        **request.metadata_of(volume),
-        **request.specs_of(volume.volume_type),
-    }
 
 
 def _is_service(context: Any) -> bool:

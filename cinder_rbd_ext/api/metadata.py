@@ -29,6 +29,7 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import replaced
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -118,7 +119,7 @@ class Changes:
             fixed_keys.check(context, volume, self._reported, before, after)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after)
-        return _notice(volume) if keys.CACHE_MODE in different else None
+        return _notice(volume, different)
 
     def _offer(self, volume: Any) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
@@ -146,16 +147,21 @@ def _authorized(context: Any, volume_id: str, policy: str) -> Any:
     return volume
 
 
-def _notice(volume: Any) -> str | None:
-    """Return a notice that existing attachments keep their mode."""
+def _notice(volume: Any, different: frozenset[str]) -> str | None:
+    """Return a notice that existing attachments keep their values."""
+    changed = sorted(
+        option.key
+        for option in definitions.of_kind(definitions.Kind.CONNECTION)
+        if option.key in different
+    )
     kept = sum(
         attachment.attach_status in _MADE
         for attachment in volume.volume_attachment
     )
-    if not kept:
+    if not kept or not changed:
         return None
     return (
-        f'{keys.CACHE_MODE} takes effect at the next attachment; '
+        f'{", ".join(changed)} takes effect at the next attachment; '
         f'existing attachments ({kept}) keep their mode'
     )
 

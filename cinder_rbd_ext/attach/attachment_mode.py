@@ -57,6 +57,20 @@ class Asked:
     origin: errors.Origin | None
     shared: bool = False
 
+    def refusal(self, reason: str, allowed: str) -> errors.OptionError:
+        """Return why an attachment cannot have the mode."""
+        return errors.OptionError(
+            keys.CACHE_MODE, self.mode.value, reason, allowed, self.origin
+        )
+
+
+def is_requested(volume: Any) -> bool:
+    """Return whether a volume or its type requests a mode."""
+    return keys.CACHE_MODE in {
+        **request.metadata_of(volume),
+        **request.specs_of(volume.volume_type),
+    }
+
 
 def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
     """Return the mode of an attachment that a new one replaces."""

@@ -19,8 +19,6 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
-from rbd_volume_options import errors
-from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
 
@@ -108,11 +106,8 @@ def check(asked: attachment_mode.Asked, cached: bool | None) -> None:
     if cached is None or cached is asked.mode.uses_rbd_cache:
         return
     agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
-    raise errors.OptionError(
-        keys.CACHE_MODE,
-        asked.mode.value,
+    raise asked.refusal(
         f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
         f'pool, overrides it',
         f'{cache_modes.joined(agreeing)}, or remove the setting',
-        asked.origin,
     )

@@ -25,7 +25,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -92,6 +91,4 @@ def check(asked: attachment_mode.Asked, offer: HostModes | None) -> None:
     else:
         reason = 'the compute host does not offer it'
         allowed = cache_modes.joined(offer)
-    raise errors.OptionError(
-        keys.CACHE_MODE, asked.mode.value, reason, allowed, asked.origin
-    )
+    raise asked.refusal(reason, allowed)
