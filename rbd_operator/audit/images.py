@@ -20,6 +20,7 @@ import dataclasses
 import enum
 import functools
 import sys
+import types
 from typing import Any
 
 from rbd_operator.audit import usage
@@ -73,9 +74,10 @@ class Image:
     :ivar used: bytes that the image and its snapshots use; None if unknown or
         not requested
     :ivar owner: id of the cloud in its valid mark; empty without a mark
-    :ivar stale_lock: the client that holds its lock and does not watch it
-    :ivar watchers: addresses of the clients that have it open for writing, as
-        far as they are blocklisted
+    :ivar stale_lock: the client that holds its lock and does not watch it, and
+        until when it is blocklisted
+    :ivar watchers: the clients that have it open for writing, as far as they
+        are blocklisted, as well
     """
 
     pool: str
@@ -108,14 +110,15 @@ def read(
     name: str,
     pool_name: Callable[[int], str],
     with_usage: bool = False,
-    blocklist: frozenset[str] = frozenset(),
+    blocklist: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Image:
     """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
     :param pool_name: returns the name of a pool by its id
     :param with_usage: whether to read the used space, too
-    :param blocklist: addresses of clients that Ceph has blocked
+    :param blocklist: addresses of clients that Ceph has blocked, and until
+        when
     :raises rbd.Error: if it cannot be opened
     """
     with librbd.Image(ioctx, name, read_only=True) as image:
@@ -155,9 +158,19 @@ def read(
             sys.intern(
                 ownership.owner_of(metadata, ioctx.get_pool_id(), ident)
             ),
-            clients.stale_owner,
-            tuple(blocklist.intersection(clients.watchers)),
+            _blocked(clients.stale_owner, blocklist),
+            tuple(
+                _blocked(address, blocklist)
+                for address in clients.watchers
+                if address in blocklist
+            ),
         )
+
+
+def _blocked(address: str, blocklist: Mapping[str, str]) -> str:
+    """Return an address, and until when Ceph has blocked it."""
+    until = blocklist.get(address)
+    return f'{address}, blocked until {until}' if until else address
 
 
 # Images of the same kind share these, which saves memory.

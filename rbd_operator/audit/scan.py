@@ -376,17 +376,19 @@ class Cluster:
                 if objects.has_header(self.librados, ioctx, ident):
                     yield ident
 
-    def blocklist(self) -> frozenset[str]:
-        """Return the addresses that Ceph has blocked, if they may be read."""
+    def blocklist(self) -> dict[str, str]:
+        """Return the addresses that Ceph has blocked, and until when.
+
+        The result is empty if the user may not read the list.
+        """
         words = json.dumps({'prefix': 'osd blocklist ls'})
         with self.connection() as connection:
             status, output, _ = connection.mon_command(words, b'')
         if status:
             LOG.info('May not read the blocklist of Ceph')
-            return frozenset()
-        # Ceph 16 prints the list as JSON with a rest.
-        lines = output.decode().splitlines()
-        return frozenset(line.split()[0] for line in lines if line)
+            return {}
+        words_of = (line.split() for line in output.decode().splitlines())
+        return {each[0]: each[1] for each in words_of if len(each) > 1}
 
     @contextlib.contextmanager
     def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
