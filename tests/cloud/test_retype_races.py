@@ -132,7 +132,10 @@ class RacesTest(base.CloudTestCase):
         self.seen: collections.Counter[tuple[str, ...]] = collections.Counter()
         self.faults: list[str] = []
         # The sizes of objects tell which type an image belongs to.
-        self.types = [self.make_type(), self.make_type(rbd_object_size='1M')]
+        self.types = [
+            self.make_type(rbd_object_size='4M'),
+            self.make_type(rbd_object_size='1M'),
+        ]
         self.third = self.make_type(rbd_object_size='512K')
         self.sizes = dict(
             zip((*self.types, self.third), (22, 20, 19), strict=True)
