@@ -143,6 +143,23 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
             found['unshelve'] = self.act(self.offloaded, 'unshelve', None)
         return found
 
+    def recover(self, machine: str) -> None:
+        """Recover a server after a refused migration, as the page says."""
+        volume = self.volumes[machine]
+        self.request('DELETE', f'/volumes/{volume}/metadata/rbd:cache_mode')
+        state = {'os-resetState': {'state': 'active'}}
+        path = f'/servers/{machine}/action'
+        self.compute('POST', path, state, self.operator)
+        self.server_action(machine, **{'os-stop': None})
+        self.wait_for_server(machine, 'SHUTOFF')
+        connector = nova_compute.run(
+            'nova-rbd-cache', 'connector', host=servers.SECOND
+        )
+        nova_compute.refresh(machine, volume, connector)
+        self.server_action(machine, **{'os-start': None})
+        self.wait_for_server(machine)
+        self.assertEqual('none', self.cache_mode(machine, volume))
+
     def test_operations_are_refused_before_anything_changes(self) -> None:
         filtered = test_compute_options.documented_filter()
         moved = self.machines['live-migration']
@@ -150,6 +167,7 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
             with nova_compute.scheduled(filtered):
                 self.assertEqual(_BY_THE_FILTER, self.refused())
             self.assertEqual(_BY_CINDER, self.refused())
+            self.recover(self.machines['migrate'])
             mode = self.cache_mode(moved, self.volumes[moved])
             self.assertEqual('writeback', mode)
             with self.down(servers.FIRST):
