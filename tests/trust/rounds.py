@@ -44,7 +44,7 @@ Outcome = operations.Outcome
 Record = dict[str, Any]
 
 # Seconds, after the fault and the recovery, for a status to change.
-_GRACE = 60.0
+_GRACE = 75.0
 _RECOVERY = 150.0
 _DELETED = 60.0
 _UNCHANGED = 15.0
