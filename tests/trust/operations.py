@@ -72,6 +72,7 @@ class Operation:
         be gone
     :ivar snapshot: whether the volume needs a snapshot
     :ivar own: whether the operation needs a volume of its own
+    :ivar fair: whether both drivers do the same work
     :ivar after: the content of the volume, or of the created one, afterwards,
         from the contents of the volume and of the base
     """
@@ -83,6 +84,7 @@ class Operation:
     is_done: Callable[[Side, Record], bool] | None = lambda *_: True
     snapshot: bool = False
     own: bool = True
+    fair: bool = True
     after: Callable[[Content, Content], Content] = lambda own, _: own
 
 
@@ -203,6 +205,7 @@ OPERATIONS = (
         'retype with a copy',
         _action('os-retype', new_type='copied', migration_policy='on-demand'),
         is_done=_is('copied'),
+        fair=False,
     ),
     Operation('revert', _action('revert', snapshot_id=''), snapshot=True),
     Operation(
@@ -219,6 +222,8 @@ OPERATIONS = (
         is_done=lambda _, record: bool(record['status'] != 'available'),
     ),
 )
+#: The operations that are drawn by default.
+FAIR = tuple(each for each in OPERATIONS if each.fair)
 
 
 @dataclasses.dataclass
