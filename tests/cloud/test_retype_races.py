@@ -387,17 +387,20 @@ class RacesTest(base.CloudTestCase):
         ]
         services = _services()
         self.assertNotEqual(set(), services)
-        began = time.monotonic()
+        self.addCleanup(self._report, time.monotonic())
         with futures.ThreadPoolExecutor(at_once) as pool:
             list(
                 pool.map(
                     self._work, (trials[n::at_once] for n in range(at_once))
                 )
             )
+        self.assertEqual([], self.faults)
+        self.assertEqual(services, _services())
+
+    def _report(self, began: float) -> None:
+        """Print the figures of the long form, also after a failure."""
         if TRIALS in os.environ:
-            print(f'{count} trials, {time.monotonic() - began:.0f} s')
+            print(f'{time.monotonic() - began:.0f} s')
             for outcome, times in sorted(self.seen.items()):
                 print(times, *outcome)
             print('\n'.join(self.faults))
-        self.assertEqual([], self.faults)
-        self.assertEqual(services, _services())
