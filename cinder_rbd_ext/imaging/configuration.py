@@ -57,8 +57,9 @@ def apply(image: Any, wanted: Mapping[str, Any]) -> None:
     :param wanted: the values of the options of the volume, by key
     """
     conf_rbd_cache.drop(image)
-    there = dict(image.metadata_list())
-    for name, option in _entries().items():
+    entries = _entries()
+    there = dict(image.metadata_list()) if entries else {}
+    for name, option in entries.items():
         if option.key in wanted:
             image.metadata_set(name, definitions.as_text(wanted[option.key]))
         elif name in there:
