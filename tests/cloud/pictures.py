@@ -34,6 +34,12 @@ def of_element(
     window.set_window_size(width, before['height'])
     try:
         element = case.find(selector)
+        # A dialog that is scrolled begins above the window.
+        window.execute_script(
+            'const dialog = arguments[0].closest(".modal");'
+            'if (dialog) { dialog.scrollTop = 0; }',
+            element,
+        )
         # The window is higher than the page by its frame.
         height = element.location['y'] + element.size['height'] + 200
         window.set_window_size(width, max(before['height'], height))

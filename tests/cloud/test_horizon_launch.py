@@ -65,6 +65,8 @@ class LaunchTest(browser.BrowserTestCase):
         """Return the text of the step."""
         self.step('Volume Layout')
         self.until_true(lambda: self.text('.rbd-launch-layout').strip())
+        if self.shown('.rbd-launch-layout details:not([open])'):
+            self.click('.rbd-launch-layout summary')
         return self.text('.rbd-launch-layout')
 
     def test_what_the_type_of_a_new_volume_gives(self) -> None:
@@ -81,15 +83,20 @@ class LaunchTest(browser.BrowserTestCase):
         self.choose(_TYPE, name)
         self.step('Volume Layout')
         self.until_true(lambda: name in self.text('.rbd-launch-layout'))
+        self.assertIn(
+            '1 MiB objects, 64 KiB × 8, object map (default)',
+            self.text('.rbd-launch-layout summary'),
+        )
         said = self.layout()
-        for words in ('1 MiB', '64 KiB x 8', 'writeback'):
+        for words in ('1 MiB', '64 KiB × 8', 'writeback'):
             self.assertIn(words, said)
         self.screenshot('launch-layout')
         # The step follows a change of the type.
         self.step('Source')
         self.choose(_TYPE, 'fake')
-        said = self.layout()
-        self.assertNotIn('64 KiB', said)
+        self.until_true(
+            lambda: '64 KiB' not in self.text('.rbd-launch-layout')
+        )
         # Stock Horizon's own request fails if Glance has no metadata
         # definitions of scheduler hints.
         self.check_quiet(but='/api/glance/metadefs/namespaces/')
@@ -97,7 +104,7 @@ class LaunchTest(browser.BrowserTestCase):
     def test_the_default_type_where_none_was_chosen(self) -> None:
         self.opened()
         self.step('Volume Layout')
-        self.until_true(lambda: _DEFAULT in self.text('#rbd-launch-layout-of'))
+        self.until_true(lambda: _DEFAULT in self.text('.rbd-launch-layout'))
         said = self.layout()
         self.assertIn('Object size', said)
         self.assertNotIn('currently not available', said)

@@ -165,6 +165,15 @@ class LaterTest(volume_form.FormTestCase, test_handshake.ConnectorTestCase):
         self.assertIn('offers no cache modes', shown)
         self.check_accessible(f'#{tab}')
         self.screenshot('refused-later')
+        # Cinder's messages to the user are in a tab of Horizon.
+        self.open(
+            f'/project/volumes/{volume}/?tab=volume_details__messages_tab'
+        )
+        self.assertIn(
+            'offers no cache modes',
+            self.text('#volume_details__messages_tab'),
+        )
+        self.screenshot('refused-later-messages')
         for page in ('attach', 'rbd_cache_mode'):
             self.open(f'/project/volumes/{volume}/{page}/')
             self.assertIn('offers no cache modes', self.text('form .alert'))

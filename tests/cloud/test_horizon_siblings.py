@@ -100,8 +100,18 @@ class NotesTest(volume_form.FormTestCase):
 
 class ChangeTypeTest(volume_form.FormTestCase):
     def test_what_a_type_does(self) -> None:
+        name = f'striped-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(
+            name, **{'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
+        )
         volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
         self.open(f'/project/volumes/{volume}/retype/')
+        self.pick('volume_type', name)
+        self.until_true(lambda: '64 KiB × 8' in self.text('[data-rbd-note]'))
+        # How long it takes, and how much room it needs.
+        for words in ('copied to a new image', 'uses its space twice'):
+            self.assertIn(words, self.text('[data-rbd-note]'))
+        self.screenshot('change-type-layout')
         self.pick('volume_type', 'fake')
         self.until_true(
             lambda: 'removed from the volume' in self.text('[data-rbd-note]')
