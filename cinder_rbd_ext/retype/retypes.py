@@ -391,6 +391,8 @@ class Retypes:
             given = _origins_of_features(volume, change.to_default)
         state = images.state_of(volume.name)
         record.made(volume.id, state, record.backend_of(volume), given)
+        # A copy inherits a mark that is not valid for it.
+        images.mark(volume.name)
 
     def _rebuild_object_maps(self, image: Any, name: str) -> None:
         existing.rebuild_object_maps(

@@ -1,0 +1,103 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Plans or applies a plan in a process that a test kills.
+
+Usage: clean_process CONF FOLDER CLOUD-ID VOLUME plan | apply
+"""
+
+import datetime
+import pathlib
+import sys
+import threading
+
+import rados
+import rbd
+
+from rbd_operator.audit import names
+from rbd_operator.audit import records
+from rbd_operator.audit import run as audit
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import databases
+from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import plans
+from rbd_operator.maintenance import removal
+from rbd_operator.maintenance import run
+
+_DELAY = datetime.timedelta(days=1)
+
+
+class Cloud:
+    """A cloud with one volume."""
+
+    def has_record(self, owner: names.Owner, ident: str) -> bool:
+        """Return that the cloud has no other resource."""
+        return False
+
+    def volume(self, ident: str) -> records.Volume | None:
+        """Return no other volume."""
+        return None
+
+    def server_deleted(self, ident: str) -> datetime.datetime | None:
+        """Return no deleted server."""
+        return None
+
+
+def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
+    """Run a step."""
+    cluster = scan.Cluster(rados, rbd, conf, 'admin')
+    backend = 'host@rbd#rbd'
+    known = records.Records(
+        {
+            volume: records.Volume(
+                volume, volume, 'project', 'type', backend, 'available'
+            )
+        },
+        frozenset(),
+        frozenset(),
+        {backend: 'volumes'},
+        cloud_id=cloud,
+    )
+    examiner = removal.Examiner(
+        cluster,
+        evidence.Evidence(known, Cloud(), databases.Databases()),
+        removal.Rules(_DELAY, datetime.timedelta()),
+    )
+    plan = pathlib.Path(folder, 'plan')
+    if what == 'plan':
+        audited = audit.run(cluster, ['volumes'], lambda: known, workers=2)
+        items = [
+            each.item
+            for each in plans.made(audited, plans.Filter(), examiner)
+            if isinstance(each, removal.Removal)
+        ]
+        header = plans.Header('fsid', 'url', cloud, plans.taken_now(), 1, 0)
+        partial = plan.with_suffix('.part')
+        partial.write_text(plans.text(header, items))
+        partial.rename(plan)
+        return
+    _, items = plans.parsed(plan.read_text())
+    stop = threading.Event()
+    path = pathlib.Path(folder, 'journal')
+    with journal.Journal(path, 'clean apply', 'fsid') as written:
+        runner = run.Runner(
+            cluster, written, pace.Pace(stop), stop, lambda text: None, False
+        )
+        changes = [removal.Removal(each, examiner) for each in items]
+        for outcome in runner.run(changes, lambda *where: None):
+            print(outcome.status.value, outcome.image, outcome.detail)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

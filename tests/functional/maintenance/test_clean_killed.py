@@ -1,0 +1,163 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""A plan and its execution are killed at any time, and lose nothing."""
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import uuid
+
+import fixtures
+import rados
+import rbd
+import testtools
+
+from rbd_operator.audit import objects
+from rbd_volume_options import features
+from rbd_volume_options import ownership
+from tests import tree
+from tests.functional import ceph
+from tests.functional import interruptions
+
+#: Environment variable with the number of kills; more take longer.
+KILLS = 'RBD_TEST_KILLS'
+_MASK = features.to_mask({features.LAYERING, *features.MAP_ON})
+_CLOUD = str(uuid.uuid4())
+_NUMBER = 6
+
+
+class KilledTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.ceph = ceph.shared_cluster()
+        self.addCleanup(self.ceph.empty)
+        self.addCleanup(self._restore)
+        self.useFixture(interruptions.ShortWatch(self.ceph))
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.volume = str(uuid.uuid4())
+        self.kept = {
+            self.image(f'volume-{self.volume}', _CLOUD),
+            self.image(f'volume-{uuid.uuid4()}', ''),
+        }
+        self.garbage = {
+            self.image(f'volume-{uuid.uuid4()}', _CLOUD)
+            for _ in range(_NUMBER)
+        }
+
+    def image(self, name: str, mark: str) -> str:
+        """Make an image whose data is its name."""
+        ioctx = self.ceph.ioctx()
+        rbd.RBD().create(ioctx, name, 2**23, old_format=False, features=_MASK)
+        if mark:
+            ownership.write_named(ioctx, name, mark)
+        with self.ceph.image(name) as image:
+            image.write(name.encode(), 2**22)
+        return name
+
+    def _restore(self) -> None:
+        ioctx = self.ceph.ioctx()
+        for entry in objects.trash(rados, ioctx, 'volumes'):
+            if not entry.is_settled:
+                rbd.RBD().trash_move(ioctx, entry.name, 0)
+            rbd.RBD().trash_restore(ioctx, entry.ident, entry.name)
+
+    def run_step(self, step: str, kill_after: float | None = None) -> bool:
+        """Run a step, or kill it; return whether it ended before.
+
+        :param kill_after: seconds; for the execution, counted from when it
+            has begun the first removal
+        """
+        process = subprocess.Popen(
+            [
+                *(sys.executable, '-m'),
+                'tests.functional.maintenance.clean_process',
+                *(self.ceph.conf, str(self.folder), _CLOUD, self.volume, step),
+            ],
+            cwd=tree.ROOT,
+            stdout=subprocess.DEVNULL,
+        )
+        if kill_after is not None and step == 'apply':
+            self._wait_for_removal(process)
+        try:
+            self.assertEqual(0, process.wait(kill_after))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return False
+        return True
+
+    def _wait_for_removal(self, process: subprocess.Popen[bytes]) -> None:
+        there = self._journal_size()
+        while process.poll() is None and self._journal_size() == there:
+            time.sleep(0.002)
+
+    def _journal_size(self) -> int:
+        path = self.folder / 'journal'
+        return path.stat().st_size if path.exists() else 0
+
+    def trash(self) -> dict[str, str]:
+        """Return the ids in the trash by the names of the images."""
+        entries = objects.trash(rados, self.ceph.ioctx(), 'volumes')
+        return {entry.name: entry.ident for entry in entries}
+
+    def verify(self) -> None:
+        """Check that each image is complete, in the pool or in the trash."""
+        ioctx = self.ceph.ioctx()
+        trash, directory = self.trash(), objects.directory(rados, ioctx)
+        self.assertLessEqual(self.kept, directory.keys() - trash.keys())
+        for name in self.kept | self.garbage:
+            ident = trash.get(name) or directory[name]
+            with rbd.Image(ioctx, image_id=ident, read_only=True) as image:
+                self.assertEqual(name.encode(), image.read(2**22, len(name)))
+
+    def test_kill_at_any_time_loses_nothing_and_is_resumed(self) -> None:
+        seed = random.randrange(2**32)
+        self.addDetail('seed', testtools.content.text_content(str(seed)))
+        choice = random.Random(seed)
+        wanted = int(os.environ.get(KILLS, 3))
+        killed = 0
+        while killed < wanted:
+            began = time.monotonic()
+            self.assertTrue(self.run_step('plan'))
+            length = time.monotonic() - began
+            # The first kill is in a plan, the others in its execution.
+            if not self.run_step('plan', choice.uniform(0.3, 0.9) * length):
+                killed += 1
+            self.verify()
+            while self.garbage - self.trash().keys() and killed < wanted:
+                if not self.run_step('apply', choice.uniform(0, 0.2)):
+                    killed += 1
+                self.verify()
+            # What the killed runs began is completed, or in the next plan.
+            for step in ('apply', 'plan', 'apply', 'plan', 'apply'):
+                if self.is_clean():
+                    break
+                self.run_step(step)
+            self.verify()
+            self.assertEqual(self.garbage, set(self.trash()))
+            self.assertTrue(self.is_clean())
+            self._restore()
+            (self.folder / 'journal').unlink(missing_ok=True)
+
+    def is_clean(self) -> bool:
+        """Return whether all garbage is in the trash, and has no name."""
+        names = objects.directory(rados, self.ceph.ioctx()).keys()
+        trash = objects.trash(rados, self.ceph.ioctx(), 'volumes')
+        return (
+            not self.garbage & names
+            and self.garbage == {each.name for each in trash}
+            and all(each.is_settled for each in trash)
+        )
