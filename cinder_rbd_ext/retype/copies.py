@@ -403,17 +403,19 @@ def run(driver: Any, function: Callable[[Any], _Result]) -> _Result:
 
 
 def discard(driver: Any, ioctx: Any, name: str) -> None:
-    """Remove an image, complete or not, through the trash."""
-    image_id = id_of(ioctx, name)
-    if image_id is None:
-        return
-    try:
-        driver.rbd.RBD().trash_move(ioctx, name, 0)
-    except driver.rbd.ImageNotFound:
-        # Its creation or its removal was interrupted: it has no header.
-        driver.rbd.discard(ioctx, name)
-        return
-    purge(driver, ioctx, image_id)
+    """Remove an image, complete or not, through the trash.
+
+    An earlier attempt may have moved it there.
+    """
+    if id_of(ioctx, name) is not None:
+        try:
+            driver.rbd.RBD().trash_move(ioctx, name, 0)
+        except driver.rbd.ImageNotFound:
+            # Its creation or its removal was interrupted: it has no header.
+            driver.rbd.discard(ioctx, name)
+    for entry in driver.rbd.RBD().trash_list(ioctx):
+        if entry['name'] == name:
+            purge(driver, ioctx, entry['id'])
 
 
 def purge(driver: Any, ioctx: Any, image_id: str) -> None:

@@ -12,7 +12,9 @@
 
 """Backups of volumes with keys, and restored volumes."""
 
+from tests import rbd_content
 from tests.cloud import base
+from tests.cloud import test_retype
 
 _OWN = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
 _CAME = {
@@ -68,6 +70,41 @@ class RestoreTest(base.CloudTestCase):
         # A new volume from the backup.
         volume = self.created(backup_id=self.backup, metadata=_OWN)
         self.assertEqual({**_OWN, 'theirs': 'x'}, self._keys(volume))
+
+
+class IncrementalTest(base.CloudTestCase):
+    """Backups of a volume whose image a retype has replaced."""
+
+    def _back_up(self, volume: str, incremental: bool) -> str:
+        body = {'volume_id': volume, 'incremental': incremental}
+        answer = self.request('POST', '/backups', {'backup': body})
+        backup = str(answer['backup']['id'])
+        self.addCleanup(self.remove, backup, 'backups')
+        self.wait_for(backup, kind='backups')
+        return backup
+
+    def test_incremental_backups_continue_after_a_retype(self) -> None:
+        volume = self.created(metadata=_OWN)
+        with test_retype.opened(volume, read_only=False) as image:
+            rbd_content.write(image, 3, 8)
+        self._back_up(volume, incremental=False)
+        with test_retype.opened(volume, read_only=False) as image:
+            rbd_content.write(image, 700, 8)
+        plain = self.make_type(rbd_tenant_options='')
+        self.addCleanup(self.remove, volume)
+        self.action(volume, **{'os-retype': {'new_type': plain}})
+        self.until(lambda: self.show(volume)['volume_type'] == plain)
+        self.wait_for(volume)
+        self.assertNotIn('stripe_count', self.info(volume))
+        with test_retype.opened(volume, read_only=False) as image:
+            rbd_content.write(image, 5, 2)
+            written = rbd_content.sums(image)['']
+        backup = self._back_up(volume, incremental=True)
+        answer = self.request('GET', f'/backups/{backup}')['backup']
+        self.assertTrue(answer['is_incremental'])
+        restored = self.created(backup_id=backup)
+        with test_retype.opened(restored) as image:
+            self.assertEqual(written, rbd_content.sums(image)[''])
 
 
 class TemporaryVolumeTest(base.CloudTestCase):

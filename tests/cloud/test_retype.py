@@ -30,7 +30,8 @@ _NOTE = {'provider:note': 'x'}
 
 
 @contextlib.contextmanager
-def _opened(volume: str, read_only: bool = True) -> Iterator[Any]:
+def opened(volume: str, read_only: bool = True) -> Iterator[Any]:
+    """Open the image of a volume."""
     with (
         rados.Rados(conffile='', rados_id='admin') as client,
         client.open_ioctx('volumes') as ioctx,
@@ -135,11 +136,11 @@ class RetypeTest(base.CloudTestCase):
         """A copy replaces the image, and the requester sees the progress."""
         volume = self.created(size=2)
         for at in (3, 700, 2040):
-            with _opened(volume, read_only=False) as image:
+            with opened(volume, read_only=False) as image:
                 rbd_content.write(image, at, 8)
             if at < 2000:
                 self.snapshot(volume)
-        with _opened(volume) as image:
+        with opened(volume) as image:
             before = rbd_content.sums(image)
         self.assertEqual(3, len(set(before.values())))
         striped = self.make_type(
@@ -160,7 +161,7 @@ class RetypeTest(base.CloudTestCase):
         self.assertEqual(8, info['stripe_count'])
         self.assertIn('object-map', info['features'])
         self.assertEqual([], info['flags'])
-        with _opened(volume) as image:
+        with opened(volume) as image:
             self.assertEqual(before, rbd_content.sums(image))
         self.assertIsNone(self.show(volume)[_CONVERSION])
         told = [each for each in seen if each]
