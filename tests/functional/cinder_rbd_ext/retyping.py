@@ -181,14 +181,14 @@ class Service:
         self,
         ident: str,
         type_id: str,
-        last_line: int = 0,
+        last_line: int | None = None,
         begins: Callable[[], None] | None = None,
     ) -> int:
         """Retype a volume as Cinder's manager does; return the lines run.
 
         :param begins: called before the driver's method
         :param last_line: the number of the line of code at which this process
-            is killed
+            is killed; 0 for none, None if lines are not counted
         """
         volume = self._volume(ident)
         new_type = objects.VolumeType.get_by_id(self._admin, type_id)
@@ -207,7 +207,8 @@ class Service:
         tenant = context.RequestContext('user', 'project')
         if begins is not None:
             begins()
-        sys.settrace(trace)
+        if last_line is not None:
+            sys.settrace(trace)
         done, update = self._driver.retype(tenant, volume, new_type, {}, None)
         sys.settrace(None)
         saved = {'status': 'available', **(update or {})}
@@ -399,14 +400,18 @@ def main() -> None:
     types = _ended(_run(_make_types))
     figures: dict[str, Any] = {}
 
-    def begun(ident: str, type_id: str) -> tuple[tuple[int, int], float]:
+    def begun(
+        ident: str, type_id: str, last_line: int | None = None
+    ) -> tuple[tuple[int, int], float]:
         """Run a service; return when it begins the retype."""
         reading, writing = os.pipe()
 
         def begins() -> None:
             os.write(writing, b'.')
 
-        running = _run(lambda: Service().retype(ident, type_id, begins=begins))
+        running = _run(
+            lambda: Service().retype(ident, type_id, last_line, begins)
+        )
         os.close(writing)
         os.read(reading, 1)
         os.close(reading)
@@ -414,7 +419,7 @@ def main() -> None:
 
     def unharmed(ident: str, type_id: str) -> dict[str, Any]:
         running, began = begun(ident, type_id)
-        figures['lines'] = _ended(running)
+        _ended(running)
         figures['took'] = time.monotonic() - began
         return {'killed': 'nothing', **figures}
 
@@ -437,7 +442,12 @@ def main() -> None:
         sys.stdout.write(f'{json.dumps(told)}\n')
         sys.stdout.flush()
 
+    def counted(ident: str, type_id: str) -> dict[str, Any]:
+        figures['lines'] = _ended(begun(ident, type_id, 0)[0])
+        return {'killed': 'nothing'}
+
     tell(_trial(types, chance, unharmed))
+    tell(_trial(types, chance, counted))
     for number in range(given.lines):
         line = 1 + (number * figures['lines']) // given.lines
         tell(_trial(types, chance, at_line))

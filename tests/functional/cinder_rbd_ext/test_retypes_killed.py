@@ -74,4 +74,4 @@ class KilledTest(unittest.TestCase):
         self.assertEqual([], wrong)
         results: list[Any] = [trial['new'] for trial in trials]
         self.assertEqual({True, False}, set(results))
-        self.assertEqual(1 + int(moments) + int(lines), len(trials))
+        self.assertEqual(2 + int(moments) + int(lines), len(trials))
