@@ -295,6 +295,7 @@ class RBDExtDriver(rbd.RBDDriver):
         that the new type does not accept are removed from the volume.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
+        self._retypes.announce(context.request_id, volume, new_type)
         with volume_use.replacing(volume):
             return self._retypes.retype(
                 context.request_id, volume, new_type, stock

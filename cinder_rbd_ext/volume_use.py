@@ -31,6 +31,7 @@ from cinder.volume import volume_utils
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
 
 #: Status of a volume in a retype.
@@ -137,7 +138,10 @@ def is_unfinished(volume: Any) -> bool:
 
     :param volume: from :func:`using`
     """
-    return wire.RECORD_CONVERSION in volume.admin_metadata
+    mark = marker.read(volume.admin_metadata)
+    # A retype that still waits for the lock has not begun.
+    waits = mark is not None and not mark.source_id
+    return wire.RECORD_CONVERSION in volume.admin_metadata and not waits
 
 
 def _left(until: float) -> float:

@@ -50,7 +50,8 @@ class Marker:
 
     :ivar request: id of the request
     :ivar type_id: the new volume type
-    :ivar source_id: librbd's id of the image before the retype
+    :ivar source_id: librbd's id of the image before the retype; empty until
+        the retype has begun
     :ivar copy_id: librbd's id of the verified copy; empty if there is none
     :ivar percent: percentage of the data that is copied
     :ivar at: time of the last progress in ISO 8601, UTC

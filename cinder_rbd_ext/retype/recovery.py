@@ -44,9 +44,10 @@ from cinder_rbd_ext.retype import retypes
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds after which a marker belongs to a killed service. Between the end of
-#: the driver's part and the new status, Cinder needs much less.
-STALE = 45.0
+#: Seconds after which a marker belongs to a killed service. A retype waits at
+#: most :data:`cinder_rbd_ext.volume_lock.WAIT` for the lock. Cinder needs much
+#: less between the end of the driver's part and the new status.
+STALE = 70.0
 
 #: Seconds between two attempts while something is left to do.
 PAUSE = 5.0

@@ -148,6 +148,17 @@ class Retypes:
         self._driver = driver
         self._remove_keys = remove_keys
 
+    def announce(self, request_id: str, volume: Any, new_type: Any) -> None:
+        """Write a marker before the wait for the lock.
+
+        The sooner it is written, the shorter a kill leaves the volume in
+        ``retyping``. It is not a begun retype, for which others wait.
+        """
+        if marker.of_volume(volume.id) is None:
+            marker.begin(
+                volume.id, marker.Marker(request_id, new_type.id, source_id='')
+            )
+
     def retype(
         self, request_id: str, volume: Any, new_type: Any, stock: Stock
     ) -> tuple[bool, Update | None]:
@@ -160,16 +171,15 @@ class Retypes:
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        mark = marker.Marker(request_id, new_type.id, source_id='')
-        if marker.of_volume(volume.id) is None:
-            # The sooner, the shorter a kill leaves the volume in "retyping".
-            marker.begin(volume.id, mark)
         with volume_lock.exclusive(volume.id) as held:
             earlier = marker.of_volume(volume.id)
             if earlier and earlier.request != request_id:
                 self.settle(volume.id, wait=copies.WATCHED_FOR)
+            if earlier is None and not is_retyping(volume.id):
+                # Another service has settled the marker.
+                raise Cancelled(id=volume.id)
             source_id = self._image_id(volume.name)
-            mark = dataclasses.replace(mark, source_id=source_id)
+            mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
             with option_errors.of_volume(
                 volume,

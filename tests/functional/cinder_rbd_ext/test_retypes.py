@@ -641,7 +641,7 @@ class InterruptedTest(RetypeTestCase):
         self.assertEqual([self.volume.name], self.cluster.names())
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:
-        with mock.patch.object(recovery, 'STALE', 45.0):
+        with mock.patch.object(recovery, 'STALE', 70.0):
             self.assertTrue(self.driver._recovery.recover_all())
         self.assertEqual('retyping', self.read_again(self.volume).status)
         self.assertEqual(self.mark, marker.of_volume(self.volume.id))

@@ -16,6 +16,7 @@ Copies are tested on real Ceph (:mod:`tests.functional`).
 """
 
 from typing import Any
+from unittest import mock
 
 from cinder import objects
 from cinder.db import api as db
@@ -23,6 +24,8 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -137,6 +140,23 @@ class RetypeTest(base.DriverTestCase):
         stored = self.cluster.stored(volume.name)
         self.assertEqual(before, stored.mask)
         self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
+
+    def test_retype_that_another_service_has_ended_is_cancelled(self) -> None:
+        """It was waiting for the lock of the volume."""
+        volume = self.made_volume()
+        before = self._mask(volume)
+
+        def settled(*args: Any) -> None:
+            marker.forget(volume.id)
+
+        with mock.patch.object(retypes.Retypes, 'announce', settled):
+            self.assertRaises(
+                retypes.Cancelled,
+                self._retype,
+                volume,
+                rbd_object_map='false',
+            )
+        self.assertEqual(before, self._mask(volume))
 
     @ddt.data(None, '{}')
     def test_nothing_saved(self, location: str | None) -> None:
