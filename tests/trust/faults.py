@@ -80,7 +80,7 @@ class Fault(NamedTuple):
     @property
     def name(self) -> str:
         """The name of its row in the table."""
-        if self.kind == 'cluster':
+        if self.kind in ('cluster', 'service'):
             return self.target
         return f'{self.kind} {self.target}'
 
