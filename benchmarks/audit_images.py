@@ -22,6 +22,7 @@ Glance and Nova is not measured.
 """
 
 import argparse
+import resource
 import time
 
 import filled_pool
@@ -75,9 +76,11 @@ def main() -> None:
                 lambda: records_of(images, args.pool),
                 workers=args.workers,
             )
+            # Kibibytes, on Linux.
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             print(
                 f'{found.number} images, {len(found.found)} findings, '
-                f'{found.seconds:.1f} s'
+                f'{found.seconds:.1f} s, at most {peak >> 10} MiB of memory'
             )
         finally:
             images.remove()
