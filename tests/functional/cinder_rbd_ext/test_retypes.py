@@ -573,6 +573,7 @@ class InterruptedTest(RetypeTestCase):
         self._half_renamed('', self.copy.name, 'abcdef')
         self.driver._recovery.recover_all()
         self.assertEqual([self.volume.name], self.cluster.names())
+        self.assertEqual([], self.trash())
 
     def test_verified_copy_is_removed_before_the_swap(self) -> None:
         self.recovered(is_new=False)
