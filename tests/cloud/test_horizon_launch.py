@@ -94,6 +94,7 @@ class LaunchTest(browser.BrowserTestCase):
         # The step follows a change of the type.
         self.step('Source')
         self.choose(_TYPE, 'fake')
+        self.step('Volume Layout')
         self.until_true(
             lambda: '64 KiB' not in self.text('.rbd-launch-layout')
         )
