@@ -494,13 +494,15 @@ class FailureTest(RetypeTestCase):
         volume = self.filled_volume()
         monitor = filling.Monitor(self.cluster)
         self.addCleanup(monitor.reset, 'volumes')
-        with mock.patch.object(copies.Copy, 'used', return_value=1 << 50):
+        with mock.patch.object(
+            copies.Copy, 'used', autospec=True, return_value=1 << 50
+        ):
             self.check_refused(volume, 'no room for a second copy')
         monitor.set_quota('volumes', 1)
         monitor.wait('volumes', full=True)
         self.useFixture(fixtures.MockPatchObject(children, 'PATIENCE', new=3))
         with mock.patch.object(
-            retypes.Retypes, '_lack_of_room', return_value=None
+            retypes.Retypes, '_lack_of_room', autospec=True, return_value=None
         ):
             self.check_refused(volume, 'Ceph could not copy')
 

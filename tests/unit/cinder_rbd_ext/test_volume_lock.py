@@ -208,7 +208,10 @@ class ThreadsTest(VolumeLockTest):
 
     def test_many_shared_holders_take_one_lock(self) -> None:
         get_lock = mock.patch.object(
-            self.coordinator, 'get_lock', side_effect=self.coordinator.get_lock
+            self.coordinator,
+            'get_lock',
+            autospec=True,
+            side_effect=self.coordinator.get_lock,
         )
         together = threading.Barrier(64)
         failed = []

@@ -83,8 +83,10 @@ class RecoveryTest(base.DriverTestCase):
         own = self.driver._recovery
         with (
             mock.patch.object(own, 'purge', full.append),
-            mock.patch.object(own, 'recover_all', return_value=False),
-            mock.patch.object(threading, 'Thread') as thread,
+            mock.patch.object(
+                own, 'recover_all', autospec=True, return_value=False
+            ),
+            mock.patch.object(threading, 'Thread', autospec=True) as thread,
         ):
             for free, total in ((9, 100), (11, 100), ('unknown', 'unknown')):
                 own.start(free, total)

@@ -105,10 +105,14 @@ class RemovalTest(base.TestCase):
         self.image: Any = _Image()
         self.proofs = mock.create_autospec(evidence.Evidence, instance=True)
         self.proofs.proof.return_value = evidence.Proof('a proof')
-        patch = mock.patch.object(objects, 'trash_entry', return_value=None)
+        patch = mock.patch.object(
+            objects, 'trash_entry', autospec=True, return_value=None
+        )
         self.in_trash = patch.start()
         self.addCleanup(patch.stop)
-        patch = mock.patch.object(objects, 'directory', return_value={})
+        patch = mock.patch.object(
+            objects, 'directory', autospec=True, return_value={}
+        )
         patch.start()
         self.addCleanup(patch.stop)
         cluster: Any = self.image
@@ -165,7 +169,9 @@ class RemovalTest(base.TestCase):
             *('volumes', _NAME, 'abc', objects.Source.USER, now, now),
             is_settled=False,
         )
-        with mock.patch.object(objects, 'has_header', return_value=True):
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
             removal.Removal(item, self.examiner).apply(
                 None, self.image, frozenset()
             )
