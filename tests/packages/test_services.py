@@ -63,6 +63,8 @@ class NovaPackageTest(debian.PackageTestCase, test_nova.NovaTest):
 class OperatorPackageTest(debian.Packaged, base.TestCase):
     """The commands of operators, and their units."""
 
+    # The packages are built first.
+    timeout = 900
     package: ClassVar[str] = 'python3-rbd-operator'
 
     def _units(self) -> list[str]:
