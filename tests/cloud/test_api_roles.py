@@ -120,7 +120,7 @@ class RolesTest(base.CloudTestCase):
             ('DELETE', f'{path}/rbd:cache_mode', None),
         ):
             self.check_refused(
-                403, 'set_cache_mode', method, where, body, self.reader
+                403, '_volume_metadata', method, where, body, self.reader
             )
         # A reader can see what was created.
         shown = self.request('GET', f'/volumes/{volume}', cloud=self.reader)

@@ -79,7 +79,7 @@ class CountsTest(base.DriverTestCase):
         )
         copy = self._loaded(source_volid=volume.id)
         self._costs((1, 2, 6), self.driver.create_cloned_volume, copy, volume)
-        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
+        self._costs((1, 1, 1), self.driver.extend_volume, volume, 2)
         # The addresses of the monitors are cached for some time.
         self.useFixture(
             fixtures.MonkeyPatch(f'{monitors.__name__}.LIFETIME', 3600.0)
@@ -87,11 +87,11 @@ class CountsTest(base.DriverTestCase):
         attach = self.driver.initialize_connection
         self._costs((1, 0, 1), attach, volume, _CONNECTOR)
         self._costs((0, 0, 1), attach, volume, _CONNECTOR)
-        self._costs((2, 1, 0), self.driver.delete_volume, clone)
+        self._costs((2, 1, 4), self.driver.delete_volume, clone)
         # Its snapshot of the source is deleted with it.
-        self._costs((2, 2, 0), self.driver.delete_volume, copy)
+        self._costs((2, 2, 4), self.driver.delete_volume, copy)
         self.driver.delete_snapshot(snapshot)
-        self._costs((2, 1, 0), self.driver.delete_volume, volume)
+        self._costs((2, 1, 4), self.driver.delete_volume, volume)
         self.assertEqual([], self.cluster.names())
 
     def test_volume_with_keys_in_a_data_pool(self) -> None:
@@ -105,7 +105,7 @@ class CountsTest(base.DriverTestCase):
             metadata={}, type_id=type_id, source_volid=volume.id
         )
         self._costs((1, 2, 6), self.driver.create_cloned_volume, copy, volume)
-        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
+        self._costs((1, 1, 1), self.driver.extend_volume, volume, 2)
 
     def test_retype_in_place(self) -> None:
         volume = self._loaded()
@@ -113,7 +113,7 @@ class CountsTest(base.DriverTestCase):
         for specs, expected in (
             ({'rbd_cache_mode': 'none'}, (3, 2, 22)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (2, 2, 6)),
+            ({'rbd_object_map': 'false'}, (4, 3, 21)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)

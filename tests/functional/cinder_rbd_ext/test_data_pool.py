@@ -143,6 +143,8 @@ class OfferedPoolsTest(LimitedUserTestCase):
     def reported(self, driver: Any) -> Any:
         """Return the second report of a service, after the search."""
         driver.host = 'host@rbd'
+        # The search for interrupted retypes has connections of its own.
+        self.useFixture(fixtures.MockPatchObject(driver._recovery, 'start'))
         with counts.counting(driver) as first:
             driver.get_volume_stats(refresh=True)
             for thread in threading.enumerate():
