@@ -119,9 +119,7 @@ class RolesTest(base.CloudTestCase):
             ('PUT', f'{path}/rbd:cache_mode', {'meta': meta}),
             ('DELETE', f'{path}/rbd:cache_mode', None),
         ):
-            self.check_refused(
-                403, '_volume_metadata', method, where, body, self.reader
-            )
+            self.check_refused(403, 'Policy', method, where, body, self.reader)
         # A reader can see what was created.
         shown = self.request('GET', f'/volumes/{volume}', cloud=self.reader)
         self.assertIn('os-rbd-volume-options:features', shown['volume'])

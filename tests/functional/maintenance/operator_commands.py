@@ -26,6 +26,7 @@ Its first argument is a JSON object, in which these can be set:
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -45,7 +46,9 @@ def as_json(known: records.Records) -> str:
     """Return records as text."""
     return json.dumps(
         {
-            'volumes': {k: vars(v) for k, v in known.volumes.items()},
+            'volumes': {
+                k: dataclasses.asdict(v) for k, v in known.volumes.items()
+            },
             'images': sorted(known.images or ()),
             'servers': sorted(known.servers or ()),
             'types': known.types,

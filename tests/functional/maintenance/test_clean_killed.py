@@ -69,7 +69,7 @@ class KilledTest(testtools.TestCase):
 
     def _restore(self) -> None:
         ioctx = self.ceph.ioctx()
-        for entry in objects.trash(rados, ioctx, 'volumes'):
+        for entry in self.trashed():
             if not entry.is_settled:
                 rbd.RBD().trash_move(ioctx, entry.name, 0)
             rbd.RBD().trash_restore(ioctx, entry.ident, entry.name)
@@ -110,8 +110,13 @@ class KilledTest(testtools.TestCase):
 
     def trash(self) -> dict[str, str]:
         """Return the ids in the trash by the names of the images."""
+        return {entry.name: entry.ident for entry in self.trashed()}
+
+    def trashed(self) -> list[objects.Trashed]:
+        """Return the entries of this test, not of others, in the trash."""
         entries = objects.trash(rados, self.ceph.ioctx(), 'volumes')
-        return {entry.name: entry.ident for entry in entries}
+        own = self.kept | self.garbage
+        return [entry for entry in entries if entry.name in own]
 
     def verify(self) -> None:
         """Check that each image is complete, in the pool or in the trash."""
@@ -155,7 +160,7 @@ class KilledTest(testtools.TestCase):
     def is_clean(self) -> bool:
         """Return whether all garbage is in the trash, and has no name."""
         names = objects.directory(rados, self.ceph.ioctx()).keys()
-        trash = objects.trash(rados, self.ceph.ioctx(), 'volumes')
+        trash = self.trashed()
         return (
             not self.garbage & names
             and self.garbage == {each.name for each in trash}

@@ -33,8 +33,16 @@ _WATCHERS = 'cinder_rbd_ext/imaging/watchers.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
+_USE = 'cinder_rbd_ext/volume_use.py'
+
 #: Methods of the stock driver that ours overrides or calls.
 METHODS = {
+    'create_snapshot': (('snapshot',), ('RBDVolumeProxy',), _USE),
+    'copy_volume_to_image': (('context', 'volume'), (), _USE),
+    'manage_existing_snapshot': (('snapshot', 'existing_ref'), (), _USE),
+    'unmanage_snapshot': (('snapshot',), ('RBDVolumeProxy',), _USE),
+    'unmanage': (('volume',), (), _DRIVER),
+    '_do_flatten': (('volume_name', 'pool'), ('RBDVolumeProxy',), _USE),
     '__init__': ((), (), _MAKING),
     'get_driver_options': ((), (), _DRIVER),
     'check_for_setup_error': ((), (), _DRIVER),

@@ -228,8 +228,7 @@ class MetadataTest(base.ApiTestCase):
     def test_others(self) -> None:
         body = {'metadata': {'rbd:cache_mode': 'none'}}
         self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
-        words = 'create_volume_metadata'
-        self.refused(403, words, 'POST', self.path, body, app=self.reader)
+        self.refused(403, 'Policy', 'POST', self.path, body, app=self.reader)
         self.ok('POST', self.path, body, app=self.admin)
 
     def test_metadata_of_others(self) -> None:
