@@ -258,9 +258,12 @@ class SpoofedTest(ConnectorTestCase):
         )
         before = self.request('GET', path, cloud=self.operator)
         answer = self.connect(attachment, self.tenant, **self._OFFER)
-        self.check_refused_with(volume, answer, 'offers no cache modes')
+        self.assertIn('offers no cache modes', answer.text)
         after = self.request('GET', path, cloud=self.operator)
         self.assertEqual(before, after)
+        # The volume is in use, so nothing is said about its disk.
+        shown = self.request('GET', f'/volumes/{volume}')['volume']
+        self.assertIsNone(shown[_REFUSED])
         self.request('DELETE', path, cloud=self.operator)
 
     def test_nobody_waits(self) -> None:
