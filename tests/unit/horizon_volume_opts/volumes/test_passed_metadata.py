@@ -103,9 +103,9 @@ class CarryingTestCase(base.TestCase):
                 't',
             )
         self.assertEqual(
-            refusals.Refusal('rbd:object_size', '3 B: no'), asked.refusal
+            refusals.Refusal('rbd:object_size', '3\xa0B: no'), asked.refusal
         )
-        self.assertEqual(['3 B: no'], error.messages)
+        self.assertEqual(['3\xa0B: no'], error.messages)
 
     def test_faults_of_others_are_theirs(self) -> None:
         self.stock.error = cinder_exceptions.OverLimit(413, 'quota')
