@@ -20,6 +20,7 @@ import struct
 import subprocess
 from typing import Any
 from unittest import mock
+import uuid
 
 from cinder import exception
 from cinder import objects
@@ -406,8 +407,14 @@ class FailureTest(RetypeTestCase):
             self.check_refused(volume, 'could not be copied correctly')
 
     def test_image_that_is_changed_meanwhile_is_not_replaced(self) -> None:
+        """Cinder's own requests wait; another program does not."""
         volume = self.filled_volume()
-        with self.during('compare', lambda copy: self.new_snapshot(volume)):
+
+        def change(copy: copies.Copy) -> None:
+            with self.cluster.image(volume.name) as image:
+                image.create_snap(str(uuid.uuid4()))
+
+        with self.during('compare', change):
             self.assertFalse(self.retype(volume, **_STRIPED))
         self.assertEqual(_PLAIN, self.layout_of(volume))
         self.assertEqual(4, len(self.sums(volume)))
