@@ -45,9 +45,10 @@ class WantedTestCase(base.TestCase):
         sandbox = set(packages.wanted('sandbox', text))
         test = set(packages.wanted('test', text))
         self.assertIn('ceph-osd', test)
-        # The sandbox does not need the packages for code checks or browser
-        # tests.
-        only = {'shellcheck', 'prometheus', 'chromium', 'chromium-driver'}
+        # The sandbox does not need the packages for code checks, pages and
+        # browser tests.
+        checks = {'shellcheck', 'prometheus', 'jq'}
+        only = {*checks, 'chromium', 'chromium-driver'}
         self.assertLess(test - only, sandbox)
         # Another release of Debian only gets what these tests need.
         functional = set(packages.wanted('functional', text))
