@@ -392,15 +392,15 @@ class Retypes:
         The image is opened for writing only if it changes.
         """
         images, change = self._driver.images, decided.change
-        given = decided.target.origins if decided.target else None
+        origins = decided.target.origins if decided.target else None
         if change.enable or change.disable:
             with images.opened(volume.name) as image:
                 existing.disable(image, change.disable)
                 if existing.enable(image, change.enable) & features.MAP_OFF:
                     self._rebuild_object_maps(image, volume.name)
-            given = _origins_of_features(volume, change.to_default)
+            origins = _origins_of_features(volume, change.to_default)
         state = images.state_of(volume.name)
-        record.made(volume.id, state, record.backend_of(volume), given)
+        record.made(volume.id, state, record.backend_of(volume), origins)
         # A copy inherits a mark that is not valid for it.
         images.mark(volume.name)
 
@@ -451,10 +451,10 @@ class Retypes:
                 self._driver.settings,
                 volume.size,
             )
-            given = options.parse(
+            requested = options.parse(
                 accepted.kept, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
-            difference = changes.disagreement(given, state)
+            difference = changes.disagreement(requested, state)
             if difference:
                 accepted = accepted.without(difference)
             self._remove_keys(volume, accepted)
@@ -553,13 +553,13 @@ def _origins_of_features(
     volume: Any, to_default: bool
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the origins, from which clones of the volume inherit."""
-    there = sources.origins_of(volume, record.items_of(volume.id))
+    recorded = sources.origins_of(volume, record.items_of(volume.id))
     origin = errors.Origin.VOLUME_TYPE
     if to_default:
         origin = errors.Origin.CLUSTER
     return {
         **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
-        **there,
+        **recorded,
         precedence.Part.FEATURES: origin,
     }
 

@@ -212,10 +212,7 @@ class _Facts:
 
 
 class Examiner:
-    """Examines leftovers, for a plan and for its execution.
-
-    :param ours: names of the clients of earlier, killed runs
-    """
+    """Examines leftovers, for a plan and for its execution."""
 
     def __init__(
         self,
@@ -253,6 +250,7 @@ class Examiner:
         """Return what a plan says about a leftover.
 
         :param ident: the id of the image when it was found
+        :param ours: names of the clients of earlier, killed runs
         :param is_resumed: whether an earlier run has begun the removal, so
             that the last sign of life may be its own
         :raises Refused: if it must not be removed

@@ -54,7 +54,7 @@ class AdviceTest(base.TestCase):
         self.conf.touch()
         self.assertIn('Check the monitors', self.advice(errno.ETIMEDOUT))
 
-    def test_keyring(self) -> None:
+    def test_missing_keyring_is_named(self) -> None:
         self.conf.touch()
         self.assertIn(
             f'no keyring of client.me: /none or {self.keyring}',

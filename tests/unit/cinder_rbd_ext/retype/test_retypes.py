@@ -77,7 +77,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertIn('needs a migration', self.log.output)
         self.assertIn('rbd:object_size', self.log.output)
 
-    def test_refused(self) -> None:
+    def test_layout_that_does_not_fit_the_size_is_refused(self) -> None:
         """The layout of the type does not fit the size of the volume."""
         volume = self.made_volume({keys.OBJECT_MAP: 'true'})
         self.assertRaises(
