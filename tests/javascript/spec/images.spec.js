@@ -23,9 +23,10 @@ const WORKFLOW = `${APP}.images.workflows.create-volume.service`;
 const CINDER = `${APP}.openstack-service-api.cinder`;
 const OURS = 'horizon.dashboard.rbd-volume-options.images';
 const FORM = '/api/rbd_volume_options/form/';
+const TYPES = '/api/rbd_volume_options/types/';
 
 describe('Create Volume of a Glance image', () => {
-  let answers, posted, steps, validity, volume;
+  let answers, asked, posted, steps, typesAnswer, validity, volume;
 
   /* Horizon's services that ours use, as far as they are used. */
   function stock(window) {
@@ -35,9 +36,15 @@ describe('Create Volume of a Glance image', () => {
       .factory(CINDER, () => ({createVolume: () => 'stock'}));
     window.angular.module('horizon.framework', [])
       .factory('horizon.framework.util.http.service', ['$q', ($q) => ({
-        get: (url) => answers && url === FORM
-          ? $q.resolve({data: volumeForm.group(answers)})
-          : $q.reject({status: 503}),
+        get: (url) => {
+          asked.push(url);
+          if (url === TYPES && typesAnswer) {
+            return typesAnswer.promise;
+          }
+          return answers && url === FORM
+            ? $q.resolve({data: volumeForm.group(answers)})
+            : $q.reject({status: 503});
+        },
         post: (url, body) => {
           posted.push([url, body]);
           return $q.reject({data: 'RBD volume option refused: why'});
@@ -77,8 +84,10 @@ describe('Create Volume of a Glance image', () => {
 
   beforeEach(() => {
     answers = JSON.parse(JSON.stringify(OFFERS));
+    asked = [];
     posted = [];
     steps = [];
+    typesAnswer = null;
     validity = null;
     volume = {volume_type: 'rbd', size: 8, metadata: {mine: 'kept'}};
   });
@@ -94,6 +103,26 @@ describe('Create Volume of a Glance image', () => {
     const window = page.load();
     const found = window.angular.injector(['ng', OURS]);
     expect(found.has(WORKFLOW)).toBe(false);
+  });
+
+  it('makes Horizon ask Cinder once, though two requests need it', () => {
+    const found = injector();
+    const $rootScope = found.get('$rootScope');
+    found.get(WORKFLOW);
+    typesAnswer = found.get('$q').defer();
+    // The wizard asks whether a step is ready while it loads its content.
+    steps[0].checkReadiness();
+    const scope = Object.assign(
+      $rootScope.$new(), {stepModels: {volumeForm: volume}});
+    found.get('$controller')('ImageRBDOptionsController', {$scope: scope})
+      .show(page.load().jQuery('<div>'));
+    $rootScope.$apply();
+    volume.volume_type = 'lvm';
+    $rootScope.$apply();
+    expect(asked).toEqual([TYPES]);
+    typesAnswer.resolve({data: page.packed(answers)});
+    $rootScope.$apply();
+    expect(asked).toEqual([TYPES, FORM, FORM]);
   });
 
   it('sends nothing that is not selected', () => {

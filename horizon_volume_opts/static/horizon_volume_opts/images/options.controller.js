@@ -23,10 +23,11 @@
     .directive('rbdVolumeOptionsOf', showGroup);
 
   OptionsController.$inject = [
-    '$scope', '$window', 'horizon.framework.util.http.service'
+    '$scope', '$window', 'horizon.framework.util.http.service',
+    'horizon.dashboard.rbd-volume-options.launch.offers'
   ];
 
-  function OptionsController($scope, $window, http) {
+  function OptionsController($scope, $window, http, offers) {
     var ctrl = this;
     var group = null;
     var asked = {};
@@ -56,10 +57,15 @@
       });
     }
 
+    /* The server has the offers in its cache when the script has them: the
+     * page asks Cinder once, although the readiness of the step needs them
+     * too. */
     function load($element, name) {
-      http.get(
-        '/api/rbd_volume_options/form/', {params: {named: name || []}}
-      ).then(function (response) {
+      offers.types(name).then(function () {
+        return http.get(
+          '/api/rbd_volume_options/form/', {params: {named: name || []}}
+        );
+      }).then(function (response) {
         fill($element, response.data);
       }, function () {
         ctrl.isUnavailable = !group;

@@ -91,18 +91,20 @@
 
     /*
      * Resolves to the offers by type name; null if they are not available at
-     * the moment. One response serves the page. A response without the named
-     * type is older than the type and is not used, here and on the server.
+     * the moment. One response serves the page, and callers wait for a request
+     * that is under way. A response without the named type is older than the
+     * type and is not used, here and on the server.
      */
     function types(named) {
-      return known.then(function (found) {
+      known = known.then(function (found) {
         return found && (!named || named in found)
           ? found : ask(named);
       });
+      return known;
     }
 
     function ask(named) {
-      known = http.get(
+      return http.get(
         '/api/rbd_volume_options/types/', {params: {named: named}}
       ).then(
         function (response) {
@@ -112,7 +114,6 @@
           return null;
         }
       );
-      return known;
     }
 
     /*
